@@ -16,19 +16,21 @@ use crate::machines;
 const DRIVERS: &str = "\
 # Strings for drivers
 
-`cargo xtask docs` makes this page from `crates/advise/data/proved.toml`, which `cargo lab dialects --write` writes.
-The strings of php-fpm, http and uwsgi come from the tests in `crates/advise/tests/web`, which try one path of each with the programs themselves.
+`cargo xtask docs` generates this page from `crates/advise/data/proved.toml`, which `cargo lab dialects --write` writes.
+The strings of php-fpm, http and uwsgi come from the tests in `crates/advise/tests/web`, which try one path of each with the real programs.
 The drivers are those that `clients/setup.sh` installs on Debian 12.
 
-Each driver got the output of `looptax dsn` for awkward URLs, as a person pastes it, and the private server reported the connection: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or a key that only the process with the socket holds.
-The URLs have passwords with marks of a URL, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators; a user with `@` and Unicode on an IPv6 host with an awkward database; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, capitals, marks and a comma.
+Each driver got the output of `looptax dsn` for awkward URLs, unchanged, and the private server had to show the driver's connection: in `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or by a key that only the process with the socket holds.
+The passwords in the URLs have delimiters of URLs, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators.
+Other URLs have a user name with `@` and Unicode, an IPv6 host and an awkward database name; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, capitals, punctuation and a comma.
 For memcached, and if `dsn` prints only the path, only URLs with different paths count.
-\"Refused\" counts texts of which looptax itself says that they cannot be written for that URL, and which did not connect.
-A wrong password was refused every time, and `localhost` and `127.0.0.1` meant what `--explain` says; so did a missing host, if the driver's text can leave it out.
+\"Refused with a warning\" counts URLs for which looptax warns that the driver's string cannot express them, and whose string did not connect.
+The server refused a wrong password every time.
+`localhost` and `127.0.0.1`, and a missing host if the driver's string can omit the host, led to the connection that `--explain` predicts.
 
-Missing drivers are not proved: no package registry that was tried has them, or they need more than a driver.
-Missing are .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
-The drivers below were not tried with MySQL's own server, and so not with caching_sha2_password and a cold cache.
+Drivers that are not in the table are not proved: no package registry that was tried has them, or they need more than a driver.
+These are .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
+The drivers below were not tried with MySQL's own server, and so not with caching_sha2_password and an empty cache.
 
 | dialect | driver | language | server | connected | refused with a warning | of | date |
 |---|---|---|---|---|---|---|---|
@@ -37,14 +39,15 @@ The drivers below were not tried with MySQL's own server, and so not with cachin
 const TRACES: &str = "\
 # How real clients wait
 
-`cargo xtask docs` makes this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `crates/advise/data/clients.toml`.
+`cargo xtask docs` generates this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `crates/advise/data/clients.toml`.
 [The method](../method.md#how-the-client-waits) explains the models, and `clients/README.md` how the clients are traced.
 
-A row has the most frequent sequence of system calls of a request on that arm, from the send on; the request is a point select by primary key or a get.
-\"(nothing)\" marks a call that found nothing, and `out` a wait for room to write; the share is that of the requests with exactly this sequence.
+Each row has the system calls of a request on one arm, from the send on; the request is a point select by primary key, or a get.
+If requests differ, the row has the most frequent sequence of calls, and the share of the requests with exactly this sequence.
+\"(nothing)\" marks a call that found no data, and `out` a wait until the socket can be written to.
 Calls of `futex` are left out; they come from run-times with their own threads.
 
-| client | arm | system calls | share, % | model |
+| client | arm | system calls | share of requests, % | model |
 |---|---|---|---|---|
 ";
 

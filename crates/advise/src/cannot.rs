@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use crate::template::Fields;
 
-/// A value that cannot be written, as the table describes it.
+/// A rule in the table about values that cannot be written.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cannot {
     part: Part,
-    /// Any of these characters; if neither this nor `beyond` is given, every value.
+    /// The rule applies to values with any of these characters; if neither this nor `beyond` is given, to every value.
     with: Option<String>,
     beyond: Option<Beyond>,
     why: String,
@@ -29,7 +29,7 @@ enum Part {
 #[serde(rename_all = "lowercase")]
 enum Beyond {
     Ascii,
-    /// Characters with one unit in UTF-16: no emoji.
+    /// All characters with one unit in UTF-16: no emoji.
     Bmp,
     Lowercase,
 }

@@ -1,6 +1,6 @@
 //! How real clients connect while a server does not accept, as traced (`crates/advise/data/connects.toml`).
 //!
-//! A storm of an experiment connects like one of them.
+//! A storm of an experiment connects as one of these clients does.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -15,29 +15,29 @@ const TABLE: &[u8] = packed!("connects");
 /// How a client library connects.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Connects {
-    /// Its name among the real clients; empty if it is not one of them.
+    /// Its name in the table of real clients; empty if it is not in that table.
     #[serde(default)]
     client: String,
     #[serde(default)]
     name: String,
     #[serde(default)]
     library: String,
-    /// More words that mean it.
+    /// Other words for it.
     #[serde(default)]
     like: Vec<String>,
     #[serde(default)]
     servers: Vec<String>,
-    /// Whether connect(2) waits for room in the queue of a Unix socket.
+    /// Whether connect(2) waits for space in the queue of a Unix socket.
     #[serde(default)]
     pub blocks: bool,
     #[serde(default)]
     pauses_ms: Vec<f64>,
-    /// Whether it stops trying when the clock shows another second than at its first try.
+    /// Whether it stops trying as soon as the clock shows another second than at its first try.
     #[serde(default)]
     pub ends_with_second: bool,
     #[serde(default)]
     limit_s: Option<u32>,
-    /// Library and language with the versions that were traced.
+    /// The library and its language, with the versions that were traced.
     pub seen: String,
 }
 
@@ -55,7 +55,7 @@ pub fn connects() -> &'static [Connects] {
     &TABLE_ONCE
 }
 
-/// The traced clients of a kind of server: those that a word means, or all if it means none of them.
+/// The traced clients of a kind of server: those to which `word` belongs, or all if it belongs to none of them.
 pub fn connects_to(kind: &str, word: Option<&str>) -> Vec<&'static Connects> {
     let meant = connects().iter().filter(|it| word.is_some_and(|word| it.is_meant(word, kind)));
     let meant: Vec<_> = meant.collect();
@@ -79,17 +79,17 @@ pub(crate) fn on_full_socket(clients: &[&Connects]) -> String {
 }
 
 impl Connects {
-    /// One word: `mysqlnd`.
+    /// Its name as one word: `mysqlnd`.
     pub fn name(&self) -> &str {
         if self.client.is_empty() { &self.name } else { &self.client }
     }
 
-    /// Its name within a sentence.
+    /// Its name as used in a sentence.
     pub fn library(&self) -> &str {
         self.real().map_or(&self.library, |it| &it.library)
     }
 
-    /// Whether this word means it, for servers of this kind.
+    /// Whether this word is a name of it, for servers of this kind.
     pub fn is_meant(&self, word: &str, kind: &str) -> bool {
         match self.real() {
             Some(real) => real.is_called(word) && real.talks_to(kind),
@@ -101,7 +101,7 @@ impl Connects {
         self.real().map_or_else(|| self.servers.iter().any(|it| it == kind), |it| it.talks_to(kind))
     }
 
-    /// The pauses before it tries again when the queue of a Unix socket is full.
+    /// The pauses after which it tries again if the queue of a Unix socket is full.
     pub fn pauses(&self) -> impl Iterator<Item = Duration> {
         self.pauses_ms.iter().map(|ms| Duration::from_secs_f64(ms / 1e3))
     }

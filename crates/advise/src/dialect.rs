@@ -1,4 +1,4 @@
-//! The table of dialects, and the facts in one row.
+//! The table of dialects, and the facts in one of its rows.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::template::{Fields, filled};
 
 const TABLE: &[u8] = packed!("dialects");
 
-/// How one driver, framework or application spells a connection over the socket.
+/// How one driver, framework or application writes a connection over the socket.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dialect {
@@ -21,7 +21,7 @@ pub struct Dialect {
     pub name: String,
     pub language: String,
     pub kind: Kind,
-    /// The place where the text is written.
+    /// Where to write the text.
     pub place: String,
     text: String,
     /// The transport that it uses for `localhost`.
@@ -31,7 +31,7 @@ pub struct Dialect {
     pub why: String,
     #[serde(default)]
     traps: Vec<String>,
-    /// Values that its text cannot contain.
+    /// Values that the text cannot contain.
     #[serde(default)]
     cannot: Vec<Cannot>,
 }
@@ -54,19 +54,19 @@ impl Dialect {
     /// The text to write at [`Dialect::place`].
     ///
     /// # Panics
-    /// If the table has a mistake, which a test finds.
+    /// If the table has a mistake; a test finds such mistakes.
     pub fn text(&self, fields: &Fields) -> String {
         let text = filled(&self.text, fields);
         text.expect("a test fills in every template").trim_matches('\n').to_owned()
     }
 
-    /// Why the text would be wrong with these fields; empty if it is right. The password must be the real one.
+    /// Reasons why the text would be wrong with these fields; empty if it is right. The password must be the real one.
     pub fn cannot(&self, fields: &Fields) -> Vec<&str> {
         let apply = self.cannot.iter().filter(|it| it.applies(fields));
         apply.map(Cannot::why).collect()
     }
 
-    /// The traps of a text, without those whose remedy is to add words that the text already contains.
+    /// The traps of a text, except for those whose remedy is a word that the text already contains.
     pub fn traps_of<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a String> {
         let is_open = |trap: &&String| {
             let added = trap.rsplit_once(": add ");
@@ -94,7 +94,7 @@ impl Dialect {
         self.takes_host(address.host.as_deref())
     }
 
-    /// The transport that it uses for this host, if no socket is given.
+    /// The transport that it uses for this host, if the address names no socket.
     pub fn takes_host(&self, host: Option<&str>) -> Takes {
         match host {
             None => self.nowhere.unwrap_or(self.localhost),
@@ -105,7 +105,7 @@ impl Dialect {
     }
 }
 
-/// The table's word for a common synonym.
+/// The table's word for a synonym.
 fn usual(word: &str) -> &str {
     const OTHERS: [(&str, &str); 11] = [
         ("nodejs", "Node"),

@@ -1,15 +1,15 @@
-//! How a value is escaped in its place: between a language's quotes, in a URL, in a shell.
+//! How a value is escaped at its place: between a language's quotes, in a URL, in a shell.
 //!
 //! The quotes themselves are in the templates.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Characters that a URL leaves unescaped in every place.
+/// Characters that are escaped in every part of a URL: all except letters, digits and `-._~`.
 const URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// Characters that are escaped in the path of a URL: slashes stay.
+/// Characters that are escaped in the path of a URL; slashes are not.
 const PATH: &AsciiSet = &URL.remove(b'/');
-/// Characters that are escaped in a query that is already percent-encoded and may be between quotes: the separators of
-/// its parts stay.
+/// Characters that are escaped in a query whose parts are already percent-encoded and that may be between quotes; the
+/// separators of its parts are not.
 const QUERY: &AsciiSet =
     &PATH.remove(b'%').remove(b'&').remove(b'=').remove(b'+').remove(b':').remove(b',').remove(b';');
 
@@ -20,16 +20,16 @@ pub(crate) enum Escape {
     Url,
     /// Percent-encoded, except for slashes.
     Path,
-    /// A query with percent-encoded parts: also encodes characters that must not be between quotes.
+    /// A query with percent-encoded parts; characters that must not be between quotes are encoded, too.
     Query,
     /// In double quotes: JSON, JavaScript, YAML, Java.
     Json,
-    /// In single quotes: PHP, Ruby. Only the quote and the backslash are special.
+    /// In single quotes: PHP, Ruby. Only the quote and the backslash have a special meaning.
     Single,
     Python,
-    /// A whole literal: Python, for a driver that encodes text as Latin-1.
+    /// A whole literal: Python, for a driver that encodes strings as Latin-1.
     PythonBytes,
-    /// A whole literal: Python, a text whose Latin-1 encoding gives the right bytes, for a driver that accepts no
+    /// A whole literal: Python, a string whose Latin-1 encoding gives the right bytes, for a driver that accepts no
     /// bytes.
     PythonLatin,
     Conninfo,
@@ -38,14 +38,14 @@ pub(crate) enum Escape {
     OptionFile,
     /// In double quotes in which `$` begins a variable: PHP, `.env`.
     Dollar,
-    /// PDO: a semicolon ends a value, and two semicolons mean one.
+    /// PDO: a semicolon ends a value, and a doubled semicolon stands for itself.
     Pdo,
     /// A value of an ADO.NET connection string: quoted if necessary.
     AdoNet,
 }
 
 impl Escape {
-    /// Finds an escape by its word in a template.
+    /// Finds an escape by its word in the templates.
     pub(crate) fn named(word: &str) -> Option<Self> {
         Some(match word {
             "raw" | "go" => Self::Raw,
@@ -81,7 +81,7 @@ impl Escape {
             Self::Single | Self::Conninfo => escaped(value, &['\'', '\\'], String::from),
             Self::Shell => value.replace('\'', "'\\''"),
             Self::OptionFile => escaped(value, &['"', '\\'], option_file_control),
-            // A backslash before a backtick is an error to Laravel's parser.
+            // Laravel's parser rejects a backslash before a backtick.
             Self::Dollar => escaped(value, &['"', '\\', '$'], String::from),
             Self::Pdo => value.replace(';', ";;"),
             Self::AdoNet => ado_net(value),
@@ -89,7 +89,7 @@ impl Escape {
     }
 }
 
-/// A backslash before each of `special`; `control` writes control characters.
+/// The value with a backslash before each of the `special` characters; `control` writes control characters.
 fn escaped(value: &str, special: &[char], control: impl Fn(char) -> String) -> String {
     let mut text = String::with_capacity(value.len());
     for c in value.chars() {
@@ -105,14 +105,14 @@ fn escaped(value: &str, special: &[char], control: impl Fn(char) -> String) -> S
     text
 }
 
-/// A whole literal, followed by `beyond_ascii` if the value is not only ASCII.
+/// A whole literal, followed by `beyond_ascii` if the value has characters that are not ASCII.
 fn python(value: &str, beyond_ascii: &str) -> String {
     let quoted = Escape::Python.apply(value);
     let end = if value.is_ascii() { "" } else { beyond_ascii };
     format!("'{quoted}'{end}")
 }
 
-/// A line break would end the value; a character without an escape stays as it is.
+/// A line break would end the value; a control character without an escape stays as it is.
 fn option_file_control(c: char) -> String {
     match c {
         '\n' => "\\n".to_owned(),

@@ -1,9 +1,8 @@
-//! Moving to the socket: how each driver, framework and application spells it.
+//! Moving to the socket: how each driver, framework and application writes the address.
 //!
 //! Text in, text out: this crate does not connect, read files or examine the machine. The table of dialects is data
-//! (`data/dialects.toml`), and so is the list of those that real drivers have connected with (`data/proved.toml`);
-//! `template` fills in the texts; `looptax_model::dsn` reads the addresses that people have. Called by the command
-//! line.
+//! (`data/dialects.toml`), and so is the list of dialects with which real drivers have connected (`data/proved.toml`);
+//! `template` fills in the texts; `looptax_model::dsn` reads the addresses that users pass. Called by the command line.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 pub mod app;

@@ -2,19 +2,20 @@
 
 use looptax_model::dsn::{Pair, Query};
 
-/// The option that keeps a driver at the one server that it was given.
+/// The option that makes a driver use only the server in the URL.
 const DIRECT: &str = "directConnection=true";
 
-/// The options for a socket, and warnings about those that are left out.
+/// The options for a socket, and warnings about the options that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MongodbOptions {
-    /// The options as a query, in the order and with the `%XX` of the URL; `None` if there are no options.
+    /// The options as a query, in the order of the URL and with its `%XX`; `None` if there are no options.
     pub kept: Option<String>,
     pub traps: Vec<String>,
 }
 
 impl MongodbOptions {
-    /// Sorts the options of a URL; `is_one_of_several` means that it names several servers, or one server of a set.
+    /// Sorts the options of a URL; `is_one_of_several` means that the URL names several servers, or one server of a
+    /// replica set.
     pub fn on_a_socket(query: &str, is_one_of_several: bool) -> Self {
         let mut kept: Vec<&str> = Vec::new();
         let mut traps = Vec::new();
@@ -57,7 +58,7 @@ impl MongodbOptions {
     }
 }
 
-/// Whether an option demands TLS, or configures it; its name is in lower case.
+/// Whether an option demands TLS or configures it; `name` is in lower case.
 fn is_about_tls(name: &str, value: &str) -> bool {
     let is_refusal = matches!(name, "tls" | "ssl") && value == "false";
     ["tls", "ssl"].iter().any(|it| name.starts_with(it)) && !is_refusal

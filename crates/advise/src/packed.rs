@@ -1,4 +1,4 @@
-//! Unpacks a table of `data/`, as the build script packed it.
+//! Unpacks a table of `data/` that the build script packed.
 
 use std::io::Read;
 

@@ -1,6 +1,6 @@
-//! The dialects that real drivers have connected with: data that `cargo lab dialects --write` keeps.
+//! The dialects with which real drivers have connected: data that `cargo lab dialects --write` writes.
 //!
-//! Each proof contains a text of its dialect, by which a test finds later changes.
+//! Each proof contains a text of its dialect, with which a test detects later changes of the dialect.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -23,15 +23,15 @@ pub struct Proof {
     pub servers: Vec<String>,
     /// The day: `2026-11-21`.
     pub date: String,
-    /// How many awkward URLs were tried.
+    /// How many URLs with awkward values were tried.
     pub urls: u32,
     pub connected: u32,
-    /// How many of them the dialect itself declares impossible.
+    /// How many of these URLs the dialect itself declares impossible.
     pub refused: u32,
     sample: String,
 }
 
-/// By kind of server, then by name.
+/// Proofs by kind of server, then by name of the dialect.
 type Proofs = BTreeMap<String, BTreeMap<String, Proof>>;
 
 fn proofs() -> &'static Proofs {
@@ -40,14 +40,14 @@ fn proofs() -> &'static Proofs {
 }
 
 impl Proof {
-    /// The proof of a dialect whose text for [`sample`] is `text`; a proof for an older text does not count.
+    /// The proof of a dialect whose text for [`sample`] is `text`; a proof for an older text is ignored.
     pub(crate) fn find(kind: Kind, name: &str, text: &str) -> Option<&'static Self> {
         let proof = proofs().get(kind.name())?.get(name)?;
         (proof.sample == text).then_some(proof)
     }
 }
 
-/// The fields of the samples: the same as in `cargo lab dialects`.
+/// The fields of the samples, which are the same as in `cargo lab dialects`.
 pub(crate) fn sample() -> Fields {
     Fields {
         user: Some("u'\"\\ü".to_owned()),

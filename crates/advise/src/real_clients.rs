@@ -1,6 +1,6 @@
 //! Real clients and how each waits for answers, as traced (`crates/advise/data/clients.toml`).
 //!
-//! The report has their names in its headings, and an experiment waits like one of them.
+//! The report shows their names in its headings, and an experiment waits as one of them does.
 
 use std::sync::LazyLock;
 
@@ -14,25 +14,25 @@ const TABLE: &[u8] = packed!("clients");
 /// A client library that people use.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct RealClient {
-    /// One word: `pgjdbc`.
+    /// Its name as one word: `pgjdbc`.
     pub name: String,
-    /// Its name within a sentence.
+    /// Its name as used in a sentence.
     pub library: String,
-    /// Programs that use it and therefore wait like it; may be empty.
+    /// Programs that use it and so wait as it does; may be empty.
     #[serde(default)]
     pub users: String,
-    /// More words that mean it if the server fits: `java`.
+    /// Other words for it, if the kind of server fits: `java`.
     #[serde(default)]
     pub like: Vec<String>,
     /// Kinds of server that it connects to.
     pub servers: Vec<String>,
     pub model: ClosestModel,
-    /// Its behaviour that the model does not have; may be empty.
+    /// Behaviour that the model lacks; may be empty.
     #[serde(default)]
     pub differs: String,
 }
 
-/// The client model that comes closest to a real client, by transport.
+/// The client model that comes closest to a real client, for each transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct ClosestModel {
     pub unix: Client,

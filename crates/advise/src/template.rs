@@ -1,7 +1,7 @@
 //! Fills in a dialect's text.
 //!
-//! `«field|escape|escape»` is a field, with the escapes applied in order; `‹…›` is left out if a field directly in it
-//! is unknown; in `‹…¦…›` the second half then replaces the first. Sections may be nested.
+//! `«field|escape|escape»` is a field, with the escapes applied in order. `‹…›` is left out if a field directly in it
+//! is not known; in `‹…¦…›` the second half then replaces the first. Sections may be nested.
 
 use crate::escape::Escape;
 
@@ -9,16 +9,16 @@ use crate::escape::Escape;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields {
     pub user: Option<String>,
-    /// Password, or the text shown in its place.
+    /// The password, or the text to show in its place.
     pub password: Option<String>,
     pub database: Option<String>,
     pub socket: String,
     pub folder: String,
-    /// Port: part of the socket's name for PostgreSQL.
+    /// The port; for PostgreSQL it is part of the socket's name.
     pub port: u16,
     /// `MongoDB`: the options of a driver as a query, with their `%XX`.
     pub options: Option<String>,
-    /// Path and query of an HTTP page, if the address names more than the root.
+    /// Path and query of an HTTP page, if the address contains more than the root.
     pub page: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Fields {
     }
 }
 
-/// An invalid template: a mistake in the table, which a test finds.
+/// An invalid template: a mistake in the table. A test finds such mistakes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
     #[error("there is no field `{0}`")]
@@ -51,13 +51,13 @@ pub(crate) enum TemplateError {
     Bracket,
 }
 
-/// A section whose end is not reached yet.
+/// A section whose end has not been reached yet.
 #[derive(Default)]
 struct Section {
     text: String,
-    /// Whether a field in it is unknown.
+    /// Whether a field in it is not known.
     is_lacking: bool,
-    /// Its first half, after the second has begun.
+    /// The first half of the section, once the second half has begun.
     first: Option<Box<Self>>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn filled(template: &str, fields: &Fields) -> Result<String, Template
     }
 }
 
-/// `user|pdo|php`: a field's value, escaped.
+/// The value of a field, escaped; `inside` is for example `user|pdo|php`.
 fn field(inside: &str, fields: &Fields) -> Result<Option<String>, TemplateError> {
     let mut words = inside.split('|');
     let name = words.next().unwrap_or_default();

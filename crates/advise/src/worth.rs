@@ -1,16 +1,16 @@
 //! Whether the cost of TCP is worth a change, at a real rate of requests.
 //!
-//! Counts only CPU time: at a rate below the server's capacity nothing else is lost. The reports show the longer wait
-//! of one request next to it.
+//! Considers only CPU time: at a rate below the server's capacity no throughput is lost. The reports show the longer
+//! time of a request in addition.
 
 use looptax_model::record::{Estimate, Figure};
 
-/// A loss below this, in percent of one core, vanishes among the other work of a machine.
+/// A loss below this, in percent of one core, is negligible beside the other work of a machine.
 const NOTHING_PCT: f64 = 1.0;
 /// A loss above this, in percent of one core, is noticeable.
 const MUCH_PCT: f64 = 10.0;
 
-/// The CPU time that TCP costs at a rate.
+/// The CPU time that TCP costs at a rate of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighed {
     /// Percent of one core.
@@ -21,21 +21,21 @@ pub struct Weighed {
 /// Whether a change is worth it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worth {
-    /// Even the upper end of the interval is close to zero.
+    /// Even the upper end of the interval is a negligible loss.
     NotWorthIt,
-    /// A small loss: worth it if the change costs nothing.
+    /// Neither of the two is certain: worth it if the change costs nothing.
     Little,
-    /// Even the lower end of the interval is a large loss.
+    /// Even the lower end of the interval is a noticeable loss.
     Much,
 }
 
-/// The share of a core that TCP uses at this rate; `None` if the cost of a request is unknown.
+/// The share of one core that TCP costs at this rate; `None` if the cost of a request is not known.
 ///
 /// # Units
 /// `cpu_us_per_request` in microseconds of CPU time at both ends, `requests_per_s` per second.
 pub fn weigh(cpu_us_per_request: &Figure, requests_per_s: f64) -> Option<Weighed> {
     let cost = cpu_us_per_request.known()?;
-    // A microsecond in each second is a ten-thousandth of a percent.
+    // One microsecond per second is a ten-thousandth of a percent.
     let share = |us: f64| us * requests_per_s / 1e4;
     let core_pct = Estimate { value: share(cost.value), lo: cost.lo.map(share), hi: cost.hi.map(share), n: cost.n };
     let worth = match (core_pct.lo, core_pct.hi) {

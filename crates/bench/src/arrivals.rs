@@ -1,4 +1,4 @@
-//! When the requests of an open loop are due: a schedule that no answer can hold up.
+//! When the requests of an open loop are due: a schedule that does not wait for answers.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::Rng;
@@ -15,8 +15,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The requests of thread `thread` of `n_threads` from `start_ns` on. Slices of equal rank have
-    /// the same gaps on both sides.
+    /// The requests of thread `thread` of `n_threads` from `start_ns` on. Slices of equal rank have the same gaps
+    /// between requests on both sides.
     pub(crate) fn new(
         open: OpenLoop,
         seed: u64,
@@ -32,7 +32,7 @@ impl Schedule {
             mean_gap_ns,
             due_ns: start_ns as f64,
         };
-        // Threads with fixed gaps start apart, or they would all send at once.
+        // Threads with fixed gaps start at different times; otherwise all would send at the same moment.
         schedule.due_ns += match open.arrivals {
             Arrivals::Poisson => schedule.gap_ns(),
             Arrivals::Fixed => mean_gap_ns * (thread as f64 + 0.5) / n_threads as f64,
@@ -46,7 +46,7 @@ impl Schedule {
         self.due_ns as u64
     }
 
-    /// Goes on to the request after it.
+    /// Moves on to the next request.
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.due_ns += self.gap_ns();
@@ -57,7 +57,7 @@ impl Schedule {
         match self.arrivals {
             Arrivals::Fixed => self.mean_gap_ns,
             Arrivals::Poisson => {
-                // 53 bits from (0, 1]: the logarithm is finite.
+                // 53 random bits give a number in (0, 1], without 0, so its logarithm is finite.
                 let uniform = ((self.generator.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
                 -self.mean_gap_ns * uniform.ln()
             }

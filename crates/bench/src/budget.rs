@@ -1,17 +1,17 @@
 //! The time budget of measuring, and the plan that fits into it once the warm-up has shown how long answers take.
 //!
-//! Slices and guards grow with latency, and an epoch of a slow page is many times as long as the one that the plan
-//! counted with. The user agreed to the time, so the number of epochs is reduced. Before that, slices that grew to hold
-//! many requests shrink again, down to what the latency requires: epochs are the unit of inference, and few long ones
-//! say less than more short ones of the same requests. All of it is decided from the warm-up, before anything is
-//! counted, so that the level of the verdict stays what it is.
+//! Slices and guards grow with latency, so an epoch of a slow page takes many times as long as the plan assumed. The
+//! user agreed to the time, so looptax reduces the number of epochs. Before that it shortens the slices that had grown
+//! to hold many requests, down to the length that the latency requires: epochs are the unit of inference, and a few
+//! long epochs show less than many short ones with the same number of requests. All of this is decided from the
+//! warm-up, before anything is counted, so the error level of the verdict stays the same.
 
 use std::time::Duration;
 
 use crate::Shape;
 
-/// If measuring takes more than this share over the promise, connecting and chance do not explain it: looptax plans
-/// again.
+/// If measuring takes more than the promised time multiplied by this, connecting and chance do not explain it, and
+/// looptax plans again.
 const TOLERANCE: f64 = 1.25;
 
 /// Share of the time that slices may take; the rest is for connecting and for late answers.
@@ -20,9 +20,9 @@ const FOR_SLICES: f64 = 0.9;
 /// The time that a comparison's counted epochs may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// All contrasts together, without the warm-up.
+    /// Time for the epochs of all contrasts together, without the warm-up.
     pub time: Duration,
-    /// Epochs of each contrast that are worth shorter slices.
+    /// To fit this many epochs of each contrast, looptax shortens the slices.
     pub wanted_epochs: usize,
 }
 
@@ -31,30 +31,30 @@ pub struct Budget {
 pub struct Replanned {
     /// The longest measuring time according to the plan.
     pub planned: Duration,
-    /// The longest measuring time now.
+    /// The longest measuring time according to the new plan.
     pub takes: Duration,
-    /// Epochs of each contrast at most, as planned and now.
+    /// Highest number of epochs of each contrast, as planned and now.
     pub n_epochs: [usize; 2],
-    /// Counted part of a slice, as planned and now.
+    /// Length of the counted part of a slice, as planned and now.
     pub slice: [Duration; 2],
     /// The time that all planned epochs would take.
     pub all_take: Duration,
 }
 
-/// The facts that are known after the warm-up.
+/// Facts that are known after the warm-up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WarmedUp {
     /// Slices as they were planned, and as they are now.
     pub(crate) shape: [Shape; 2],
-    /// The time that an epoch takes beside its slices: connecting, priming, waiting for answers.
+    /// The time of an epoch outside its slices: connecting, priming, waiting for answers.
     pub(crate) beside: Duration,
     pub(crate) n_contrasts: usize,
-    /// Epochs of each at most.
+    /// Highest number of epochs of each contrast.
     pub(crate) n_epochs: usize,
 }
 
 impl Budget {
-    /// Slices as long as they may be for the wanted number of epochs to fit, but never shorter than `least`.
+    /// Returns slices that are short enough for the wanted number of epochs to fit, but never shorter than `least`.
     #[must_use]
     pub fn shortened(self, shape: Shape, n_contrasts: usize, least: Duration) -> Shape {
         let n_epochs = self.wanted_epochs.max(1) * n_contrasts.max(1);
@@ -68,9 +68,10 @@ impl Budget {
     }
 }
 
-/// The plan as it is after the warm-up; `None` where what it promised still holds.
+/// The plan after the warm-up; `None` if the earlier plan still holds.
 ///
-/// Without a budget all epochs are measured, however long that takes. With one, as many as fit, possibly 0.
+/// Without a budget all epochs are measured, however long that takes. With a budget, as many epochs are measured as fit
+/// into its time, possibly 0.
 ///
 /// Example: 40 epochs of 0.5 s were promised as 20 s. If an epoch takes 3 s, 6 of them fit.
 pub(crate) fn replan(seen: WarmedUp, budget: Option<Budget>) -> Option<Replanned> {

@@ -5,7 +5,7 @@ use rustix::time::{ClockId, clock_gettime};
 /// A point in time, in nanoseconds since an arbitrary start.
 ///
 /// # Cost
-/// No system call where the clock source is the processor's counter: some 20 to 40 ns.
+/// No system call if the clock source is the processor's counter; a reading then takes some 20 to 40 ns.
 #[inline]
 pub(crate) fn now_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
@@ -21,23 +21,23 @@ pub(crate) fn thread_cpu_ns() -> u64 {
 /// The result of an action, and how long it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timed<T> {
-    /// When it began.
+    /// When the action began.
     pub start_ns: u64,
     pub wall_ns: u64,
     pub value: T,
 }
 
-/// Times an action that another room does.
+/// Times an action of another room.
 ///
 /// # Errors
-/// The action's own.
+/// The action's error.
 pub fn timed<T, E>(act: impl FnOnce() -> Result<T, E>) -> Result<Timed<T>, E> {
     let start_ns = now_ns();
     let value = act()?;
     Ok(Timed { start_ns, wall_ns: now_ns() - start_ns, value })
 }
 
-/// Spins for `wait_ns` nanoseconds; gives how many it really were.
+/// Spins for `wait_ns` nanoseconds and returns how many nanoseconds it really took.
 pub(crate) fn busy_wait(wait_ns: u64) -> u64 {
     let start_ns = now_ns();
     loop {

@@ -1,4 +1,4 @@
-//! Where connections come from: a trait that the command line fulfils.
+//! How the load engine gets its connections: a trait that the command line implements.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,59 +8,59 @@ use looptax_model::failure::Failure;
 use looptax_model::stats::Side;
 use looptax_wire::{Codec, Draws};
 
-/// Who serves a connection inside the server.
+/// The process and thread that serve a connection inside the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Worker {
-    /// The process, for its CPU clock.
+    /// The process, whose CPU clock is read.
     pub pid: u32,
-    /// The thread (for a process per connection: the same number), for pinning.
+    /// The thread, for pinning; if the server has a process per connection, the same number as `pid`.
     pub tid: u32,
 }
 
-/// A proved connection, logged in and prepared, ready for load.
+/// A connection that is proved, logged in and prepared for load.
 pub struct Wired {
     pub fd: OwnedFd,
     pub codec: Box<dyn Codec>,
-    /// The layer that changes its bytes on their way; `None` if they travel unchanged.
+    /// The layer that encrypts and decrypts the connection's bytes; `None` if they travel unchanged.
     pub records: Option<Box<dyn Records>>,
-    /// Who serves it, where known.
+    /// The worker that serves the connection, if known.
     pub worker: Option<Worker>,
-    /// Whether we may pin the worker.
+    /// Whether looptax may pin the worker.
     pub may_pin: bool,
 }
 
 /// The layer that a connection's bytes pass through: TLS.
 ///
 /// # Cost
-/// Both members run once per message in the measured loop, and are part of what is measured.
+/// Both methods run once per message in the measured loop, and their time is part of the measurement.
 pub trait Records: Send {
-    /// Writes `plain` as it travels at the end of `sealed`.
+    /// Appends `plain`, in the form in which it travels, to `sealed`.
     ///
     /// # Errors
-    /// When the connection is over.
+    /// If the connection is over.
     fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()>;
 
-    /// Takes what has come, of which the last record may go on in the next call, and writes what is in it at the
-    /// end of `plain`.
+    /// Accepts received bytes, whose last record may continue in the next call, and appends the data in them to
+    /// `plain`.
     ///
     /// # Errors
-    /// When it was changed on its way.
+    /// If a record was changed on its way.
     fn open(&mut self, sealed: &[u8], plain: &mut Vec<u8>) -> io::Result<()>;
 }
 
-/// A request that brings its own connection: opened, used and closed in one go.
+/// A request that opens its own connection, uses it once and closes it.
 ///
 /// The load engine repeats it and times it from outside.
 pub trait OneShotClient: Send {
-    /// Does all of it, with the numbers that `draws` gives, and returns when the server has closed, too. Has its own
-    /// time limits.
+    /// Does the whole request, with the numbers that `draws` gives, and returns when the server has closed the
+    /// connection, too. It has its own time limits.
     ///
     /// # Errors
-    /// Whatever went wrong; the run ends with it.
+    /// Any error of the request; it ends the run.
     fn run(&mut self, draws: &mut dyn Draws) -> Result<OneShotCalls, Failure>;
 }
 
-/// System calls that one request took for data.
+/// The system calls for data that one request took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OneShotCalls {
     pub sends: u64,
@@ -69,40 +69,41 @@ pub struct OneShotCalls {
 
 /// The clients of an epoch whose requests bring their own connections.
 pub struct OneShotClients {
-    /// One per client, `[baseline, other]`.
+    /// The one-shot clients, `[baseline, other]`.
     pub sides: [Vec<Box<dyn OneShotClient>>; 2],
     /// The server that they connect to, if known.
     pub server_pid: Option<u32>,
-    /// Processes that it started beforehand, of which any may serve: they are pinned as it is.
+    /// Processes that the server started beforehand, any of which may serve: looptax pins them together with the
+    /// server.
     pub standing_pids: Vec<u32>,
-    /// Whether looptax may pin all its threads: it is not known beforehand which of them will serve.
+    /// Whether looptax may pin all threads of the server: it is not known beforehand which of them will serve.
     pub may_pin: bool,
 }
 
-/// A thread that client threads can be started from, so that what holds for it holds for them.
+/// A thread from which client threads can be started, so that they inherit its properties.
 pub trait Origin: Send + Sync {
-    /// Runs a job on that thread. A job that is dropped was not run: the thread has ended.
+    /// Runs a job on that thread. If the job is dropped instead, the thread has ended and the job was not run.
     fn run(&self, job: Box<dyn FnOnce() + Send>);
 }
 
-/// A process that does part of the work of one side's connections: its CPU time counts as the client's.
+/// A process that does part of the work of one side's connections; its CPU time counts as the client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Helper {
     pub pid: u32,
-    /// Whether it is put on the server's cores, with all processes that it has started: a pooler may have one for each
-    /// client.
+    /// Whether looptax pins the helper, with all processes that it has started, to the server's cores: a pooler may
+    /// have a process for each client.
     pub sits_with_server: bool,
 }
 
-/// By side: the origin from which its client threads are started, if it is not the coordinator.
+/// By side: the origin from which the side's client threads are started, if not from the coordinator.
 pub type Origins = [Option<Arc<dyn Origin>>; 2];
 
 /// Why an epoch has no connections.
 #[derive(Debug)]
 pub enum ConnectError {
-    /// One could not be opened or proved.
+    /// A connection could not be opened or proved.
     Connection(Failure),
-    /// The server refuses what they are to ask.
+    /// The server refuses the requests that the connections are to send.
     Refused(Failure),
 }
 
@@ -113,8 +114,8 @@ impl<E: Into<Failure>> From<E> for ConnectError {
 }
 
 pub trait Connector {
-    /// The origins from which the client threads of contrast `contrast_idx` are started. If a side has one, each side
-    /// has its own client threads.
+    /// The origins from which the client threads of contrast `contrast_idx` are started. If at least one side has an
+    /// origin, each side has separate client threads.
     fn origins(&self, _contrast_idx: usize) -> Origins {
         [None, None]
     }
@@ -124,8 +125,8 @@ pub trait Connector {
         [None, None]
     }
 
-    /// The epoch's one-shot clients, if requests bring their own connections; else `None`, and [`Connector::connect`]
-    /// is called with the same arguments. Proves about the arms as much as it can.
+    /// The epoch's one-shot clients, if requests bring their own connections. Otherwise `None`; then
+    /// [`Connector::connect`] is called with the same arguments. Proves as much about the arms as it can.
     ///
     /// # Errors
     /// As [`Connector::connect`].
@@ -139,12 +140,11 @@ pub trait Connector {
         Ok(None)
     }
 
-    /// Opens `n` connections for each side of contrast `contrast_idx`, those of `first` before the
-    /// others', and proves every one of them. `coins` are random bits of this epoch, for whatever else
-    /// chance has to decide about its connections.
+    /// Opens `n` connections for each side of contrast `contrast_idx`, first those of the side `first`, and proves
+    /// every one of them. `coins` are random bits of this epoch, for other random decisions about its connections.
     ///
     /// # Errors
-    /// Whatever kept a connection from being opened or proved; the run ends with it.
+    /// The reason why a connection could not be opened or proved; it ends the run.
     fn connect(
         &mut self,
         contrast_idx: usize,

@@ -1,4 +1,4 @@
-//! Which core each client thread and its server thread get, and the pinning itself.
+//! Which cores each client thread and its server thread run on, and the pinning itself.
 
 use std::io;
 
@@ -11,13 +11,13 @@ use crate::keys::generator;
 use crate::plan::{Placement, ServerThreads};
 use crate::schedule::shuffled;
 
-/// Purpose number of the shuffling of cores (see `schedule`).
+/// Number of the random stream that shuffles the cores (see `schedule`).
 const CORES: u64 = 4;
 
 /// The cores that this process may use, in rising order.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// If the kernel does not report them.
 pub fn allowed_cores() -> io::Result<Vec<usize>> {
     cores_of(0)
 }
@@ -25,7 +25,7 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
 /// The cores of an experiment with `placement`.
 ///
 /// # Errors
-/// [`BenchError::Machine`] when the cores cannot be read, or one is all there is and two are needed.
+/// [`BenchError::Machine`] if the cores cannot be read, or if `split` needs two cores and only one is allowed.
 pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> {
     let cores = allowed_cores().map_err(|source| BenchError::Machine { action: "read the allowed cores", source })?;
     if placement == Placement::Split && cores.len() < 2 {
@@ -37,17 +37,17 @@ pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> 
     Ok(cores)
 }
 
-/// Core of the client and of the server thread, for each connection of an epoch.
+/// The cores of the client thread and the server thread, for each connection of an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CoreMap {
-    /// By client thread (by loop for the event client).
+    /// By client thread; with the event client, by event loop.
     pub(crate) client: Vec<Option<usize>>,
     pub(crate) server: Vec<Option<usize>>,
 }
 
 impl CoreMap {
-    /// Deals connections over `cores` (those of [`cores_for`]) again; client thread of connection `i` is
-    /// `i % n_clients`.
+    /// Distributes the connections of an epoch over `cores`, which are those of [`cores_for`]. Connection `i` belongs
+    /// to client thread `i % n_clients`.
     pub(crate) fn deal(
         placement: Placement,
         threads: ServerThreads,
@@ -67,7 +67,7 @@ impl CoreMap {
         let client_core = |client: usize| match placement {
             Placement::Same | Placement::ClientPinned if single => at(0),
             Placement::Same | Placement::ClientPinned => at(client),
-            // A single server thread keeps its core to itself; the clients share the others.
+            // A single server thread has a separate core; the clients share the other cores.
             Placement::Split if single => order[1 + client % (order.len() - 1)],
             Placement::Split | Placement::Free => at(client + 1),
         };
@@ -79,7 +79,7 @@ impl CoreMap {
         }
     }
 
-    /// Core of each connection's client end and of its server end; `None` where it is not pinned.
+    /// Core of each connection's client end and of its server end; `None` if that end is not pinned.
     pub(crate) fn by_connection(&self) -> [Vec<Option<u32>>; 2] {
         let n_clients = self.client.len().max(1);
         let client_of = |connection: usize| *self.client.get(connection % n_clients)?;
@@ -98,17 +98,17 @@ pub(crate) fn pin_thread(tid: u32, core: usize) -> io::Result<()> {
     let_use(tid, &[core])
 }
 
-/// Pins all threads of a server to `core`, or lets them run on all of `cores`, as explicitly as that: an earlier epoch
-/// may have left them a narrow set. New threads and children inherit it.
+/// Pins all threads of a server to `core`, or lets them run on all of `cores`. The second is set explicitly, too,
+/// because an earlier epoch may have left the threads fewer cores. New threads and children inherit the setting.
 pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
-    // Twice: a thread may have been born, with the old mask, while the first round was under way.
+    // Twice, because a thread with the old mask may have started during the first round.
     for _ in 0..2 {
         for name in kernel::names(format!("/proc/{pid}/task"))? {
             let Some(tid) = name.to_str().and_then(|name| name.parse().ok()) else {
                 continue;
             };
             match let_use(tid, core.as_ref().map_or(cores, std::slice::from_ref)) {
-                // It has ended meanwhile.
+                // The thread has ended in the meantime.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 other => other?,
             }
@@ -117,12 +117,12 @@ pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io:
     Ok(())
 }
 
-/// The same with all processes that it has started.
+/// Does the same as [`pin_process`], also for all processes that the server has started.
 pub(crate) fn pin_tree(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     pin_process(pid, core, cores)?;
     for child in descendant_pids(pid, usize::MAX) {
         match pin_process(child, core, cores) {
-            // It has ended meanwhile.
+            // The process has ended in the meantime.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }

@@ -1,28 +1,30 @@
-//! The control groups that limit this process's CPU time, of either version.
+//! The control groups that limit this process's CPU time, in cgroup version 1 or 2.
 //!
-//! Reads only. Called for the record's machine, and around each epoch for how often a limit held us up.
+//! Only reads. Called for the record's description of the machine, and around each epoch to count how often a limit
+//! throttled looptax.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use looptax_host::read;
 
-/// The control group of this process that the CPU controller works in, and those above it.
+/// This process's control group under the CPU controller, and the groups above it.
 ///
 /// # Source
-/// cgroup-v2.rst: a limit (`cpu.max`) holds for all groups below, and the root group has no limit; sched-bwc.rst for
-/// version 1: `cpu.cfs_quota_us` and `cpu.cfs_period_us`, −1 for no limit.
+/// cgroup-v2.rst: a limit (`cpu.max`) applies to all groups below, and the root group has no limit. For version 1,
+/// sched-bwc.rst: `cpu.cfs_quota_us` and `cpu.cfs_period_us`, where a quota of −1 means no limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuGroup {
-    /// Our own group's folder first, the hierarchy's mount last.
+    /// The folder of our own group first, the mount point of the hierarchy last.
     levels: Vec<PathBuf>,
     is_first_version: bool,
 }
 
 impl CpuGroup {
-    /// Finds it below `root`: `/`, or a folder of a test. `None` if the kernel lists no CPU controller.
+    /// Finds the control groups below `root`, which is `/` or the folder of a test. `None` if the kernel lists no CPU
+    /// controller.
     ///
-    /// If both versions are mounted, the CPU controller is in the one that names it.
+    /// If both versions are mounted and version 1 lists a CPU controller, that is the one that counts.
     pub fn find(root: &Path) -> Option<Self> {
         let text = |path: &str| read::config(&root.join(path)).unwrap_or_default();
         let groups = text("proc/self/cgroup");
@@ -42,15 +44,16 @@ impl CpuGroup {
         Some(Self { levels: ancestors.map(|level| mount.join(level)).collect(), is_first_version })
     }
 
-    /// The nearest limit, as version 2 prints it: microseconds in a period, and the period's own, `50000 100000`;
-    /// `max 100000` if no limit is set. `None` if no level has the file.
+    /// The limit of the nearest level that has one, in the form of version 2: microseconds per period, and the period
+    /// in microseconds, as in `50000 100000`. `max 100000` if no level has a limit. `None` if no level has the file.
     pub fn limit(&self) -> Option<String> {
         let limits = || self.levels.iter().filter_map(|level| self.limit_of(level));
         let set = limits().find(|limit| !limit.starts_with("max"));
         set.or_else(|| limits().next())
     }
 
-    /// The tightest of each other limit that is set at our level or above: memory in bytes, processes. Version 2 only.
+    /// Other limits at our level or above, memory in bytes and number of processes: the tightest of each. Version 2
+    /// only.
     pub fn other_limits(&self) -> BTreeMap<String, String> {
         let tightest = |name: &str| {
             let set = self.levels.iter().filter_map(|level| read(level, name)?.parse::<u64>().ok());
@@ -60,7 +63,8 @@ impl CpuGroup {
         names.into_iter().filter(|_| !self.is_first_version).filter_map(tightest).collect()
     }
 
-    /// How often the nearest level with a limit has been throttled; without a limit, how often our own level has been.
+    /// How often the nearest level with a limit has been throttled. If no level has a limit, how often our own level
+    /// has been.
     pub fn n_throttled(&self) -> Option<u64> {
         let is_limited = |level: &&PathBuf| {
             let limit = self.limit_of(level);
@@ -83,7 +87,7 @@ impl CpuGroup {
     }
 }
 
-/// The group of a line `4:cpu,cpuacct:/a/b`.
+/// Returns the group from a line such as `4:cpu,cpuacct:/a/b`.
 fn first_version(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;

@@ -11,11 +11,11 @@ use looptax_wire::WireError;
 /// Which part of an epoch a request belonged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// The untimed first requests of a connection.
+    /// The first requests of a connection, which are not timed.
     Priming,
     /// The counted part of a slice, or its guard.
     Slice,
-    /// After a slice's end, while the last answers come in.
+    /// After a slice's end, when the last answers arrive.
     Drain,
 }
 
@@ -29,12 +29,12 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Which run of an arm's command.
+/// Identifies a run of an arm's command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunName {
-    /// The one that does not count.
+    /// The warm-up run, which does not count.
     WarmUp,
-    /// A counted one, by number from 1.
+    /// A counted run, by its number from 1.
     Counted(usize),
 }
 
@@ -60,22 +60,22 @@ pub enum LoadError {
     Closed,
     #[error("no answer within {limit:?}")]
     Timeout { limit: Duration },
-    /// A connection that was to be opened, used and closed.
+    /// A connection could not be opened, used and closed.
     #[error("a connection failed between its opening and its end")]
     OneShot { source: Failure },
-    /// The client thread panicked: a bug of ours.
+    /// The client thread panicked: a bug in looptax.
     #[error("the client thread panicked")]
     Panicked,
-    /// The answer is an error, or not an answer.
+    /// The answer is an error, or is not an answer of this protocol.
     #[error("the server's answer is not the expected one")]
     Answer { source: WireError },
-    /// The answer holds less data than a right one must.
+    /// The answer holds less data than the right answer must.
     #[error("the answer to key {key} holds {found} bytes of data, at least {least} were expected")]
     Empty {
         key: u64,
-        /// Bytes found.
+        /// Number of bytes found.
         found: usize,
-        /// Bytes expected.
+        /// Least number of bytes expected.
         least: usize,
     },
 }
@@ -85,44 +85,44 @@ impl Explain for LoadError {}
 /// A whole command did not end as it should.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// It could not be started.
+    /// The command could not be started.
     #[error("cannot start the command")]
     Start { source: io::Error },
-    /// It could not be waited for.
+    /// looptax could not wait for the command.
     #[error("cannot wait for the command to end")]
     Wait { source: io::Error },
-    /// It ended with another exit code than 0.
+    /// The command ended with an exit code other than 0.
     #[error("the command ended with exit code {code}{}", words_after(.said))]
     Code {
         code: i32,
-        /// The end of what it wrote to stderr.
+        /// The last part of the command's stderr.
         said: String,
     },
     #[error("the command was ended by signal {signal}{}", words_after(.said))]
     Signal {
         signal: i32,
-        /// The end of what it wrote to stderr.
+        /// The last part of the command's stderr.
         said: String,
     },
-    /// It took too long and was ended, with all that it had started.
+    /// The command took too long, and looptax ended it with all processes that it had started.
     #[error("the command did not end within {limit:?} and was stopped{}", words_after(.said))]
     Timeout {
         limit: Duration,
-        /// The end of what it wrote to stderr.
+        /// The last part of the command's stderr.
         said: String,
     },
-    /// The terminal stopped it, as the kernel does with a background process that reads from its terminal.
+    /// The terminal stopped the command: the kernel does this to a background process that reads from its terminal.
     #[error("a signal stopped the command, which happens if it asks for input on the terminal{}", words_after(.said))]
     Stopped {
-        /// The end of what it wrote to stderr.
+        /// The last part of the command's stderr.
         said: String,
     },
-    /// It used another transport than its arm's.
+    /// The command used another transport than its arm's.
     #[error("{found}")]
     WrongTransport { found: String },
 }
 
-/// The end of a command's stderr, for a sentence.
+/// The last part of a command's stderr, as the end of a sentence.
 fn words_after(said: &str) -> String {
     if said.is_empty() {
         ", and it printed nothing on stderr".to_owned()
@@ -131,16 +131,17 @@ fn words_after(said: &str) -> String {
     }
 }
 
-/// An experiment could not go on.
+/// Why an experiment could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// Connections could not be opened or proved.
     #[error("cannot connect both sides of `{contrast}`")]
     Connect { contrast: String, source: Failure },
-    /// The work of another room for a slice failed, or the server refuses what the connections are to ask.
+    /// The work of another room for a slice failed, or the server refuses the requests that the connections are to
+    /// send.
     #[error(transparent)]
     Slice(#[from] Failure),
-    /// A request failed: no result of this run can be trusted.
+    /// A request failed, so no result of this run can be trusted.
     #[error("a request failed in {stage} (`{contrast}`, {side} side)")]
     Request {
         contrast: String,
@@ -149,16 +150,16 @@ pub enum BenchError {
         stage: Stage,
         source: LoadError,
     },
-    /// A whole command failed: no result of this run can be trusted.
+    /// A whole command failed, so no result of this run can be trusted.
     #[error("the command of `{arm}` failed in {run}: {line}")]
     Command {
         arm: String,
         run: RunName,
-        /// The command, as it may be shown.
+        /// The command, in a form that may be shown.
         line: String,
         source: CommandError,
     },
-    /// Answers take so long that no epoch fits into the time that was promised.
+    /// Answers take so long that not even one epoch fits into the promised time.
     #[error("answers take too long: one epoch needs {epoch:.0?}, but the plan has {planned:.0?} for all epochs")]
     TooSlow {
         /// The time that an epoch of each contrast takes.
@@ -187,7 +188,7 @@ impl Explain for BenchError {
             ),
             Self::Command { source, .. } => Some(source.hint().to_owned()),
             Self::TooSlow { .. } => Some("pass --fixed 6 to measure 6 epochs, however long they take".to_owned()),
-            // Threads are what cannot be started, and nothing is pinned yet.
+            // This error means that no more threads can be started; nothing is pinned yet.
             Self::Machine { source, .. } if source.kind() == io::ErrorKind::WouldBlock => None,
             Self::Machine { .. } => Some("pass --placement free, which pins nothing".to_owned()),
         }
@@ -196,7 +197,7 @@ impl Explain for BenchError {
     fn severity(&self) -> Severity {
         match self {
             Self::Connect { source, .. } | Self::Slice(source) => source.severity(),
-            // A command that cannot even be warmed up with has measured nothing.
+            // A command that failed in the warm-up has measured nothing.
             Self::Command {
                 run: RunName::WarmUp,
                 source:

@@ -1,7 +1,8 @@
-//! The loop of an experiment: warm-up, then epochs of all contrasts in random order, interim analyses, the end.
+//! The loop of an experiment: the warm-up, then epochs of all contrasts in random order with interim analyses, until
+//! the end.
 //!
-//! A [`SliceSource`] fills the slices of an epoch: `requests` of the load engine, commands (`whole`), or pages that
-//! another room loads. Called for all of them.
+//! A [`SliceSource`] fills the slices of an epoch: with `requests` of the load engine, with commands (`whole`), or with
+//! pages that another room loads. All three use this loop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,40 +20,41 @@ use crate::schedule::round_order;
 use crate::shape::Shape;
 use crate::slices::{EpochOrder, MeasuredEpoch, SliceSource};
 
-/// Warm-up epochs have their own numbers, so that measured epochs repeat by seed.
+/// Warm-up epochs have separate numbers, so that a run with the same seed repeats the measured epochs.
 const WARM_UP_EPOCHS: u64 = 1 << 32;
-/// The warm-up goes on while the median rate of its last four epochs is off by more than this.
+/// The warm-up continues while the median rate of its last four epochs differs by more than this from the four epochs
+/// before.
 const STEADY: f64 = 0.03;
-/// Least epochs of a time: fewer have no interval at the level of a single interim analysis.
+/// Least number of epochs in a run with a time limit: fewer have no interval at the level of a single interim analysis.
 const LEAST_EPOCHS: usize = 6;
-/// A time that would hold more epochs than this ends earlier.
+/// A run with a time limit ends early when it has this many epochs.
 const MOST_EPOCHS: usize = 10_000;
 
 #[derive(Debug)]
 pub struct ContrastRun {
     pub epochs: Vec<MeasuredEpoch>,
-    /// The interim analysis that ended it, and why; `None` when it was cut short.
+    /// The interim analysis that ended the contrast, and why; `None` if measuring was cut short.
     pub stopped: Option<(InterimAnalysis, StopCause)>,
 }
 
 #[derive(Debug)]
 pub struct Outcome {
     pub contrasts: Vec<ContrastRun>,
-    /// Slices as they were after the warm-up.
+    /// The slices as they were after the warm-up.
     pub shape: Shape,
     /// The interim analyses as they were after the warm-up.
     pub analyses: InterimAnalyses,
     pub n_warm_up_epochs: usize,
-    /// All requests, those of warm-up, priming and guards too: what the server should have counted.
-    /// An epoch that was interrupted is not in it.
+    /// The number of all requests, including warm-up, priming and guards: the server should have counted as many. An
+    /// epoch that was interrupted is not included.
     pub n_requests: u64,
-    /// Whether somebody asked us to stop.
+    /// Whether the user asked looptax to stop.
     pub is_interrupted: bool,
-    /// The error, if measuring failed; the contrasts hold the epochs before it.
+    /// The error, if measuring failed; the contrasts hold the epochs measured before it.
     pub failure: Option<BenchError>,
 }
 
-/// Measures until every contrast has ended, its time is over, `stop` is set, or a slice fails.
+/// Measures until every contrast has ended, the time is over, `stop` is set, or a slice fails.
 pub fn run_slices(
     course: &Course,
     source: &mut dyn SliceSource,
@@ -96,15 +98,15 @@ struct Experiment<'a> {
     contrasts: Vec<ContrastRun>,
     n_warm_up_epochs: usize,
     n_requests: u64,
-    /// By contrast: the counts of its epochs, for the interim analyses.
+    /// By contrast: the counts of its epochs, from which the interim analyses decide.
     numbers: Vec<Vec<Epoch>>,
-    /// How long the last epoch took; one of the warm-up as if it had all slices.
+    /// How long the last epoch took; for a warm-up epoch, how long it would have taken with all slices.
     epoch_time: Duration,
-    /// The time that it took beside its slices.
+    /// How much of the last epoch's time was outside its slices.
     beside: Duration,
-    /// The least time left that was reported: a bound does not grow.
+    /// The least remaining time reported so far: the reported upper bound must not grow.
     least_left: Duration,
-    /// The rest of the cap on latencies.
+    /// How many bytes of latencies may still be kept.
     sample_room_bytes: usize,
 }
 
@@ -117,7 +119,7 @@ impl Experiment<'_> {
         self.measure()
     }
 
-    /// Measures as many epochs as fit into the promised time, and reports what has changed.
+    /// Reduces the number of epochs to those that fit into the promised time, and reports what has changed.
     ///
     /// # Errors
     /// [`BenchError::TooSlow`] if none fits.
@@ -161,7 +163,7 @@ impl Experiment<'_> {
         Ok(data)
     }
 
-    /// Unmeasured epochs of all contrasts in turn, until the rate stands still or time is up.
+    /// Runs epochs that are not counted, of all contrasts in turn, until the rate is steady or the time is up.
     fn warm_up(&mut self) -> Result<(), BenchError> {
         if self.course.warm_up.is_none() {
             return Ok(());
@@ -180,7 +182,7 @@ impl Experiment<'_> {
             self.n_warm_up_epochs = round as usize + 1;
             let spent = Duration::from_nanos(now_ns() - start_ns);
             let warm_up = self.course.warm_up;
-            // Of epochs that take seconds, two have to be enough.
+            // If epochs take seconds, two have to be enough.
             let is_late = !warm_up.at_most.is_zero() && spent >= warm_up.at_most;
             let least_epochs = warm_up.least_epochs.min(if is_late { 2 } else { usize::MAX });
             let enough = self.n_warm_up_epochs >= least_epochs && spent >= warm_up.least;
@@ -191,7 +193,7 @@ impl Experiment<'_> {
         Ok(())
     }
 
-    /// Rounds of one epoch per contrast that has not ended, in random order.
+    /// Measures rounds, each with one epoch of every contrast that has not ended, in random order.
     fn measure(&mut self) -> Result<(), BenchError> {
         let start_ns = now_ns();
         for round in 0.. {
@@ -219,12 +221,13 @@ impl Experiment<'_> {
         if bytes <= self.sample_room_bytes {
             self.sample_room_bytes -= bytes;
         } else {
-            // Nor those of later epochs, which would fit only if they are few, that is, slow.
+            // Drops the latencies of later epochs, too: only epochs with few requests would still fit, and these are
+            // the slow ones.
             self.sample_room_bytes = 0;
             data.samples = [Vec::new(), Vec::new()];
         }
         let answers_agree = data.raw.answers_agree;
-        // The interim analyses decide only on throughput.
+        // The interim analyses decide from the throughput only.
         self.numbers[contrast_idx].push(data.raw.counts());
         self.contrasts[contrast_idx].epochs.push(data);
 
@@ -281,7 +284,7 @@ impl Experiment<'_> {
         });
     }
 
-    /// The time that the contrasts that have not ended need if none ends early.
+    /// The remaining time if no contrast ends early.
     fn left_at_most(&self) -> Duration {
         let most = self.course.stopping.analyses.n_max();
         let running = self.contrasts.iter();
@@ -291,7 +294,7 @@ impl Experiment<'_> {
     }
 }
 
-/// Whether an interim analysis of the epochs so far ends their contrast, and why.
+/// Whether this interim analysis of the epochs so far ends the contrast, and why.
 fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: InterimAnalysis) -> Option<StopCause> {
     let primary = primary(&Input {
         epochs,
@@ -303,10 +306,11 @@ fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: I
         can_move: false,
     });
     let Some(theta) = primary.theta else {
-        // No interim analysis follows the last: without an estimate, too, it ends the contrast.
+        // No interim analysis follows the last one, so it ends the contrast even if there is no estimate.
         return analysis.is_last.then_some(StopCause::Last);
     };
-    // An answer that may depend on disturbed epochs, of which there are too few or too many, waits for more of them.
+    // If the verdict may depend on disturbed epochs, and there are too few or too many of them to check that, wait for
+    // more epochs.
     let has_answer = theta.has_interval() && !primary.is_unchecked();
     let verdict = if has_answer || analysis.is_last { primary.verdict } else { Verdict::Inconclusive };
     match stopping.rule.decide(analysis, &theta, verdict) {
@@ -315,7 +319,7 @@ fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: I
     }
 }
 
-/// For the progress line only: never decides anything.
+/// A rough estimate for the progress line only; it never decides anything.
 fn rough_theta(epochs: &[Epoch]) -> Option<Estimate> {
     let thetas: Vec<f64> = epochs.iter().filter_map(Epoch::theta).collect();
     hodges_lehmann::estimate(&thetas, 0.05)
@@ -326,7 +330,7 @@ fn total_rate(data: &MeasuredEpoch) -> f64 {
     mean(&rates)
 }
 
-/// Whether the median of the last four is within 3 % of the four before.
+/// Whether the median rate of the last four epochs is within 3 % of the median of the four before.
 fn is_steady(rates: &[f64]) -> bool {
     let last = rates.len().checked_sub(8).map(|from| rates[from..].to_vec());
     let medians = last.and_then(|mut last| {

@@ -1,4 +1,4 @@
-//! A glimpse at the range of rates under a placement: what is seen, without a verdict.
+//! A glimpse of the range of rates under a placement: a measurement without a verdict.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use crate::requests::Requests;
 use crate::shape::Shape;
 use crate::slices::EpochOrder;
 
-/// Time that each quarter of a glimpse leaves the scheduler before it counts.
+/// Time at the start of each quarter of a glimpse that is not counted, so that the scheduler can settle.
 const SETTLE: Duration = Duration::from_millis(400);
 const BUCKET: Duration = Duration::from_millis(100);
 
 /// The rates that a glimpse saw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GlimpseData {
-    /// Rates of each 100 ms in requests per second, `[baseline, other]`, in the order of time.
+    /// Rates in each 100 ms in requests per second, `[baseline, other]`, in chronological order.
     pub rates_per_s: [Vec<f64>; 2],
     pub took: Duration,
 }
 
-/// Glimpses at the plan's first contrast for about `length`: four long slices on fresh connections.
-/// `None` when told to stop.
+/// Takes a glimpse of the plan's first contrast for about `length`: four long slices on fresh connections. `None` if
+/// looptax is to stop.
 ///
 /// # Errors
-/// Those of connecting and of the first failed request.
+/// An error of connecting, or the first request that failed.
 pub fn glimpse(
     plan: &Plan,
     connector: &mut dyn Connector,

@@ -1,4 +1,4 @@
-//! The numbers that requests are made of: the same keys for both sides' slices of one rank.
+//! The random numbers that requests are made from: both sides draw the same keys in slices of equal rank.
 
 use std::mem::offset_of;
 
@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::Rng;
 
 use crate::plan::{Distribution, KeyShare, KeySpace};
 
-/// A generator for one purpose, from the run's seed and the purpose's coordinates.
+/// A random generator for one purpose, from the run's seed and the purpose's coordinates.
 pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
     let mixed = coordinates.iter().fold(seed, |state, coordinate| {
         SplitMix64::seed_from_u64(state ^ coordinate.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
@@ -19,14 +19,14 @@ pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
     SplitMix64::seed_from_u64(mixed)
 }
 
-/// A slice of an epoch, by what its numbers depend on.
+/// A slice of an epoch, described by everything that its random numbers depend on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceOf {
     pub(crate) epoch: u64,
-    /// Which pair of arms, where several share a run.
+    /// The pair of arms, if several share a run.
     pub(crate) contrast: u64,
     pub(crate) side: Side,
-    /// How many slices of this side the epoch had before.
+    /// How many slices of this side were in the epoch before this one.
     pub(crate) rank: u64,
 }
 
@@ -47,7 +47,7 @@ impl KeyRange {
         let (connection, n_connections) = (connection as u64, n_connections.max(1) as u64);
         match share {
             KeyShare::All => Self { first: 1, n: n_keys.max(1) },
-            // More connections than keys have to share.
+            // There are fewer keys than connections, so connections share keys.
             KeyShare::Own if n_keys < n_connections => Self { first: 1 + connection % n_keys.max(1), n: 1 },
             KeyShare::Own => {
                 let before =
@@ -58,23 +58,24 @@ impl KeyRange {
     }
 }
 
-/// A connection's numbers in a slice. The fields that a key is drawn from come first.
+/// The random numbers of a connection in a slice. The fields from which a key is drawn come first.
 #[repr(C)]
 pub(crate) struct Keys {
     order: SplitMix64,
     range: KeyRange,
-    /// Where keys are not drawn evenly.
+    /// Set if keys are not drawn evenly.
     zipf: Option<Box<Zipfian>>,
     last: u64,
     content: SplitMix64,
 }
 
 impl Keys {
-    /// Bytes that a key needs.
+    /// Number of bytes from the start of the struct that drawing a key touches.
     pub(crate) const N_HOT_BYTES: usize = offset_of!(Self, content);
 
-    /// Keys are equal for both sides at equal rank, and for all pairs of arms. Content is not: writing what
-    /// is there already is less work for a server, so the second to run would have had it easier.
+    /// For slices of equal rank the keys are the same for both sides and for all pairs of arms. The content is
+    /// different: writing content that is already there is less work for a server, so the side that runs second would
+    /// have had an advantage.
     pub(crate) fn new(seed: u64, slice: SliceOf, connection: u64, range: KeyRange, distribution: Distribution) -> Self {
         let SliceOf { epoch, contrast, side, rank } = slice;
         let writer = 2 * contrast + side.idx() as u64;
@@ -84,14 +85,14 @@ impl Keys {
             range,
             zipf: match distribution {
                 Distribution::Uniform => None,
-                // The settings let no exponent through that is refused.
+                // The settings have already rejected each exponent that `Zipfian` refuses.
                 Distribution::Zipf(exponent) => Zipfian::new(range.n, exponent).ok().map(Box::new),
             },
             last: range.first,
         }
     }
 
-    /// The key drawn last, for errors.
+    /// The key drawn last, for error messages.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }
@@ -99,7 +100,7 @@ impl Keys {
 
 impl Draws for Keys {
     /// # Cost
-    /// Two multiplications; the bias of multiply-and-shift is below 2^-32 for any key space used.
+    /// Two multiplications; the bias of multiply-and-shift is below 2^-32 for each key space in use.
     #[inline]
     fn key(&mut self) -> u64 {
         let order = &mut self.order;

@@ -1,9 +1,9 @@
 //! The experiment: which connections run when, the loop that drives them, and the raw numbers.
 //!
-//! [`run_slices`] is the one loop of an experiment. [`run()`] has the load engine fill its slices, over connections
-//! that a [`Connector`] opens and proves; [`run_commands`] fills them with whole commands, other rooms with what they
-//! like; [`pages`] asks for those of a web application. Only this room reads the measuring clock, for others by
-//! [`timed`]. Verdicts are the statistics room's; the only question asked of them here is when to stop.
+//! [`run_slices`] is the one loop of an experiment. [`run()`] lets the load engine fill its slices, over connections
+//! that a [`Connector`] opens and proves; [`run_commands`] fills them with whole commands; [`pages`] requests the pages
+//! of a web application; other rooms may fill them differently. Only this room reads the measuring clock; other rooms
+//! use [`timed`]. Verdicts belong to the statistics room; this room uses them only to decide when to stop.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod arrivals;

@@ -11,13 +11,13 @@ use crate::cpu_group::CpuGroup;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct MachineDelta {
     pub(crate) ticks: Option<CpuTicks>,
-    /// Time that some task waited for a core, in microseconds (`/proc/pressure/cpu`).
+    /// Time in which at least one task waited for a core, in microseconds (`/proc/pressure/cpu`).
     pub(crate) cpu_pressure_us: Option<u64>,
-    /// Periods in which our control group was throttled.
+    /// Number of periods in which our control group was throttled.
     pub(crate) n_throttled: Option<u64>,
 }
 
-/// A moment of the machine's counters.
+/// The machine's counters at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Snapshot {
     ticks: Option<CpuTicks>,
@@ -45,7 +45,7 @@ impl Snapshot {
     }
 }
 
-/// The counters of the first line of `/proc/stat`; `None` where it does not say.
+/// The counters in the first line of `/proc/stat`; `None` if it does not have them.
 pub fn cpu_ticks() -> Option<CpuTicks> {
     parse(kernel::text("/proc/stat").ok()?.lines().next()?)
 }

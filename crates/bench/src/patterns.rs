@@ -1,8 +1,8 @@
-//! Small messages written in different patterns, over a socket and over TCP: what makes TCP wait.
+//! Small messages written in different patterns, over a socket and over TCP: shows which patterns make TCP wait.
 //!
-//! An experiment by itself, apart from comparisons: its server is one of its own threads, nothing is pinned, and its
-//! two transports take turns in a fixed order. It looks for delays of milliseconds, for which that is enough. Called by
-//! `reproduce`.
+//! This experiment is separate from comparisons: its server is one of its own threads, nothing is pinned, and its two
+//! transports take turns in a fixed order. That is enough for the delays that it looks for, which are milliseconds.
+//! Called by `reproduce`.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -12,35 +12,35 @@ use std::thread;
 use crate::clock::now_ns;
 
 pub const MESSAGE_BYTES: usize = 8;
-/// A block lasts at least so long, and has at least [`LEAST_EXCHANGES`].
+/// A block lasts at least this long and contains at least [`LEAST_EXCHANGES`].
 const BLOCK_NS: u64 = 50_000_000;
 /// An exchange that waits for a delayed acknowledgement takes 40 ms and more.
 const LEAST_EXCHANGES: u64 = 3;
 
-/// The writes before the wait for an answer.
+/// The pattern of the writes before each wait for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pattern {
-    /// Messages, each in a separate write; the answer is one more message.
+    /// Number of messages, each in a separate write; the answer is another message.
     pub writes: usize,
-    /// Whether TCP sends small packets at once, instead of holding them back for others (Nagle's algorithm).
+    /// Whether TCP sends small packets immediately instead of holding them back to combine them (Nagle's algorithm).
     pub is_nodelay: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternRun {
-    /// Mean nanoseconds per message, a number for each block: on the socket, and over TCP.
+    /// Mean nanoseconds per message for each block: over the socket, and over TCP.
     pub ns_per_message: [Vec<u64>; 2],
-    /// Messages over both, answers included.
+    /// Number of messages over both transports, including answers.
     pub n_messages: u64,
 }
 
-/// Runs a pattern for `n_blocks` blocks on each way, in turns.
+/// Runs a pattern for `n_blocks` blocks on each transport, in turns.
 ///
 /// # Units
-/// A block takes 50 ms or three exchanges, whatever is longer.
+/// A block takes 50 ms or three exchanges, whichever is longer.
 ///
 /// # Errors
-/// The kernel's refusal of a socket, or of a read or write on it.
+/// The kernel's refusal of a socket, or of a read or write on a socket.
 pub fn run_pattern(pattern: Pattern, n_blocks: usize) -> io::Result<PatternRun> {
     let (mut unix, unix_far) = UnixStream::pair()?;
     let (mut tcp, tcp_far) = tcp_pair()?;
@@ -59,7 +59,7 @@ pub fn run_pattern(pattern: Pattern, n_blocks: usize) -> io::Result<PatternRun> 
             run.n_messages += n_messages;
         }
     }
-    // Their ends are the servers' ends.
+    // Closes the clients' ends, which makes the servers end.
     drop((unix, tcp));
     for server in servers {
         server.join().map_err(|_| io::ErrorKind::Other)??;
@@ -73,7 +73,7 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
     Ok((near, listener.accept()?.0))
 }
 
-/// Answers every `writes` messages by one, until the other end is closed.
+/// Answers each group of `writes` messages with one message, until the other end is closed.
 fn answer(mut stream: impl Read + Write, writes: usize) -> io::Result<()> {
     let mut messages = vec![0; MESSAGE_BYTES * writes];
     loop {
@@ -85,7 +85,7 @@ fn answer(mut stream: impl Read + Write, writes: usize) -> io::Result<()> {
     }
 }
 
-/// Nanoseconds and messages of one block.
+/// Runs one block, and returns its nanoseconds and its number of messages.
 fn block(stream: &mut (impl Read + Write), pattern: Pattern) -> io::Result<(u64, u64)> {
     let mut message = [7; MESSAGE_BYTES];
     let start_ns = now_ns();

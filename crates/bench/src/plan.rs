@@ -11,14 +11,14 @@ use crate::Shape;
 use crate::budget::Budget;
 pub use looptax_model::record::Placement;
 
-/// How the load engine's client waits for an answer: a [`Client`] that is not a whole command.
+/// How the load engine's client waits for an answer: each [`Client`] except the whole command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClientModel {
-    /// A thread per connection: try to receive, poll, receive.
+    /// A thread per connection: tries to receive, polls, receives.
     Poll,
-    /// A thread per connection: poll, receive.
+    /// A thread per connection: polls, receives.
     PollFirst,
-    /// A thread per connection: receive, and sleep in it.
+    /// A thread per connection: receives, and sleeps in that call.
     Block,
     /// Few threads, each with an epoll over many connections.
     Event,
@@ -60,21 +60,21 @@ impl FromStr for ClientModel {
     }
 }
 
-/// Who serves a connection inside the server.
+/// Which threads or processes of the server serve a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerThreads {
-    /// A thread or process of its own per connection.
+    /// Each connection has a separate thread or process.
     PerConnection,
     Single,
-    /// Any thread of the process for any connection, as it comes: Go's scheduler deals them.
+    /// Any thread of the process may serve any connection: Go's scheduler decides.
     Any,
-    /// Any process that one has started for any connection, as it comes: a pooler deals them. A connection's worker is the
-    /// one that starts them.
+    /// Any process that the worker process has started may serve any connection: a pooler decides. A connection's
+    /// worker is the process that starts the others.
     Tree,
 }
 
 impl ServerThreads {
-    /// Whether all connections are served in one place, which has one core at a time.
+    /// Whether the threads that serve all connections are pinned together, to one core at a time.
     pub(crate) fn are_one(self) -> bool {
         self != Self::PerConnection
     }
@@ -83,29 +83,29 @@ impl ServerThreads {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SidePlan {
     pub client: ClientModel,
-    /// Busy-waits this many nanoseconds before each send (`Some(0)` runs the same code and waits
-    /// for nothing); `None` leaves the code out.
+    /// Busy-waits this many nanoseconds before each send. `Some(0)` runs the same code without waiting; `None` omits
+    /// the code.
     pub inject_ns: Option<u64>,
 }
 
-/// Two sides compared with each other in their own epochs: `[baseline, other]`.
+/// Two sides that are compared with each other in separate epochs: `[baseline, other]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contrast {
-    /// The arms' indexes among those of the comparison, for the raw data.
+    /// The indexes of the two arms among the arms of the comparison, for the raw data.
     pub pair: [u32; 2],
     pub sides: [SidePlan; 2],
 }
 
-/// How long everything runs unmeasured first.
+/// How long requests run before measuring begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmUp {
     /// At least this many epochs.
     pub least_epochs: usize,
-    /// At least so long.
+    /// At least this long.
     pub least: Duration,
-    /// At most so long, while the rate still moves by over 3 %.
+    /// At most this long, if the rate still changes by over 3 %.
     pub at_most: Duration,
-    /// Slices of such an epoch; `None`: as many as a counted one has.
+    /// Slices of such an epoch; `None` for as many as a counted epoch has.
     pub n_slices: Option<usize>,
 }
 
@@ -117,12 +117,12 @@ impl WarmUp {
         Self { least_epochs, least: Duration::ZERO, at_most: Duration::ZERO, n_slices: None }
     }
 
-    /// At least `least_epochs` epochs and `least` time, and at most `at_most` while the rate still moves.
+    /// At least `least_epochs` epochs and the time `least`; at most the time `at_most`, if the rate still changes.
     pub const fn steady(least_epochs: usize, least: Duration, at_most: Duration) -> Self {
         Self { least, at_most, ..Self::epochs(least_epochs) }
     }
 
-    /// Whether nothing is to run unmeasured.
+    /// Whether there is no warm-up.
     pub(crate) fn is_none(self) -> bool {
         self.least_epochs == 0 && self.at_most.is_zero()
     }
@@ -131,26 +131,26 @@ impl WarmUp {
 /// When a contrast ends.
 #[derive(Debug, Clone)]
 pub struct Stopping {
-    /// After how many epochs to look.
+    /// The numbers of epochs after which interim analyses are made.
     pub analyses: InterimAnalyses,
-    /// In their place: a single look after as many epochs as this time holds, by the warm-up's measure.
+    /// If set, replaces `analyses` by one analysis after as many epochs as fit into this time, judged by the warm-up.
     pub time: Option<Duration>,
     pub rule: StopRule,
-    /// Half the width of "no difference worth naming", as a fraction of throughput.
+    /// The largest difference that counts as negligible, as a fraction of throughput; it applies in both directions.
     pub delta: f64,
-    /// No epoch begins after it; `None`: only the interim analyses decide.
+    /// No epoch begins after this time. `None`: only the interim analyses decide.
     pub deadline: Option<Instant>,
-    /// An interim analysis that would come later than this by more than half is not waited for: the one before ends it.
+    /// If the next interim analysis would come later than this by more than half, the contrast ends at the one before.
     pub patience: Option<Duration>,
 }
 
 impl Stopping {
-    /// Without a limit of time or a wish for precision.
+    /// Without a time limit and without a target precision.
     pub fn at(analyses: InterimAnalyses, delta: f64) -> Self {
         Self { analyses, time: None, rule: StopRule { is_precise: false }, delta, deadline: None, patience: None }
     }
 
-    /// Whether the time for further epochs is over, when each contrast has had `n_epochs` of them in `spent`.
+    /// Whether the time for further epochs is over, after each contrast has had `n_epochs` of them in the time `spent`.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn is_over(&self, n_epochs: usize, spent: Duration) -> bool {
         let is_past = |deadline| Instant::now() >= deadline;
@@ -167,7 +167,7 @@ impl Stopping {
 /// How the times between the requests of an open loop are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrivals {
-    /// Independent of one another, as those of many users are.
+    /// Independent of one another, like the requests of many users.
     Poisson,
     Fixed,
 }
@@ -181,20 +181,20 @@ impl Arrivals {
     }
 }
 
-/// Requests that are sent when they are due.
+/// Requests that are sent when they are due, whether earlier answers have arrived or not.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenLoop {
-    /// Requests per second over all connections of a side; above 0.
+    /// Requests per second over all connections of a side; must be above 0.
     pub rate_per_s: f64,
     pub arrivals: Arrivals,
-    /// Whether client threads may spin through short waits: only if no other thread needs their core.
+    /// Whether client threads may spin through short waits: only if no other thread needs their cores.
     pub may_spin: bool,
 }
 
 /// The event that makes a connection send its next request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pacing {
-    /// The answer to the one before: a closed loop. After `think` (0 for none), spent asleep.
+    /// A closed loop: the answer to the request before. The thread sleeps for `think` (0 for no pause) between the two.
     Closed {
         /// Pause between an answer and the next request.
         think: Duration,
@@ -205,7 +205,7 @@ pub enum Pacing {
 impl Pacing {
     pub const FLAT_OUT: Self = Self::Closed { think: Duration::ZERO };
 
-    /// Whether the rate depends only on the server; otherwise the response time is the measure.
+    /// Whether the rate depends only on the server. If not, the response time is what is compared.
     pub fn is_flat_out(self) -> bool {
         self == Self::FLAT_OUT
     }
@@ -215,7 +215,7 @@ impl Pacing {
 pub enum KeyShare {
     /// Every connection draws from all keys.
     All,
-    /// Every connection draws from its own part, so that writers never wait for one another.
+    /// Every connection draws from a separate part of the keys, so writers never wait for each other.
     Own,
 }
 
@@ -223,34 +223,34 @@ pub enum KeyShare {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
     Uniform,
-    /// The k-th key as k to the power of minus this, above 0.
+    /// Weights the k-th key with k to the power of minus this exponent, which is above 0.
     Zipf(f64),
 }
 
-/// The keys that requests ask for.
+/// The keys that requests use.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KeySpace {
-    /// They are drawn from 1 to this.
+    /// Keys are drawn from 1 to this number.
     pub n: u64,
     pub share: KeyShare,
     pub distribution: Distribution,
 }
 
-/// When an experiment warms up, looks and ends, whatever fills its slices.
+/// When an experiment warms up, makes interim analyses and ends, whatever fills its slices.
 #[derive(Debug, Clone)]
 pub struct Course {
     pub seed: u64,
-    /// Names of the contrasts, for progress and errors: `unix, tcp`. Each has its own epochs, which are interleaved in
-    /// random order.
+    /// The contrasts' names for progress and errors: `unix, tcp`. Each contrast has separate epochs, which are
+    /// interleaved in random order.
     pub names: Vec<String>,
-    /// Connections per side: requests in flight at a time.
+    /// Connections per side, and so the number of simultaneous requests.
     pub connections: usize,
     /// Slice, guard, slices per epoch.
     pub shape: Shape,
     pub warm_up: WarmUp,
-    /// When to end.
+    /// When the experiment ends.
     pub stopping: Stopping,
-    /// Cap of the latencies kept in memory, in bytes; epochs beyond it keep their counts only.
+    /// Highest number of bytes of latencies that are kept in memory; later epochs keep only their counts.
     pub max_sample_bytes: usize,
 }
 
@@ -262,18 +262,18 @@ pub struct Plan {
     pub contrasts: Vec<Contrast>,
     /// When requests are sent.
     pub pacing: Pacing,
-    /// Where the ends run.
+    /// The cores that the two ends of a connection run on.
     pub placement: Placement,
     pub server_threads: ServerThreads,
-    /// Whether the warm-up may lengthen the slices to fit the latencies seen.
+    /// Whether the warm-up may lengthen the slices to fit the measured latencies.
     pub may_adapt_shape: bool,
-    /// The time that measuring may take: epochs that do not fit are left out; `None`: as long as they take.
+    /// The time that measuring may take; epochs that do not fit are left out. `None`: as long as all epochs take.
     pub budget: Option<Budget>,
-    /// Which keys the requests ask for.
+    /// The keys that the requests use.
     pub keys: KeySpace,
-    /// Whether equal keys get equal answers on both sides: not if the workload writes.
+    /// Whether equal keys get equal answers on both sides; they do not if the workload writes.
     pub are_comparable: bool,
-    /// An answer with less data than this is an error.
+    /// An answer with fewer bytes of data than this is an error.
     pub least_data_bytes: usize,
     /// How long one answer may take.
     pub io_limit: Duration,

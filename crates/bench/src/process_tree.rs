@@ -1,27 +1,28 @@
-//! CPU time of a server with all its processes, those that have ended included.
+//! CPU time of a server with all its processes, including those that have ended.
 //!
-//! A server with a process per connection has lost that process when a connection has ended; its parent
-//! has inherited the time. Read before and after each whole run, and each slice of one-shot requests.
+//! If a server has a process per connection, that process ends with the connection, and its parent inherits its CPU
+//! time. Read before and after each whole run, and each slice of one-shot requests.
 
 use looptax_host::processes::{descendant_pids, stat};
 use looptax_model::record::TICK_NS;
 
 use crate::sys::process_cpu_ns;
 
-/// CPU of process `pid`, of its children that run, and of those that it has waited for; `None` when
-/// it is gone.
+/// CPU time of process `pid`, of the running processes below it, and of those below it that have ended and were waited
+/// for; `None` if `pid` has ended.
 ///
-/// The kernel reports the last part in ticks of 10 ms, so that a single short run may show too little and the next one
-/// too much; over many runs that evens out.
+/// The kernel reports a part of it in ticks of 10 ms, so that the figure of one short run may be too low and that of
+/// the next too high; over many runs that averages out.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
     let own = process_cpu_ns(pid)?;
     Some(own + descendants_cpu_ns(pid)?)
 }
 
-/// CPU of all that process `pid` has started, and of those of them that were waited for; without its own.
+/// CPU time of all processes that process `pid` has started, including those that have ended and were waited for,
+/// without its own CPU time.
 ///
-/// An application's workers come and go below its supervisor, which waits for processes that lost their parent; the
-/// remark on ticks at [`cpu_ns`] holds here, too.
+/// An application's workers start and end below its supervisor, which waits for processes that lost their parent. The
+/// remark about ticks at [`cpu_ns`] applies here, too.
 pub fn descendants_cpu_ns(pid: u32) -> Option<u64> {
     let ended = |pid: u32| Some(stat(pid)?.ended_children_ticks * TICK_NS);
     let own_ns = ended(pid)?;

@@ -1,4 +1,4 @@
-//! The state of an experiment that an observer may see while it runs.
+//! The state of an experiment that an observer sees while it runs.
 
 use std::time::Duration;
 
@@ -16,22 +16,23 @@ pub enum Phase {
 /// The state after an epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress<'a> {
-    /// The contrast that just had an epoch.
+    /// The contrast whose epoch just ended.
     pub contrast: &'a str,
-    /// Its position in the plan.
+    /// The contrast's position in the plan.
     pub contrast_idx: usize,
     pub phase: Phase,
     pub n_epochs: usize,
     pub n_epochs_at_most: usize,
-    /// The epoch that just ended. Its latencies are empty beyond the plan's cap.
+    /// The epoch that just ended. Beyond the plan's cap on latencies, its latencies are empty.
     pub epoch: &'a MeasuredEpoch,
-    /// θ of only that epoch, if both sides have answers.
+    /// θ of this epoch only, if both sides have answers.
     pub epoch_theta: Option<f64>,
-    /// Epochs of this contrast at its next interim analysis; `None` in the warm-up, and when it has ended.
+    /// The number of epochs of this contrast at its next interim analysis; `None` in the warm-up, and after the
+    /// contrast has ended.
     pub next_analysis: Option<usize>,
-    /// The running θ, from the latest interim analysis or a rough estimate from all epochs so far.
+    /// The current θ, from the latest interim analysis or a rough estimate from all epochs so far.
     pub theta: Option<Estimate>,
-    /// Longest time until all contrasts end.
+    /// The longest time until all contrasts have ended.
     pub left_at_most: Duration,
 }
 
@@ -39,7 +40,7 @@ pub struct Progress<'a> {
 pub trait Observer {
     fn epoch_ended(&mut self, progress: &Progress<'_>);
 
-    /// The warm-up has shown that the plan does not hold.
+    /// Called when the warm-up has shown that the plan cannot be kept.
     fn replanned(&mut self, _replanned: &Replanned) {}
 }
 

@@ -1,4 +1,4 @@
-//! The random part of the plan, only from the seed: the same seed repeats it, however a run ended.
+//! The random part of the plan. It depends only on the seed, so the same seed repeats it, however a run ended.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::Rng;
 
 use crate::keys::generator;
 
-/// Purposes of randomness, so that no two share a stream (`keys` uses 1).
+/// Numbers of the random streams, one per purpose (`keys` uses 1).
 const EPOCH: u64 = 2;
 const ROUND: u64 = 3;
 
@@ -19,7 +19,7 @@ pub(crate) struct EpochDraw {
     /// Wait before the first slice.
     pub(crate) jitter: Duration,
     pub(crate) core_seed: u64,
-    /// Decides what else about the connections is left to chance.
+    /// Bits for other random decisions about the connections.
     pub(crate) coins: u64,
 }
 
@@ -32,13 +32,13 @@ impl EpochDraw {
         Self { first, jitter: longest_jitter.mul_f64(share), core_seed: random.next_u64(), coins: random.next_u64() }
     }
 
-    /// The sides of the epoch's slices: Thue-Morse, so that linear and quadratic drift cancel.
+    /// The sides of the epoch's slices in Thue-Morse order, so that linear and quadratic drift cancel.
     pub(crate) fn order(&self, n_slices: usize) -> Vec<Side> {
         (0..n_slices).map(|slice| if slice.count_ones() % 2 == 0 { self.first } else { opposite(self.first) }).collect()
     }
 }
 
-/// The other one of two sides.
+/// The opposite side.
 pub(crate) fn opposite(side: Side) -> Side {
     match side {
         Side::Baseline => Side::Other,
@@ -46,12 +46,12 @@ pub(crate) fn opposite(side: Side) -> Side {
     }
 }
 
-/// The order in which the contrasts have an epoch in round `round`.
+/// The order in which the contrasts have their epochs in round `round`.
 pub(crate) fn round_order(seed: u64, round: u64, n_contrasts: usize) -> Vec<usize> {
     shuffled(generator(seed, &[ROUND, round]), n_contrasts)
 }
 
-/// Fisher and Yates's shuffle of 0..n.
+/// Fisher and Yates's shuffle of the numbers from 0 to `n - 1`.
 pub(crate) fn shuffled(mut random: impl Rng, n: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     for last in (1..n).rev() {

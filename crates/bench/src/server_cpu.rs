@@ -1,4 +1,4 @@
-//! The server's cost of a slice: CPU of its processes, context switches of its threads.
+//! The server's cost of a slice: CPU time of its processes, context switches of its threads.
 
 use looptax_host::kernel;
 
@@ -7,32 +7,32 @@ use crate::plan::ServerThreads;
 use crate::process_tree;
 use crate::sys;
 
-/// Above this many processes their clocks are not read: a read takes 0.2 to 0.8 µs (256 idle processes, 2026-11-25), before
-/// and after each slice.
+/// With more processes than this, their CPU clocks are not read: a reading takes 0.2 to 0.8 µs per process (256 idle
+/// processes, 2026-11-25), before and after each slice.
 const MOST_PROCESSES: usize = 2048;
-/// Above this many threads their switches are not read: a read costs some 20 µs.
+/// With more threads than this, their context switches are not read: a reading takes some 20 µs per thread.
 const MOST_THREADS: usize = 16;
 
-/// The processes and threads behind one side's connections.
+/// The processes and threads that serve one side's connections.
 pub(crate) struct ServerMeter {
     pids: Vec<u32>,
     tids: Vec<u32>,
-    /// A process with all that it has started.
+    /// A process that is read together with all processes that it has started.
     tree: Option<u32>,
 }
 
 /// Counters of a server at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerReading {
-    /// CPU of all its processes, in nanoseconds.
+    /// CPU time of all processes of the server, in nanoseconds.
     pub(crate) cpu_ns: Option<u64>,
-    /// Voluntary and involuntary context switches of its threads.
+    /// Voluntary plus involuntary context switches of the server's threads.
     pub(crate) switches: Option<u64>,
 }
 
 impl ServerMeter {
-    /// A meter over the workers of `wired`; it reads nothing when any of them is unknown, and no switches where a
-    /// process's threads come and go.
+    /// A meter for the workers of `wired`. It reads nothing if any worker is unknown, and no context switches if the
+    /// threads of a process start and end.
     pub(crate) fn new(wired: &[Wired], threads: ServerThreads) -> Self {
         let workers: Option<Vec<Worker>> = wired.iter().map(|it| it.worker).collect();
         Self::of_workers(&workers.unwrap_or_default(), threads)
@@ -58,7 +58,7 @@ impl ServerMeter {
         }
     }
 
-    /// A meter over a whole process, whose threads or children come and go.
+    /// A meter for a whole process, whose threads or children start and end.
     pub(crate) fn of_tree(pid: Option<u32>) -> Self {
         Self { tree: pid, pids: Vec::new(), tids: Vec::new() }
     }
@@ -82,7 +82,7 @@ impl ServerReading {
     }
 }
 
-/// Context switches of thread `tid` (`/proc/<tid>/status` answers for threads too).
+/// Context switches of thread `tid`; `/proc/<tid>/status` also exists for threads.
 fn switches_of(tid: u32) -> Option<u64> {
     let status = kernel::text(format!("/proc/{tid}/status")).ok()?;
     let values = status.lines().filter_map(|line| line.split_once("voluntary_ctxt_switches:"));

@@ -1,47 +1,48 @@
-//! How long slices and guards are, and how many octets of slices make an epoch.
+//! How long slices and guards are, and how many octets (groups of eight slices) an epoch has.
 
 use std::time::Duration;
 
-/// Shortest slice: scheduler load tracking settles within tens of milliseconds (METHOD.md).
+/// Shortest slice: the scheduler's load tracking settles within tens of milliseconds (METHOD.md).
 const LEAST_SLICE: Duration = Duration::from_millis(50);
-/// Longest slice that adapting may choose on account of few requests.
+/// Longest slice that adapting may choose because there are few requests per second.
 const LONGEST_SLICE: Duration = Duration::from_secs(1);
 const LEAST_GUARD: Duration = Duration::from_millis(10);
-/// Requests that a slice should hold.
+/// Number of requests that a slice should contain.
 pub const REQUESTS_PER_SLICE: f64 = 200.0;
-/// Whole requests in an epoch, where they are longer than a slice: two of each side.
+/// Number of whole requests in an epoch, if requests are longer than a slice: two of each side.
 const WHOLE_REQUESTS: usize = 4;
-/// Share of an epoch that reconnecting may take before octets are added.
+/// Reconnecting may take at most this share of an epoch; if it takes more, octets are added.
 const RECONNECT_SHARE: f64 = 0.2;
-/// Most octets in one epoch: more would leave too few epochs.
+/// Highest number of octets in one epoch: with more, there would be too few epochs.
 const MOST_OCTETS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     pub slice: Duration,
     pub guard: Duration,
-    /// How many times eight slices make an epoch; 0: an epoch is four slices, each of them one whole
-    /// request, however long it takes.
+    /// An epoch has this many times eight slices. With 0 it has four slices, each of them one whole request, however
+    /// long that takes.
     pub octets: usize,
-    /// Longest random wait before the first slice: breaks phase lock with housekeeping timers.
+    /// Longest random wait before the first slice; it prevents that slices stay in phase with periodic timers of the
+    /// system.
     pub jitter: Duration,
-    /// Width of the rate buckets inside a slice; `None` for slices too short to have any.
+    /// Width of the rate buckets inside a slice; `None` if slices are too short for buckets.
     pub bucket: Option<Duration>,
 }
 
 impl Shape {
-    /// For pinned placements: 50 ms slices behind 10 ms guards.
+    /// For pinned placements: 50 ms slices after 10 ms guards.
     pub fn short() -> Self {
         Self { slice: LEAST_SLICE, guard: LEAST_GUARD, octets: 1, jitter: Duration::from_millis(20), bucket: None }
     }
 
-    /// For an open loop: 250 ms slices, in which a rate shows whether it can be kept, behind guards
-    /// that let a backlog drain.
+    /// For an open loop: 250 ms slices, long enough to show whether a rate can be kept, after guards in which a backlog
+    /// drains.
     pub fn open() -> Self {
         Self { guard: Duration::from_millis(50), ..Self::short().with_slice(Duration::from_millis(250)) }
     }
 
-    /// For `free`: 250 ms slices behind 250 ms of settling, with rates every 100 ms.
+    /// For `free`: 250 ms slices after guards of 250 ms, in which the scheduler settles; with rates every 100 ms.
     pub fn settling() -> Self {
         let settled = Duration::from_millis(250);
         Self { guard: settled, ..Self::short().with_slice(settled) }
@@ -61,18 +62,19 @@ impl Shape {
         if self.is_whole() { WHOLE_REQUESTS } else { 8 * self.octets }
     }
 
-    /// The same with slices of another length.
+    /// The same shape with slices of another length.
     #[must_use]
     pub fn with_slice(self, slice: Duration) -> Self {
         let bucket = (slice >= Duration::from_millis(200)).then(|| Duration::from_millis(100));
         Self { slice, bucket, ..self }
     }
 
-    /// Fits slice and guard to a warm-up's slower rate (requests per second) and p99, and the
-    /// octets to the time that reconnecting took.
+    /// Fits slice and guard to the rate (requests per second) and p99 of the slower side in a warm-up, and the number
+    /// of octets to the time that reconnecting took.
     ///
-    /// slice ≥ max(50 ms, 200 requests, 10 × p99), guard ≥ max(10 ms, 3 × p99), never shorter than
-    /// they were; octets so that reconnecting takes at most a fifth of the epoch.
+    /// The result: slice ≥ max(50 ms, 200 requests, 10 × p99), but at most 1 s for the 200 requests; guard ≥ max(10 ms,
+    /// 3 × p99); neither becomes shorter. There are as many octets as are needed, up to `MOST_OCTETS`, for
+    /// reconnecting to take at most a fifth of the epoch.
     #[must_use]
     pub fn adapted(self, slowest_per_s: f64, p99: Duration, reconnect: Duration) -> Self {
         let for_requests = if slowest_per_s > 0.0 {
@@ -89,7 +91,7 @@ impl Shape {
         Self { guard, octets: self.octets.max(octets), ..self.with_slice(slice) }
     }
 
-    /// About how long an epoch takes, without reconnecting.
+    /// The approximate length of an epoch, without reconnecting.
     pub fn epoch(&self) -> Duration {
         (self.slice + self.guard) * 8 * u32::try_from(self.octets).unwrap_or(u32::MAX) + self.jitter / 2
     }

@@ -1,6 +1,6 @@
-//! One epoch: slices of one side after the other, in a coin-flipped order, with what the machine did meanwhile.
+//! One epoch: slices of alternating sides in a coin-flipped order, with the machine's activity during them.
 //!
-//! The [`SliceSource`] decides what a slice does: `requests` has the load engine run it, `whole` runs a command, and
+//! The [`SliceSource`] decides what a slice does: `requests` lets the load engine run it, `whole` runs a command, and
 //! other rooms load pages. This file decides which side has the next slice. Called by `experiment` and `glimpse`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::schedule::EpochDraw;
 use crate::shape::Shape;
 use crate::sys::process_cpu_ns;
 
-/// The epoch that is measured next.
+/// The epoch to be measured next.
 #[derive(Debug, Clone)]
 pub struct EpochOrder {
     pub(crate) contrast_idx: usize,
@@ -29,46 +29,46 @@ pub struct EpochOrder {
     pub(crate) draw: EpochDraw,
 }
 
-/// The slice that is to be filled.
+/// The slice to be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceOrder {
     pub contrast_idx: usize,
     pub side: Side,
-    /// The epoch: one of the warm-up has a number that no counted one has.
+    /// Number of the epoch; warm-up epochs have other numbers than counted ones.
     pub epoch: u64,
-    /// Whether it counts, or belongs to the warm-up.
+    /// Whether the slice counts, or belongs to the warm-up.
     pub counts: bool,
-    /// How many slices this arm has had in this epoch.
+    /// How many slices of this arm were in this epoch before.
     pub rank: u64,
-    /// Chance of this epoch, the same for all of its slices.
+    /// Random bits of this epoch, the same for all of its slices.
     pub coins: u64,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct FilledSlice {
-    /// The counts; which arm it was, and when, is filled in here.
+    /// The counts of the slice; its arm and its start are filled in by this file.
     pub slice: Slice,
-    /// When it began, by the measuring clock.
+    /// When the slice began, by the measuring clock.
     pub start_ns: u64,
-    /// Latency of each request that counts.
+    /// The latency of each request that counts.
     pub latencies_ns: Vec<u32>,
-    /// How late requests were sent, 99th percentile, where a schedule said when.
+    /// How late requests were sent (99th percentile); `None` if no schedule said when they were due.
     pub lag_p99_ns: Option<u32>,
 }
 
 pub trait SliceSource {
-    /// Fills one; `None` ends the measuring: told to stop in the middle of it, or no more is wanted.
+    /// Fills one slice. `None` ends measuring: looptax is to stop, or no more slices are wanted.
     ///
     /// # Errors
     /// An error that makes the whole measurement worthless.
     fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError>;
 
-    /// The arms of a contrast, as indexes among those of the comparison.
+    /// The arms of a contrast, as their indexes among the arms of the comparison.
     fn pair(&self, _contrast_idx: usize) -> [u32; 2] {
         [0, 1]
     }
 
-    /// Prepares what the slices of an epoch have in common.
+    /// Prepares whatever the slices of an epoch share.
     ///
     /// # Errors
     /// As [`SliceSource::fill`].
@@ -76,7 +76,7 @@ pub trait SliceSource {
         Ok(())
     }
 
-    /// Adds what is known only when all slices of the epoch are over.
+    /// Adds the data that are known only after all slices of the epoch.
     ///
     /// # Errors
     /// As [`SliceSource::fill`].
@@ -84,33 +84,33 @@ pub trait SliceSource {
         Ok(())
     }
 
-    /// CPU time so far of this process and those that work for it, without that of the slices' clients.
+    /// CPU time so far of this process and of its helpers, without that of the slices' clients.
     fn own_cpu_ns(&self) -> Option<u64> {
         process_cpu_ns(std::process::id())
     }
 
-    /// Sees an epoch of the warm-up's round `round`, and may give the next ones another shape.
+    /// Receives an epoch of the warm-up's round `round`, and may return another shape for the next epochs.
     fn adapted(&self, _round: u64, _epoch: &MeasuredEpoch, shape: Shape) -> Shape {
         shape
     }
 
-    /// Returns what the warm-up has changed in a plan with `n_epochs` epochs of each contrast: slices have `shape` now,
-    /// and an epoch takes `beside` for connecting, priming and answers that are waited for.
+    /// Returns how the warm-up has changed a plan with `n_epochs` epochs of each contrast: slices now have the shape
+    /// `shape`, and an epoch takes the time `beside` for connecting, priming and waiting for answers.
     fn replan(&self, _shape: Shape, _beside: Duration, _n_epochs: usize) -> Option<Replanned> {
         None
     }
 }
 
-/// An epoch and what the record does not hold of it.
+/// An epoch, with data that the record does not contain.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MeasuredEpoch {
-    /// The counts as they are saved; the code that saves them fills in the place of the latencies.
+    /// The counts as they are saved, except that the code that saves them fills in where the latencies are.
     pub raw: record::Epoch,
     /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty beyond the cap.
     pub samples: [Vec<u32>; 2],
-    /// Requests that priming took, on both sides' connections together.
+    /// Number of priming requests on both sides' connections together.
     pub n_primed: u64,
-    /// Start of the comparison by `CLOCK_MONOTONIC`, which the slices' times count from.
+    /// Start of the comparison by `CLOCK_MONOTONIC`; the slices' times are relative to it.
     pub comparison_start_ns: u64,
 }
 
@@ -123,7 +123,7 @@ impl MeasuredEpoch {
 }
 
 impl EpochOrder {
-    /// An epoch of the course; one of the warm-up's may have another number of slices.
+    /// An epoch of the course; a warm-up epoch may have another number of slices.
     pub(crate) fn new(course: &Course, contrast_idx: usize, epoch: u64, counts: bool) -> Self {
         let shape = course.shape;
         let n_slices = course.warm_up.n_slices.filter(|_| !counts);
@@ -137,7 +137,7 @@ impl EpochOrder {
         }
     }
 
-    /// Measures it; `None` when told to stop in the middle of it, which may have made it fail.
+    /// Measures the epoch. `None` if looptax had to stop in the middle of it, which may also have made it fail.
     pub(crate) fn measure(
         &self,
         source: &mut dyn SliceSource,
@@ -189,7 +189,7 @@ impl EpochOrder {
             lags[side.idx()].push(filled.lag_p99_ns);
         }
         let machine = Snapshot::read().since(machine);
-        // The programs that ran for a slice are part of the measurement.
+        // The programs that ran for a slice belong to the measurement.
         let clients_ns: u64 = slices.iter().filter_map(|it| it.client_cpu_ns).sum();
         let own_ns = source.own_cpu_ns().zip(own_start_ns);
         let own_ns = own_ns.map(|(now, then)| now.saturating_sub(then) + clients_ns);
@@ -205,7 +205,7 @@ impl EpochOrder {
                 server_ticks: server_ns.map(ticks),
                 cpu_pressure_us: machine.cpu_pressure_us,
                 n_throttled: machine.n_throttled,
-                // Wrong answers are errors of the source, unless its `end` reports them here.
+                // The source reports wrong answers as errors, or its `end` reports them in this field.
                 answers_agree: true,
                 lag_p99_ns: lags.map(median_lag),
                 ..record::Epoch::default()

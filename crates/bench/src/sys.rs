@@ -1,5 +1,5 @@
-//! System calls that no safe library offers: another process's CPU clock, a thread's own usage, what a
-//! child used, how a thread is scheduled.
+//! System calls that no safe library offers: another process's CPU clock, a thread's own usage, a child's usage, a
+//! thread's scheduling policy.
 //!
 //! The only file of this room with unsafe code.
 
@@ -10,18 +10,18 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-/// Borrows the socket `owner` by its number, which frequent users keep at hand.
+/// Borrows the socket `owner` by its number, which the hot loop keeps at hand.
 #[inline]
 pub(crate) fn lent(number: RawFd, owner: &Arc<OwnedFd>) -> BorrowedFd<'_> {
     debug_assert_eq!(number, owner.as_raw_fd(), "the owner's own number");
-    // SAFETY: it is the owner's number, and the owner is there for as long as it is lent.
+    // SAFETY: the number is the owner's, and the owner lives as long as the borrow.
     unsafe { BorrowedFd::borrow_raw(number) }
 }
 
 /// Context switches of the calling thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ThreadUsage {
-    /// Gave up the core by waiting.
+    /// Switches because the thread waited and gave up the core.
     pub(crate) voluntary: u64,
     pub(crate) involuntary: u64,
 }
@@ -38,12 +38,12 @@ pub(crate) fn thread_usage() -> ThreadUsage {
     ThreadUsage { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
 }
 
-/// User CPU of all our threads so far, in nanoseconds, those that have ended included
+/// User CPU time of all our threads so far, in nanoseconds, including threads that have ended
 /// (`getrusage(RUSAGE_SELF)`).
 ///
-/// Not the sum of `RUSAGE_THREAD` over the threads: the kernel samples in which mode a task runs once
-/// per tick, and books all time of a thread that was never sampled as user time. An epoch's threads
-/// are young, and share a core among many.
+/// This is not the sum of `RUSAGE_THREAD` over the threads: once per tick the kernel samples in which mode a task runs,
+/// and it books all time of a thread that was never sampled as user time. The threads of an epoch have not run long,
+/// and many of them share a core.
 ///
 /// # Source
 /// Linux, `kernel/sched/cputime.c`, `cputime_adjust`.
@@ -58,10 +58,10 @@ pub(crate) fn process_user_ns() -> u64 {
     usage.ru_utime.tv_sec as u64 * 1_000_000_000 + usage.ru_utime.tv_usec as u64 * 1_000
 }
 
-/// CPU time that all threads of process `pid` have used, in nanoseconds; `None` when it is gone.
+/// CPU time that all threads of process `pid` have used, in nanoseconds; `None` if the process has ended.
 ///
 /// # Source
-/// `clock_getcpuclockid(3)`: exact to the scheduler's accounting, unlike the ticks in `/proc`.
+/// `clock_getcpuclockid(3)`: as exact as the scheduler's accounting, unlike the ticks in `/proc`.
 pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok()?;
     let mut clock: libc::clockid_t = 0;
@@ -77,14 +77,14 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     }
 }
 
-/// The resources that a child used, with all of its own children that it waited for.
+/// The resources used by a child and by those of its own children that it waited for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChildUsage {
-    /// User CPU in nanoseconds; its share of the total comes from tick samples.
+    /// User CPU time in nanoseconds; how the total is divided into user and system time comes from tick samples.
     pub(crate) user_ns: u64,
-    /// Kernel CPU in nanoseconds.
+    /// System CPU time in nanoseconds.
     pub(crate) system_ns: u64,
-    /// Gave up the core by waiting.
+    /// Switches because a thread waited and gave up the core.
     pub(crate) voluntary: u64,
     pub(crate) involuntary: u64,
 }
@@ -116,7 +116,7 @@ pub(crate) fn reap(pid: u32) -> io::Result<(ExitStatus, ChildUsage)> {
     Ok((ExitStatus::from_raw(status), used))
 }
 
-/// Sets how thread `tid` (0: the calling one) is scheduled (`sched_setscheduler(2)`).
+/// Sets the scheduling policy of thread `tid` (0: the calling thread) with `sched_setscheduler(2)`.
 pub(crate) fn schedule(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
     let tid = libc::pid_t::try_from(tid).map_err(io::Error::other)?;
     let param = libc::sched_param { sched_priority: priority };

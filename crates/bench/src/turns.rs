@@ -1,9 +1,9 @@
-//! Scheduling in turns: a core goes to the other end of a connection only when one end gives it up.
+//! Scheduling in turns: the other end of a connection gets a core only when the first end gives it up.
 //!
-//! Under normal scheduling a process that has used less of the core takes it from the other as soon
-//! as it is woken. So whatever changes the balance of the two ends also changes how often that
-//! happens, and costs more or less than itself. With real-time priority (`SCHED_FIFO`, the same for
-//! both) it never happens. For positive controls only: programs are not run that way.
+//! Under normal scheduling, a process that has used less of the core takes it from the other as soon as it is woken. So
+//! any change in the balance of the two ends also changes how often that happens, and its measured cost includes this
+//! effect. With real-time priority (`SCHED_FIFO`, the same for both ends) it never happens. Only for positive controls:
+//! programs are not run that way in practice.
 
 use std::io;
 
@@ -11,22 +11,22 @@ use looptax_host::processes;
 
 use crate::sys;
 
-/// `SCHED_FIFO` priority of both ends: the lowest, for being equal is all that is wanted.
+/// `SCHED_FIFO` priority of both ends: the lowest, because they only need to be equal.
 const PRIORITY: i32 = 1;
 
-/// Both ends take turns until this is dropped.
+/// The two ends take turns until this is dropped.
 #[derive(Debug)]
 pub struct InTurns {
     server_pids: Vec<u32>,
 }
 
 impl InTurns {
-    /// Gives real-time priority to the calling thread and to all threads of the server's processes;
-    /// what either starts later inherits it.
+    /// Gives real-time priority to the calling thread and to all threads of the server's processes; threads that they
+    /// start later inherit it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] without root, `CAP_SYS_NICE` or a limit that allows it;
-    /// normal scheduling is then back.
+    /// [`io::ErrorKind::PermissionDenied`] without root rights, `CAP_SYS_NICE` or a limit that allows it; normal
+    /// scheduling is then restored.
     pub fn start(server_pids: &[u32]) -> io::Result<Self> {
         let turns = Self { server_pids: server_pids.to_vec() };
         sys::schedule(0, libc::SCHED_FIFO, PRIORITY)?;
@@ -44,7 +44,7 @@ impl Drop for InTurns {
         let pids = self.server_pids.iter();
         let server = pids.flat_map(|pid| processes::threads(*pid).unwrap_or_default());
         for tid in std::iter::once(0).chain(server) {
-            // Lowering is always allowed; a thread that has ended does not need it.
+            // Lowering is always allowed, and for a thread that has ended it is unnecessary.
             let _ = sys::schedule(tid, libc::SCHED_OTHER, 0);
         }
     }

@@ -83,7 +83,7 @@ impl Cli {
     /// Parses the command line of this process.
     ///
     /// # Errors
-    /// A wrong command line, and the texts of `--help` and `--version`.
+    /// A wrong command line; also the texts of `--help` and `--version`, which end the parsing.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let words: Vec<String> = { std::env::args_os().skip(1) }.map(|it| it.to_string_lossy().into_owned()).collect();
         let mut command = help::command(Self::command(), &words);
@@ -100,7 +100,7 @@ impl Cli {
         if let Some(name) = matches.subcommand_name()
             && matches.ids().filter(is_typed).any(is_of_bare)
         {
-            let words = format!("options before `{name}` belong to a bare `looptax`: put them after `{name}`");
+            let words = format!("options before `{name}` apply only to a bare `looptax`; put them after `{name}`");
             return Err(command.error(ErrorKind::ArgumentConflict, words));
         }
         let mut cli = Self::from_arg_matches(&matches)?;
@@ -114,7 +114,7 @@ impl Cli {
     }
 }
 
-/// The error for a word that is a server in the place of a command.
+/// The error if a server was typed in place of a command.
 fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -129,26 +129,26 @@ fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<c
 }
 
 impl Cli {
-    /// Whether a word that may have been meant as the file of `--json` was taken as a server. A record may have such
-    /// a name.
+    /// Whether a word was taken as a server although the user may have meant it as the file of `--json`. A record may
+    /// have such a name.
     fn takes_as_word(&self, word: &str) -> bool {
         match &self.command {
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
             Some(Command::Why(args)) => args.compare.targets.iter().any(|it| it == word),
             Some(Command::Doctor(args)) => args.target == word,
-            // The JSON of a run is of one run, so a second one was meant as the file.
+            // `--json` of `show` is for a single run, so a second word was meant as the file.
             Some(Command::Show(args)) => args.runs.iter().any(|it| it == "-" || it == word && args.runs.len() > 1),
             None | Some(_) => false,
         }
     }
 }
 
-/// `16`, `1k`.
+/// Parses `16` or `1k`.
 fn connections(typed: &str) -> Result<u32, String> {
-    typed::count(typed).ok_or_else(|| "a whole number, as 16 or 1k; several as 1,16".to_owned())
+    typed::count(typed).ok_or_else(|| "give a whole number such as 16 or 1k, or several: 1,16".to_owned())
 }
 
-/// Long names of the options of a subcommand that were typed.
+/// Long names of the options that were typed for a subcommand.
 fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
     let Some((name, matches)) = matches.subcommand() else {
         return Vec::new();
@@ -178,19 +178,20 @@ pub(crate) fn asks_for_features(ended: &clap::Error) -> bool {
 
 const ABOUT: &str = "What does a local database lose over TCP loopback, compared with a Unix socket?";
 
-const LONG_ABOUT: &str = "Measures what a local database loses by talking over TCP loopback \
-instead of a Unix domain socket, on this machine, with an interval.
+const LONG_ABOUT: &str = "Measures, on this machine, what a local database loses by talking over TCP loopback instead \
+of a Unix domain socket. Every figure has an interval.
 
 A bare `looptax` shows which programs on this machine pay for TCP. Then it starts private servers from the installed \
 binaries (MariaDB, MySQL, PostgreSQL, Redis, Valkey, memcached) and a built-in echo server, one after the other, and \
-measures them, half a minute in all. It leaves only its record. It measures a running server only if you pass its URL.";
+measures them, which takes half a minute in all. It leaves only its record. It measures a running server only if you \
+pass its URL.";
 
-/// Where to find more than the list of commands.
-const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options, `--help` all of them, `looptax help COMMAND` explains \
-them. `looptax help measuring`, `targets` and `formats` explain what several commands share.";
+/// The line that names the further levels of help, below the list of commands.
+const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options and `--help` shows all; `looptax help COMMAND` \
+explains them. `looptax help measuring`, `targets` and `formats` explain what several commands share.";
 
 /// Exit codes, for the end of the help.
-pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (an inconclusive result too), 1 the answer is no, 2 usage or \
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (even if inconclusive), 1 the answer is no, 2 wrong usage or \
     environment, 3 invalid measurement (check, gate, doctor: undecided), 130 interrupted.";
 
 /// The commands, in the order of [`help::GROUPS`].
@@ -201,17 +202,17 @@ pub(crate) enum Command {
     Compare(Box<CompareArgs>),
     /// Show where the time of a request goes, by layer of kernel and programs.
     ///
-    /// The CPU time of a request over each transport. With two records of `why` in place of targets, each given by
-    /// its file, run name or label, it shows which layer costs more in the second.
+    /// Shows the CPU time of a request over each transport. If you pass two records of `why` instead of targets, each
+    /// by its file, run name or label, it shows which layer costs more in the second.
     #[command(after_long_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
-    /// Measure published comparisons again, beside what was published.
+    /// Repeat published comparisons and show your figures next to the published ones.
     #[command(after_long_help = EXIT_CODES)]
     Reproduce(ReproduceArgs),
-    /// Check whether this machine allows honest verdicts.
+    /// Check whether verdicts from this machine can be trusted.
     #[command(after_long_help = EXIT_CODES)]
     Doctor(DoctorArgs),
-    /// List servers, their sockets, and who pays for TCP.
+    /// List servers, their sockets, and the programs that pay for TCP.
     #[command(after_long_help = EXIT_CODES)]
     Find(FindArgs),
     /// Count requests and their times by client, without a load.
@@ -220,20 +221,21 @@ pub(crate) enum Command {
     /// Check whether the switch to the socket would work.
     #[command(after_long_help = EXIT_CODES)]
     Check(CheckArgs),
-    /// Print the connection over the socket in each driver's own words.
+    /// Print the connection over the socket in the form that each driver expects.
     Dsn(DsnArgs),
-    /// Measure what the socket would bring your application; nothing is changed.
+    /// Measure what your application would gain from the socket; nothing is changed.
     ///
-    /// looptax requests the application's pages over TCP and over the socket in turns.
+    /// looptax requests the application's pages, while the application's own connections use TCP and the socket in
+    /// turns.
     #[command(after_long_help = EXIT_CODES)]
     Trial(Box<TrialArgs>),
     /// Move an application to the socket, prove it, and undo it if that fails.
     #[command(after_long_help = SWITCH_EXIT_CODES)]
     Switch(Box<SwitchArgs>),
-    /// Run a program unmodified, its local connections moved to sockets.
+    /// Run an unmodified program and move its local connections to sockets.
     #[command(after_long_help = RUN_EXIT_CODES, override_usage = "looptax run [OPTIONS] -- CMD…")]
     Run(RunArgs),
-    /// List the runs of this machine, or show some as text, page or data.
+    /// List the runs of this machine, or show runs as text, a page or data.
     #[command(after_long_help = EXIT_CODES, mut_args(help::shown_in_short))]
     Show(ShowArgs),
     /// Compare two runs, or the same clients before and after a change.
@@ -241,13 +243,15 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// For continuous integration: fail if a transport loses too much.
     ///
-    /// Exit code 1: it loses more than the limit; 0: it does not; 3: the measurement cannot decide.
+    /// Exit code 1: the transport loses more than the limit; 0: it does not; 3: the measurement cannot decide.
     #[command(after_long_help = EXIT_CODES)]
     Gate(GateArgs),
-    /// Send reports of many machines to one collector, and ask it.
+    /// Send reports of many machines to one collector, and query it.
     #[command(after_long_help = EXIT_CODES)]
     Fleet(FleetArgs),
-    /// Offer the reading commands as tools to an assistant (Model Context Protocol).
+    /// Offer looptax's read-only commands and private comparisons to an assistant (MCP).
+    ///
+    /// The commands, and comparisons of private servers, are tools of the Model Context Protocol.
     Mcp(McpArgs),
     /// Print the help of a command, or of a topic.
     #[command(hide = true)]
@@ -282,7 +286,7 @@ pub(crate) enum ColorWhen {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct CompareArgs {
-    /// Servers: private:KIND, echo, or a running one by its URL.
+    /// Servers: private:KIND, echo, or the URL of a running server.
     ///
     /// private:KIND is one of private:mariadb, private:mysql, private:postgres, private:redis, private:valkey,
     /// private:memcached, private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm and private:http. A
@@ -293,10 +297,11 @@ pub(crate) struct CompareArgs {
     pub(crate) targets: Vec<String>,
     /// Transports to compare, such as unix,tcp,tls (default: unix,tcp).
     ///
-    /// abstract is a socket with an abstract name. bridge reaches a container by its own address, nat and proxy by
-    /// its published port. redirect is opened as TCP and moved to the socket, as `looptax run` does. The others are
-    /// unix, tcp, tcp6, tls, and tls-unix, which is TLS over the socket. If one is not available, looptax names it
-    /// and measures the others. Default: unix,tcp, and tls on a MySQL, MariaDB or PostgreSQL server that offers it.
+    /// abstract is a Unix socket with an abstract name. bridge connects to a container at its own address; nat and
+    /// proxy connect to its published port. A redirect connection is opened as TCP and moved to the socket, as `looptax
+    /// run` does. The others are unix, tcp, tcp6, tls, and tls-unix, which is TLS over the socket. If one is not
+    /// available, looptax names it and measures the others. Default: unix,tcp, and tls on a MySQL, MariaDB or
+    /// PostgreSQL server that offers it.
     #[arg(long, value_delimiter = ',', value_name = "ARM,…")]
     pub(crate) arms: Vec<String>,
     /// Transport to compare the others with (default: the first).
@@ -304,14 +309,14 @@ pub(crate) struct CompareArgs {
     pub(crate) baseline: Option<String>,
     /// Measure and rank what would help, such as no TLS or pipelining.
     ///
-    /// For programs that use --baseline today (default: tcp). The remedies are the socket, no TLS, the host's
-    /// network, several requests at once, connections that stay open, and placement; each is measured for this
+    /// For programs that use the transport of --baseline today (default: tcp). The remedies are the socket, no TLS, the
+    /// host's network, several requests at once, connections that stay open, and placement; each is measured for this
     /// workload. Default: 16 connections, and --quick unless --precise or --fixed is given.
     #[arg(long, conflicts_with_all = ["rate", "rate_sweep", "think", "reconnect_every", "sweep", "exec", "exec_unix"])]
     pub(crate) remedies: bool,
     /// Reach the socket from another network and mount namespace.
     ///
-    /// This is how a container connects that shares only the folder of the socket. It applies to unix and tls-unix.
+    /// A container that shares only the socket's folder connects in this way. The option applies to unix and tls-unix.
     #[arg(hide_short_help = true, long)]
     pub(crate) from_namespace: bool,
     /// Connections per transport, one comparison each (default: 1,16).
@@ -331,15 +336,16 @@ pub(crate) struct CompareArgs {
     pub(crate) list: bool,
     /// How keys are chosen: uniform, or zipf:S.
     ///
-    /// With zipf:S the k-th key is requested in proportion to k to the power of -S.
+    /// With zipf:S, the probability of the k-th key is proportional to k to the power of -S.
     #[arg(hide_short_help = true, long, default_value = "uniform", value_name = "HOW")]
     pub(crate) distribution: String,
-    /// Memory for single latencies, in MiB.
+    /// Memory for the latencies of single requests, in MiB.
     ///
-    /// looptax keeps single latencies, for percentiles, up to this size; later epochs keep only counts.
+    /// looptax keeps the latency of each request, for percentiles, until this memory is full. For later epochs it keeps
+    /// only counts.
     #[arg(hide_short_help = true, long, default_value_t = 256, value_name = "MIB", value_parser = clap::value_parser!(u32).range(..=256))]
     pub(crate) max_samples: u32,
-    /// Set a variable of script:FILE.
+    /// Set a variable of the workload script:FILE.
     #[arg(hide_short_help = true, short = 'D', long = "define", value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     /// How SQL is sent: prepared, or text.
@@ -347,7 +353,7 @@ pub(crate) struct CompareArgs {
     pub(crate) protocol: ProtocolWord,
     /// Requests per send (Redis, memcached, echo).
     ///
-    /// A request in the results is then the whole batch.
+    /// In the results, a request is then the whole batch.
     #[arg(hide_short_help = true, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) pipeline: u32,
     /// Bytes per value (Redis, memcached).
@@ -358,15 +364,17 @@ pub(crate) struct CompareArgs {
     /// Cores of client and server: same, split, free, client-pinned.
     ///
     /// same: both ends of a connection on one core; split: on two cores; free: the scheduler decides; client-pinned:
-    /// only looptax's own threads are pinned. Default: same, and a short run of each of the others. On a running
-    /// server: same if looptax runs as root (not for Redis), otherwise split with one connection.
+    /// only looptax's own threads are pinned. Default: same, and a short run with each of the others. On a running
+    /// server: same if looptax runs as root (except for Redis); otherwise split if there is one connection, and
+    /// client-pinned if there are more.
     #[arg(long, value_delimiter = ',', value_name = "WHERE,…")]
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, all.
     ///
-    /// poll tries to receive, polls and receives again; poll-first polls and receives; block receives and blocks;
-    /// event has few threads with epoll; all compares them in one interleaved schedule. Default: poll up to 64
-    /// connections (poll-first for PostgreSQL, as libpq does), event above; block for stream.
+    /// poll tries to receive, and if nothing is there, polls and receives again; poll-first polls, then receives; block
+    /// receives and blocks; event uses a few threads with epoll; all compares these models in one interleaved schedule.
+    /// Default: with up to 64 connections poll (for PostgreSQL poll-first, as libpq does), with more event; for stream
+    /// block.
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
     pub(crate) client: Vec<String>,
     /// Wait like a real client: php, java, go, libpq, hiredis, ...
@@ -378,14 +386,14 @@ pub(crate) struct CompareArgs {
     pub(crate) client_like: Vec<String>,
     /// Send at a fixed rate: 50k per second, or 40%,80% of capacity.
     ///
-    /// Requests are sent at this rate even if earlier answers are still missing; each rate is one comparison. 50k:
-    /// per second, over all connections of an arm. 40%,80%: of what the slower arm can serve, which looptax measures
-    /// first. Latency then counts from the time at which a request was due.
+    /// Requests are sent at this rate even if earlier answers are still missing; each rate is one comparison. 50k means
+    /// 50,000 requests per second, over all connections of an arm. 40%,80% are shares of the rate that the slower arm
+    /// can serve; looptax measures that rate first. Latency then counts from the time at which a request was due.
     #[arg(long, value_delimiter = ',', value_name = "RATE,…")]
     pub(crate) rate: Vec<String>,
     /// Measure latency at loads from 10% to 95%.
     ///
-    /// The same as --rate with these loads: the latency of both arms over the load.
+    /// This is --rate with these loads; the result is the latency of both arms at each load.
     #[arg(hide_short_help = true, long)]
     pub(crate) rate_sweep: bool,
     /// Gaps between requests of --rate: poisson or fixed.
@@ -398,19 +406,19 @@ pub(crate) struct CompareArgs {
     pub(crate) think: Option<String>,
     /// Open a new connection after N requests.
     ///
-    /// The time that this takes counts with the next request.
+    /// The time that connecting takes counts as part of the next request.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) reconnect_every: Option<u32>,
     /// Many numbers of connections: 1..1024, or 1,16,256.
     ///
-    /// 1..1024 means 1, 2, 4 and so on. The result is the throughput and latency of each arm over the number of
-    /// connections, with the event client, and also with poll at 64 connections.
+    /// 1..1024 means 1, 2, 4 and so on. The result is each arm's throughput and latency at each number of connections,
+    /// measured with the event client; at 64 connections it is also measured with poll.
     #[arg(long, value_name = "FROM..TO|N,…", conflicts_with = "connections")]
     pub(crate) sweep: Option<String>,
     /// Socket of the running server, or its folder.
     ///
-    /// Default: the socket of the process that has the port, the one that the server reports, or another one that is
-    /// proved to belong to it.
+    /// Default: the socket of the process that listens on the port, or the socket that the server reports, or another
+    /// socket that is proved to belong to the server.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
@@ -447,7 +455,7 @@ pub(crate) struct CompareArgs {
     pub(crate) warm_up: Option<String>,
     /// Length of a slice in milliseconds (default: 50 or 250).
     ///
-    /// The longer one is for free placement.
+    /// The default is 250 with free placement and with --rate, otherwise 50.
     #[arg(hide_short_help = true, long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub(crate) slice_ms: Option<u32>,
     /// Repeat the schedule of an earlier run.
@@ -470,7 +478,7 @@ pub(crate) struct CompareArgs {
     pub(crate) turn: TurnArgs,
     #[command(flatten)]
     pub(crate) begin: BeginArgs,
-    /// Running server: may write a scratch schema, dropped afterwards.
+    /// On a running server: allow a scratch schema, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
     /// Lift the limits for a running server that only you use.
@@ -576,7 +584,7 @@ fn label(typed: &str) -> Result<String, String> {
     Err("give one word of letters, digits and - _ . +, for example before-kernel; `last` is reserved".to_owned())
 }
 
-/// `100000`, `500k` or `10M`.
+/// Parses `100000`, `500k` or `10M`.
 fn rows(typed: &str) -> Result<u32, String> {
     let rows = typed::count(typed);
     rows.filter(|rows| *rows > 0).ok_or_else(|| "give a number of rows, for example 100000, 500k or 10M".to_owned())

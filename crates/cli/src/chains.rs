@@ -1,4 +1,4 @@
-//! The call chains of a record, as its companion formats take them.
+//! The call chains of a record, as the formats for call chains need them.
 
 use looptax_model::failure::Failure;
 use looptax_model::record::{Comparison, Record};
@@ -7,10 +7,10 @@ use looptax_store::unpack_stacks;
 
 use crate::args::FormatArgs;
 
-/// All of a record, arm by arm; `option` is the one that needs them.
+/// Returns all chains of a record, arm by arm; `option` is the option that needs them.
 ///
 /// # Errors
-/// The record has no chains, or they cannot be read.
+/// If the record has no chains, or they cannot be read.
 pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failure> {
     let is_sampled = |it: &&Comparison| !it.why.is_empty();
     let sampled: Vec<&Comparison> = record.comparisons.iter().filter(is_sampled).collect();
@@ -27,10 +27,10 @@ pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failur
     Ok(chains)
 }
 
-/// For what takes no samples: a file for call chains would stay empty.
+/// Refuses the formats for call chains in a command that takes no samples: such a file would stay empty.
 ///
 /// # Errors
-/// One was asked for.
+/// If one of these formats was requested.
 pub(crate) fn refuse(args: &FormatArgs) -> Result<(), Failure> {
     let asked = [(&args.folded, "--folded"), (&args.pprof, "--pprof")];
     match asked.into_iter().find(|(path, _)| path.is_some()) {
@@ -47,7 +47,7 @@ fn add(comparison: &Comparison, chains: &mut Vec<Chain>) -> Result<(), Failure> 
     for why in &comparison.why {
         let stacks = unpack_stacks(&why.stacks)?;
         for (side, arm_idx) in why.pair.into_iter().enumerate() {
-            // The baseline is in each pair; its first one stands for it.
+            // The baseline is in each pair; the chains of its first pair are used.
             if seen.contains(&arm_idx) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Records of earlier runs: by their file, or by their name in the history.
+//! Records of earlier runs, found by their file or by their name in the history.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use looptax_store::{History, Runs, StoreError, load, unpack};
 
 use crate::terminal::Terminal;
 
-/// More than the accounts of any machine.
+/// More bytes than the accounts of any machine need.
 const MOST_PASSWD_BYTES: u64 = 16 << 20;
-/// Among so many runs the latest that saved its record is looked for.
+/// Search at most this many runs for the latest one with a saved record.
 const MOST_LOOKED_THROUGH: u32 = 100;
-/// The name of a record in the folder of its run.
+/// The name of a record in its run's folder.
 const RECORD: &str = "record.json";
 
-/// The folder of all that is kept of earlier runs; `None` without a home.
+/// The folder of everything that is kept of earlier runs; `None` without a home.
 ///
-/// Its contents are trusted, so a caller with more rights than its user takes no folder that another user could have
-/// made: under `sudo -E` it is root's own.
+/// Its contents are trusted, so a process with more rights than its user does not use a folder that another user could
+/// have made: under `sudo -E` it uses root's own.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let named = named_data_folder()?;
     if is_ours_to_believe(&named) {
@@ -41,7 +41,7 @@ fn is_ours_to_believe(folder: &Path) -> bool {
     !looptax_host::is_privileged() || own::is_fit(folder)
 }
 
-/// The one in the home that the system has for this user.
+/// The data folder in the home that the system lists for this user.
 fn own_data_folder() -> Option<PathBuf> {
     let passwd = read::text(Path::new("/etc/passwd"), MOST_PASSWD_BYTES).ok()?;
     let uid = rustix::process::geteuid().as_raw().to_string();
@@ -54,14 +54,14 @@ fn own_data_folder() -> Option<PathBuf> {
     Some(home.join(".local/share/looptax"))
 }
 
-/// Tells that another folder than the environment's is taken.
+/// Tells the user that looptax uses a different folder than the environment names.
 pub(crate) fn tell_of_another_folder(terminal: Terminal) {
     let (named, taken) = (named_data_folder(), data_folder());
     if let (Some(named), Some(taken)) = (named, taken)
         && named != taken
     {
         terminal.words(&format!(
-            "another user can write in {}: looptax uses the records and journals in {}\n",
+            "another user can write in {}, so looptax uses the records and journals in {} instead\n",
             named.display(),
             taken.display()
         ));
@@ -73,12 +73,12 @@ fn history_path() -> Option<PathBuf> {
     Some(data_folder()?.join("history.sqlite"))
 }
 
-/// Returns the folder of records that were not given a place; `None` without a home.
+/// Returns the folder for records for which the user named no place; `None` without a home.
 pub(crate) fn runs() -> Option<Runs> {
     Some(Runs::new(data_folder()?.join("runs")))
 }
 
-/// Where `watch --save` keeps what has this name; `None` without a home.
+/// The file in which `watch --save` keeps a look with this name; `None` without a home.
 pub(crate) fn saved_watch(name: &str) -> Option<PathBuf> {
     Some(data_folder()?.join("watched").join(format!("{name}.json")))
 }
@@ -93,8 +93,8 @@ pub(crate) fn open_history() -> Result<History, Failure> {
     Ok(History::open(&path)?)
 }
 
-/// Puts a run into the history, and says whether it is there. The record is safe already, so what fails here is
-/// only told.
+/// Adds a run to the history, and returns whether it is there. The record is safe already, so a failure only leads to a
+/// message.
 pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
     let Some(place) = history_path() else {
         terminal.words(
@@ -142,13 +142,13 @@ pub(crate) fn is_run(word: &str) -> bool {
     history.is_some_and(|it| it.find(word).is_ok())
 }
 
-/// A record that was read, judged again from its raw counts.
+/// A record that was read and judged again from its raw counts.
 pub(crate) struct Judged {
     pub(crate) record: Record,
     pub(crate) path: PathBuf,
-    /// The differences between the record's own summary and its counts, a sentence each.
+    /// The differences between the record's own summary and its counts, one sentence each.
     pub(crate) untrue: Vec<String>,
-    /// Why its latencies, or some of them, could not be read: figures that need them are missing.
+    /// Why latencies could not be read, all or some of them: figures that need them are missing.
     pub(crate) no_samples: Option<StoreError>,
 }
 
@@ -167,7 +167,7 @@ impl Judged {
         Ok(Self { record, path, untrue, no_samples })
     }
 
-    /// Returns the record, and prints a message if its summary was not true.
+    /// Returns the record, and prints a message if its summary does not match its counts.
     pub(crate) fn told(self, terminal: Terminal) -> (Record, PathBuf) {
         for sentence in &self.untrue {
             terminal.words(&format!("{sentence}: looptax uses the counts\n"));
@@ -176,8 +176,8 @@ impl Judged {
     }
 }
 
-/// The record in a file or folder of that name, else the one of a run whose name begins so, or that has this label; judged
-/// again, since a file may say of itself what its counts do not.
+/// Returns the record in a file or folder with that name, else the record of a run whose name begins with the word or
+/// that has it as label. The record is judged again, since a file's summary may differ from its counts.
 pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     let mut path = PathBuf::from(word);
     if read::is_folder(&path) {
@@ -193,7 +193,7 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         return Ok(Judged::load(path)?);
     }
     let run = match open_history().and_then(|it| Ok(it.find(word)?)) {
-        // A name with an ending in it was meant as a file, unless it is a label.
+        // A name with an ending was meant as a file, unless it is a label.
         Err(_) if path.extension().is_some() => return Ok(Judged::load(path)?),
         run => run?,
     };

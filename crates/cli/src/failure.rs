@@ -9,7 +9,7 @@ use looptax_model::record::{Record, Verdict};
 pub(crate) enum Exit {
     Done,
     No,
-    /// Wrong usage, or the environment does not allow it.
+    /// Wrong usage, or an environment that does not allow it.
     Environment,
     Invalid,
     Interrupted,
@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     NotExecutable,
     /// `run`: there is no such command.
     NotFound,
-    /// `run`: the command's own.
+    /// `run`: the command's own exit code.
     Program(i32),
 }
 

@@ -12,15 +12,15 @@ use crate::chains::chains;
 use crate::outputs::Outputs;
 use crate::terminal;
 
-/// How a format's file is written.
+/// The function that writes a format's file.
 type Save = fn(&[u8], &Path) -> Result<(), StoreError>;
-/// A format's file, what it says, and how it is written.
+/// A format's file, its contents, and the function that writes it.
 type Format<'a> = (&'a Option<PathBuf>, &'a dyn Fn() -> Vec<u8>, Save);
 
-/// Writes the formats that were asked for. True when one of them took the place of the table on stdout.
+/// Writes the requested formats. Returns true if one of them replaced the table on stdout.
 ///
 /// # Errors
-/// A file cannot be written.
+/// If a file cannot be written.
 pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure> {
     let (mut folded, mut pprof) = (String::new(), Vec::new());
     if args.folded.is_some() {
@@ -38,7 +38,7 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
         (
             &args.openmetrics,
             &|| report::openmetrics(record).into_bytes(),
-            // The node exporter runs as a separate user.
+            // The node exporter runs as a separate user, so every user may read this file.
             save_for_all,
         ),
         (&args.benchmark_json, &|| report::benchmark_json(record).into_bytes(), save),
@@ -56,7 +56,7 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
     Ok(has_printed)
 }
 
-/// Adds the files of the formats to those that a command writes, before anything is done.
+/// Adds the files of the formats to those that a command will write, before anything is done.
 ///
 /// # Errors
 /// See [`Outputs::writes`].

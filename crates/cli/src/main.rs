@@ -1,7 +1,7 @@
 //! looptax: what does a local database lose by TCP loopback instead of a Unix socket?
 //!
-//! The way through: arguments (typed) → settings (meant) → command → record → report → exit code. `process::exit` is
-//! called only here.
+//! The order of work: arguments (typed) → settings (meant) → command → record → report → exit code. Only this file
+//! calls `process::exit`.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod args;
@@ -25,7 +25,7 @@ use args::{Cli, Command};
 use failure::{Exit, Failure};
 use terminal::Terminal;
 
-/// The exit code of a panic, as the standard library sets it for a thread that unwinds to its end.
+/// The exit code of a panic, which the standard library uses when the main thread unwinds.
 #[cfg(panic = "abort")]
 const PANICKED: i32 = 101;
 
@@ -49,8 +49,8 @@ fn main() {
     std::process::exit(exit.code());
 }
 
-/// Ends the program after a panic's message with the code of one that unwinds, and without the core file that a signal
-/// may leave: passwords are in memory. Whatever looptax started ends as after `kill -9`.
+/// Ends the program after a panic's message with that exit code, and without the core file that a signal may leave,
+/// since passwords are in memory. Everything that looptax started ends as after `kill -9`.
 #[cfg(panic = "abort")]
 fn end_on_panic() {
     let tell = std::panic::take_hook();
@@ -60,7 +60,7 @@ fn end_on_panic() {
     }));
 }
 
-/// Shows what ended the reading of arguments; gives the exit code.
+/// Prints why the arguments could not be read; returns the exit code.
 fn tell(error: &clap::Error) -> i32 {
     if !terminal::usage(error) {
         let _ = error.print();
@@ -71,7 +71,7 @@ fn tell(error: &clap::Error) -> i32 {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::new(&cli.global);
-    // A program under `run` inherits everything as it is; programs that are started inside have their own signals.
+    // A program under `run` inherits everything unchanged, and programs that it starts have their own signals.
     if !matches!(cli.command, Some(Command::Run(_))) {
         signals::survive_large_files()?;
         if !matches!(cli.command, Some(Command::Internal(_))) {

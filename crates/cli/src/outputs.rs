@@ -1,7 +1,7 @@
-//! The files that a command is to write, looked at before anything is done.
+//! The files that a command will write, checked before anything is done.
 //!
-//! A run must not end with a result that has no place, and no file is written over another one that the
-//! same command reads or writes.
+//! A run must not end with a result for which there is no place, and no file may replace another one that the same
+//! command reads or writes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,27 +18,27 @@ use crate::terminal;
 
 #[derive(Default)]
 pub(crate) struct Outputs {
-    /// Option or word, and the file behind it.
+    /// The option or word, and its file.
     files: Vec<(String, PathBuf)>,
     printed: Option<String>,
 }
 
 impl Outputs {
-    /// Whether one of them takes the place of the text on stdout.
+    /// Whether a result replaces the text on stdout.
     pub(crate) fn is_printed(&self) -> bool {
         self.printed.is_some()
     }
 
-    /// A file that is read and must stay.
+    /// Adds a file that is read and must not be changed.
     pub(crate) fn reads(mut self, path: &Path) -> Self {
         self.files.push(("the record".to_owned(), path.to_owned()));
         self
     }
 
-    /// A file that an option names, if it was given; `-` is stdout.
+    /// Adds the file that an option names, if the option was given; `-` is stdout.
     ///
     /// # Errors
-    /// A usage failure if nothing can be written there, or something else is.
+    /// A usage failure if the file cannot be written, or if the same command reads or writes it already.
     pub(crate) fn writes(mut self, option: &str, path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else {
             return Ok(self);
@@ -64,10 +64,10 @@ impl Outputs {
     }
 }
 
-/// Shows a result: as JSON in the text's place, or as text, with the JSON in a file if one is named.
+/// Shows a result: as JSON instead of the text, or as text, and as JSON in a file if one is named.
 ///
 /// # Errors
-/// If something cannot be written or printed; the text is printed all the same.
+/// If something cannot be written or printed; the text is printed anyway.
 pub(crate) fn show(value: &impl Serialize, json: &JsonArgs, text: impl FnOnce() -> String) -> Result<(), Failure> {
     if json.is_printed() {
         terminal::json(value)?;
@@ -95,7 +95,7 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Whether both names lead to one file, there or not yet; devices may be written twice.
+/// Whether both names lead to the same file, even if it does not exist yet; a device may be written twice.
 fn is_same(one: &Path, other: &Path) -> bool {
     let end = |path: &Path| Walk::following(Links::All).to(path).ok();
     let (Some(one), Some(other)) = (end(one), end(other)) else {

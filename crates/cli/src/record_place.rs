@@ -1,7 +1,7 @@
-//! The place of a run's record: a file that was named, stdout, or a separate folder among all runs.
+//! The place of a run's record: a file that the user named, stdout, or a separate folder among all runs.
 //!
-//! Decided before anything is measured. A record that cannot be saved there at the end is saved among the temporary
-//! files: a disk that filled up, or a folder that was removed, costs no result.
+//! It is chosen before anything is measured. A record that cannot be saved there at the end is saved among the
+//! temporary files: a disk that filled up or a folder that was removed does not lose a result.
 
 use std::path::{Path, PathBuf};
 
@@ -16,17 +16,17 @@ use crate::terminal::Terminal;
 
 /// The place of a run's record.
 pub(crate) struct RecordPlace {
-    /// Goes while it is empty.
+    /// Removed at the end if it is empty.
     folder: Option<RunFolder>,
     saved_at: Option<PathBuf>,
-    /// Whether a folder among the runs was wanted and could not be made.
+    /// Whether a folder among the runs was wanted but could not be made.
     is_homeless: bool,
-    /// Whether the history knows the run, so that its name is enough.
+    /// Whether the history contains the run, so that its name is enough.
     is_remembered: bool,
 }
 
 impl RecordPlace {
-    /// The place that the arguments name, and a writer of `record` for it.
+    /// Returns the place that the arguments name, and a writer of `record` for it.
     pub(crate) fn prepare(
         args: &ResultArgs,
         mut record: Record,
@@ -55,7 +55,7 @@ impl RecordPlace {
     /// Saves the finished record here, or else among the temporary files.
     ///
     /// # Errors
-    /// Why it is not saved here.
+    /// The reason if it could not be saved here.
     pub(crate) fn save(&mut self, writer: &mut RecordWriter) -> Result<(), Failure> {
         let saved = writer.finish();
         let wanted = writer.path().filter(|_| !writer.is_empty()).map(PathBuf::from);
@@ -73,7 +73,7 @@ impl RecordPlace {
         Err(failure.with_hint(&hint))
     }
 
-    /// Puts the run into the history, unless its place was reported as out of reach already.
+    /// Adds the run to the history, unless looptax has already reported that the place is out of reach.
     pub(crate) fn remember(&mut self, record: &Record, terminal: Terminal) {
         let can_be = !self.is_homeless && !record.is_empty();
         self.is_remembered = can_be && remember(record, self.path(), terminal);
@@ -96,7 +96,7 @@ impl RecordPlace {
     }
 }
 
-/// A new folder among the runs; `None`, with a message, if it cannot be made.
+/// Makes a new folder among the runs; `None`, after a message, if that fails.
 fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
     let begun = runs().map(|runs| runs.begin(id).map_err(Failure::from));
     let why = match begun {
@@ -106,8 +106,8 @@ fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
     };
     let place = temporary_path(id);
     terminal.words(&format!(
-        "{why}: looptax writes the record to {} and does not remember the run; choose another place for the record \
-         with -o, for both with XDG_DATA_HOME\n",
+        "{why}: looptax writes the record to {} and does not remember the run. To write the record elsewhere, use -o; \
+         to keep both elsewhere, set XDG_DATA_HOME\n",
         place.display()
     ));
     None

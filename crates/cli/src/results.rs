@@ -1,6 +1,6 @@
-//! The steps around a measurement: it is announced before, and saved, remembered and shown after.
+//! The steps around a measurement: announcing it before, and saving, remembering and showing it afterwards.
 //!
-//! The same for every command that measures; what was measured is theirs.
+//! They are the same for every command that measures; each command decides what to measure.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::page::{Source, page};
 use crate::record_place::RecordPlace;
 use crate::terminal::{self, Terminal};
 
-/// Fails early if a file cannot be written, or two results would go to one place.
+/// Fails early if a file cannot be written, or if two results would have the same place.
 pub(crate) fn announce(args: &ResultArgs) -> Result<Outputs, Failure> {
     let outputs = Outputs::default()
         .writes("--output", args.output.as_deref())?
@@ -27,7 +27,7 @@ pub(crate) fn announce(args: &ResultArgs) -> Result<Outputs, Failure> {
     formats::announce(&args.formats, outputs)
 }
 
-/// Saves, remembers and shows a record: what was measured is shown even when it cannot be saved.
+/// Saves, remembers and shows a record; a record that cannot be saved is still shown.
 pub(crate) fn keep(
     args: &ResultArgs,
     writer: &mut RecordWriter,
@@ -50,7 +50,7 @@ pub(crate) fn keep(
     saved.and(shown).and(paged)
 }
 
-/// Prints the result, and writes copies of it; one that cannot be written is an error after that.
+/// Prints the result, and writes copies of it; after printing, a copy that cannot be written is an error.
 fn show(args: &ResultArgs, writer: &RecordWriter, name: Option<&str>, terminal: Terminal) -> Result<(), Failure> {
     let is_json_printed = args.is_json_printed();
     if args.json_stream {
@@ -75,7 +75,7 @@ fn show(args: &ResultArgs, writer: &RecordWriter, name: Option<&str>, terminal: 
     written.map(|_| ())
 }
 
-/// Writes the page of `--html`; a run without anything measured does not get one.
+/// Writes the page of `--html`; a run in which nothing was measured gets no page.
 pub(crate) fn write_page(args: &ResultArgs, writer: &RecordWriter, path: Option<&Path>) -> Result<(), Failure> {
     let Some(html) = args.html.as_ref().filter(|_| !writer.is_empty()) else {
         return Ok(());

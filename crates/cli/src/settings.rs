@@ -23,17 +23,17 @@ use crate::args::{ArrivalsWord, CompareArgs, ExecArgs, PoolModeWord, ProtocolWor
 
 const KNOWN_ARMS: &str = "`looptax help targets` lists the arms";
 
-/// Returns what the arguments ask for.
+/// Returns the experiments that the arguments describe.
 ///
 /// # Errors
-/// A usage failure for a value that its option does not take, or for options that exclude each other.
+/// A usage failure if an option does not accept its value, or if options exclude each other.
 pub(crate) fn asked(args: &CompareArgs) -> Result<Asked, Failure> {
     let words = workloads(args.workload.as_deref());
     if args.remedies {
         if words.len() > 1 {
             return Err(Failure::usage(
                 "--remedies works only with one workload",
-                "a remedy for one workload may not help another: run it for each separately",
+                "a remedy for one workload may not help another: run looptax once for each workload",
             ));
         }
         return asked_remedies(args, words.into_iter().next().flatten());
@@ -60,7 +60,7 @@ fn asked_remedies(args: &CompareArgs, workload: Option<String>) -> Result<Asked,
     Ok(Asked::remedies(today, parts))
 }
 
-/// One experiment with these arms and this workload; unchecked.
+/// Returns an experiment with these arms and this workload, without checking it.
 fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> Result<Experiment, Failure> {
     let exec = exec(&args.exec)?;
     let targets = if args.targets.is_empty() && exec.is_none() {
@@ -105,7 +105,7 @@ fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> R
     })
 }
 
-/// Only in a plain run of a named server: a sweep or a schedule takes long enough already.
+/// Whether to add TLS: only in a plain run of a named server, since a sweep or a schedule takes long enough already.
 fn adds_tls(args: &CompareArgs) -> bool {
     let exec = &args.exec;
     let has_commands = exec.exec.is_some() || exec.exec_unix.is_some();

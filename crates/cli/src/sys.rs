@@ -1,14 +1,13 @@
-//! Functions that no safe library offers: hiding passwords from the process list and from programs that we start,
-//! raising the limit of open files, and which signals are switched off.
+//! Functions that no safe library offers: hiding passwords from the process list and from the programs that looptax
+//! starts, raising the limit of open files, and finding out which signals are switched off.
 //!
 //! The only file of this room with unsafe code.
 
 use looptax_host::kernel;
 use looptax_model::failure::Failure;
 
-/// Overwrites the passwords of addresses in this process's own command line, so that `ps` and
-/// `/proc/<pid>/cmdline` do not show them. The arguments have been read before. Gives those that held one, as
-/// they were.
+/// Overwrites the passwords of addresses in this process's own command line, so that `ps` and `/proc/<pid>/cmdline` do
+/// not show them. The arguments have to be read before. Returns the arguments that contained a password, unchanged.
 pub(crate) fn hide_passwords() -> Vec<String> {
     let mut found = Vec::new();
     change_arguments(|_, argument| {
@@ -20,9 +19,9 @@ pub(crate) fn hide_passwords() -> Vec<String> {
     found
 }
 
-/// Overwrites what is secret in one argument; says whether anything was.
+/// Overwrites the secrets in one argument; returns whether there was any.
 fn hide(argument: &mut [u8]) -> bool {
-    // Byte for byte, whatever the encoding: all that divides the parts of an address is ASCII.
+    // It works byte by byte, whatever the encoding: all characters that divide an address are ASCII.
     let text: String = { argument.iter() }.map(|byte| if byte.is_ascii() { char::from(*byte) } else { 'x' }).collect();
     let secrets = looptax_model::dsn::secrets_in(&text);
     for secret in &secrets {
@@ -31,8 +30,8 @@ fn hide(argument: &mut [u8]) -> bool {
     !secrets.is_empty()
 }
 
-/// Empties the last `n` arguments there: they belong to a program that may hide its own, and a process that is listed
-/// beside it must not show them.
+/// Empties the last `n` arguments in this process's command line: they belong to a program that may hide its own
+/// arguments, and a second process in the list must not show them.
 pub(crate) fn hide_last_arguments(n: usize) {
     let first = std::env::args_os().count().saturating_sub(n);
     change_arguments(|idx, argument| {
@@ -42,10 +41,10 @@ pub(crate) fn hide_last_arguments(n: usize) {
     });
 }
 
-/// Takes a variable out of this process's environment, so that no program that it starts has it and no user reads it in
-/// `/proc/<pid>/environ`. To be called while there is one thread.
+/// Removes a variable from this process's environment, so that no program that it starts gets it and no user reads it
+/// in `/proc/<pid>/environ`. Call this while there is only one thread.
 pub(crate) fn forget_variable(name: &str) {
-    // SAFETY: no other thread reads the environment meanwhile.
+    // SAFETY: no other thread reads the environment at this time.
     unsafe { std::env::remove_var(name) };
     change_strings(ENVIRONMENT_FIELD, |_, variable| {
         let value = variable.strip_prefix(name.as_bytes());
@@ -55,12 +54,12 @@ pub(crate) fn forget_variable(name: &str) {
     });
 }
 
-/// Shows each of this process's own arguments, to be written over.
+/// Passes to `change` each of this process's own arguments; `change` may overwrite it.
 fn change_arguments(change: impl FnMut(usize, &mut [u8])) {
     change_strings(ARGUMENTS_FIELD, change);
 }
 
-/// Shows each string of an area that the kernel filled when this process began, to be written over.
+/// Passes to `change` each string of an area that the kernel filled when this process began; `change` may overwrite it.
 fn change_strings(field: usize, mut change: impl FnMut(usize, &mut [u8])) {
     let Some((start, end)) = string_area(field) else {
         return;
@@ -73,14 +72,14 @@ fn change_strings(field: usize, mut change: impl FnMut(usize, &mut [u8])) {
     strings.for_each(|(idx, string)| change(idx, string));
 }
 
-/// Fields of proc(5)'s `stat`: `arg_start` and `env_start`; each one's end is the next.
+/// Fields of `stat` in proc(5): `arg_start` and `env_start`; the end of each area is in the next field.
 const ARGUMENTS_FIELD: usize = 48;
 const ENVIRONMENT_FIELD: usize = 50;
 
-/// Where an area starts and ends.
+/// Returns where an area starts and ends.
 fn string_area(field: usize) -> Option<(usize, usize)> {
     let stat = kernel::text("/proc/self/stat").ok()?;
-    // The name is the second field.
+    // The name is the second field, and may itself contain blanks.
     let after_name = stat.rsplit_once(')')?.1;
     let mut fields = after_name.split_whitespace().skip(field - 3);
     let start: usize = fields.next()?.parse().ok()?;
@@ -91,7 +90,7 @@ fn string_area(field: usize) -> Option<(usize, usize)> {
 /// The contents of `/proc` that a search for servers reads.
 pub(crate) const FOUND: &str = "processes and their connections";
 
-/// Refuses to look at a machine that cannot be looked at; `what` is what is read there.
+/// Refuses to go on if `/proc` cannot be read; `what` names what would be read there.
 pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
     if kernel::metadata("/proc/self/stat").is_ok() {
         return Ok(());
@@ -102,10 +101,10 @@ pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
     ))
 }
 
-/// The load average of the last minute, for each processor that is online.
+/// Returns the load average of the last minute, divided by the number of online processors.
 ///
 /// # Errors
-/// The kernel does not tell.
+/// If the kernel does not report it.
 pub(crate) fn load_per_processor() -> Result<f64, Failure> {
     let read = |path: &str| kernel::text(path).unwrap_or_default();
     load_in(&read("/proc/loadavg"), &read("/proc/stat")).ok_or_else(|| {
@@ -116,8 +115,8 @@ pub(crate) fn load_per_processor() -> Result<f64, Failure> {
     })
 }
 
-/// The same from both files' text. The load is that of the whole machine, so all its processors count, whatever a
-/// container or `taskset` leaves to us.
+/// Computes the same from the text of both files. The load is that of the whole machine, so all its processors count,
+/// even if a container or `taskset` leaves only some to looptax.
 ///
 /// # Source
 /// `proc_stat(5)`: a line `cpuN` for each processor that is online, after one for all.
@@ -131,7 +130,7 @@ fn load_in(loadavg: &str, stat: &str) -> Option<f64> {
     (n_processors > 0).then(|| load / f64::from(n_processors))
 }
 
-/// Refuses to measure if servers of our own cannot be started, or nothing can be read of them.
+/// Refuses to measure if looptax cannot start its own servers, or cannot read anything about them.
 pub(crate) fn require_measurable() -> Result<(), Failure> {
     require_proc("the figures of this process and of the servers")?;
     if kernel::metadata("/dev/null").is_ok() {
@@ -147,12 +146,12 @@ pub(crate) fn require_measurable() -> Result<(), Failure> {
 pub(crate) fn is_ignored(signal: i32) -> bool {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: nothing is set; where to the old action is written is live.
+    // SAFETY: this sets nothing, and the place for the old action is live.
     let result = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Raises the soft limit of open files to the hard one, and gives it.
+/// Raises the soft limit of open files to the hard one, and returns it.
 pub(crate) fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

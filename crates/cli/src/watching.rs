@@ -1,4 +1,4 @@
-//! The kernel's counts of requests between processes, look after look: for `watch`, and around a `switch`.
+//! The kernel's counts of requests between processes, look after look: for `watch`, and before and after a `switch`.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
@@ -16,17 +16,17 @@ use looptax_switch::diagnose::find::watched::{Beside, Gathered};
 
 use crate::signals::has_paused;
 
-/// Servers are looked for again if one answers that is not known, or an address is asked for the first time, but not more
-/// often.
+/// Search for servers again if an unknown one answers, or an address gets its first request, but not more often than
+/// this.
 const BETWEEN_SURVEYS: Duration = Duration::from_secs(2);
-/// More are forgotten, and looked for again.
+/// If more addresses than this are known, they are forgotten, and searched for again.
 const MOST_ASKED: usize = 20_000;
-/// Looks in which a longer time is counted.
+/// A longer time is divided into this many looks.
 const N_LOOKS: u32 = 20;
-/// Shorter ones say more of the clock than of the requests.
+/// Shorter looks would show more about the clock than about the requests.
 const LEAST_LOOK: Duration = Duration::from_secs(1);
 
-/// Longer ones may see more clients come and go than the kernel's table has room for.
+/// During longer looks, more clients may come and go than the kernel's table can hold.
 const MOST_LOOK: Duration = Duration::from_secs(30);
 
 pub(crate) struct Watch {
@@ -34,10 +34,10 @@ pub(crate) struct Watch {
     survey: Survey,
     counted: Duration,
     since_survey: Duration,
-    /// Addresses that were asked before the last survey, with the process that answered.
+    /// Addresses that got requests before the last survey, with the process that answered.
     asked: HashSet<(Asked, u32)>,
     beside: Beside,
-    /// The state around the last look, after it and before it.
+    /// The state after the last look, then the state before it.
     after: Surroundings,
     before: Surroundings,
 }
@@ -54,7 +54,7 @@ impl Watch {
             eyes,
             survey,
             counted: Duration::ZERO,
-            // The first address that is new is looked for at once.
+            // The first new address leads to a search immediately.
             since_survey: BETWEEN_SURVEYS,
             asked: HashSet::new(),
             beside,
@@ -63,12 +63,12 @@ impl Watch {
         }
     }
 
-    /// How long was counted since [`Watch::begin`].
+    /// The time for which it has counted since [`Watch::begin`].
     pub(crate) fn counted(&self) -> Duration {
         self.counted
     }
 
-    /// Leaves out the counts until now.
+    /// Discards the counts until now.
     pub(crate) fn begin(&mut self) -> Result<(), Failure> {
         self.next()?;
         self.counted = Duration::ZERO;
@@ -80,7 +80,7 @@ impl Watch {
         self.one(false)
     }
 
-    /// The same with all its times.
+    /// Returns the counts since the last look, with all their times.
     pub(crate) fn look_with_times(&mut self) -> Result<Watched, Failure> {
         self.one(true)
     }
@@ -91,20 +91,20 @@ impl Watch {
         Ok(gathered.watched())
     }
 
-    /// Counts for `time` from now on, or until a signal ends it, in looks of equal length that are kept; `None` if it ended
-    /// before there were enough for an interval.
+    /// Counts for `time`, or until a signal ends it, in looks of equal length that are kept; `None` if it ended with
+    /// too few looks for an interval.
     pub(crate) fn look_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<Option<Watched>, Failure> {
         self.begin()?;
         let each = (time / N_LOOKS).max(LEAST_LOOK);
         let mut gathered = Gathered::new(self.beside, true);
         let ticks = cpu_ticks();
         let (mut goes_on, mut n_looks) = (true, 0);
-        // On a busy machine a look may take longer than it should; there are enough of them all the same.
+        // On a busy machine a look may take longer than planned; there are still enough looks.
         while goes_on && (self.counted + each / 2 < time || n_looks < LEAST_LOOKS) {
             let rest = time.saturating_sub(self.counted);
             goes_on = has_paused(if rest < each / 2 { each } else { each.min(rest) }, stop);
             if !goes_on && n_looks + 1 < LEAST_LOOKS {
-                // One look more would not be enough, and naming what it saw may take seconds on a large machine.
+                // One more look would not be enough, and finding the names in it may take seconds on a large machine.
                 return Ok(None);
             }
             self.add_next(&mut gathered)?;
@@ -114,8 +114,8 @@ impl Watch {
         Ok(Some(Watched { busy_pct, ..gathered.watched() }))
     }
 
-    /// Counts for `time`, or until a signal ends it: what was counted, and whether none did. Looks now and then, so that
-    /// clients that have ended make room in the kernel's table.
+    /// Counts for `time`, or until a signal ends it. Returns the counts, and whether no signal came. It looks now and
+    /// then, so that clients that have ended make room in the kernel's table.
     pub(crate) fn count_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<(Watched, bool), Failure> {
         let mut gathered = Gathered::new(self.beside, false);
         loop {
@@ -156,8 +156,8 @@ impl Watch {
         Ok(look)
     }
 
-    /// An address, and who answers there: 0 for a server that is known, by itself or by the one that started it. One that
-    /// was restarted is not, though its socket may have the same name and number.
+    /// Returns an address and the process that answers there: 0 for a known server or a child of one. A server that was
+    /// restarted is not known, although its socket may have the same name and number.
     fn answered(&self, counted: &Counted) -> (Asked, u32) {
         let is_known = |pid: u32| self.survey.servers.iter().any(|it| it.process.pid == pid);
         let unknown = counted.server.as_ref().filter(|it| !is_known(it.pid) && !is_known(it.parent));

@@ -1,7 +1,7 @@
 //! Whether another looptax measures on this machine right now.
 //!
-//! A name in the abstract namespace of sockets: the kernel removes it when this process ends, however it ends, and no
-//! file is left on a disk. Visible only within one network namespace.
+//! A run that measures holds a name in the abstract namespace of sockets. The kernel removes the name when the process
+//! ends, however that happens, and no file is left on a disk. The name is visible only within one network namespace.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -14,28 +14,28 @@ use looptax_host::waiting;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-/// The name of the first one; those that measure beside it add a number.
+/// The name that the first run takes; runs that measure at the same time add a number.
 const NAME: &str = "looptax is measuring";
 const BESIDE: &str = ", beside ";
-/// More than ever measure at once.
+/// Most runs that can hold a name: more than ever measure at the same time.
 const MOST: usize = 32;
-/// How often one looks that waits for its turn.
+/// How often a waiting run checks whether it is its turn.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A name that says that this process measures, while the value lives.
+/// A name that shows that this process measures, as long as the value exists.
 pub struct Claim {
     _held: Option<UnixListener>,
     has_other: bool,
 }
 
 impl Claim {
-    /// Takes one, and notes whether other runs have any.
+    /// Takes a name, and notes whether other runs have one.
     pub fn take() -> Self {
         Self::take_of(NAME)
     }
 
-    /// Waits until no other run has any, and takes one; or as [`Self::take`] once `stop` is set. Of several that wait
-    /// one at a time goes on.
+    /// Waits until no other run has a name, and takes one. Once `stop` is set, it does the same as [`Self::take`]. Of
+    /// several waiting runs, one at a time gets its turn.
     pub fn wait(stop: &AtomicBool) -> Self {
         Self::wait_of(NAME, stop)
     }
@@ -44,21 +44,21 @@ impl Claim {
         self.has_other
     }
 
-    /// Who measures here, in words: "another looptax (process 4711)".
+    /// Names the other run for a person: "another looptax (process 4711)".
     pub fn other() -> String {
         let own = std::process::id().cast_signed();
         let pid = names(NAME).iter().filter_map(|name| listener(name)).find(|pid| *pid != own);
         pid.map_or_else(|| "another looptax".to_owned(), |pid| format!("another looptax (process {pid})"))
     }
 
-    /// A warning for a user who measures all the same: two runs disturb each other.
+    /// A warning for a user who measures although another run does: two runs disturb each other.
     pub fn warning(&self) -> Option<&'static str> {
         let words = "warning: another looptax is measuring on this machine, and the two disturb each other: pass \
             --wait to wait for it, or expect wide intervals\n";
         self.has_other.then_some(words)
     }
 
-    /// The problem that the record names to its reader.
+    /// The problem that the record reports to its reader.
     pub fn problem(&self) -> Option<String> {
         let words = "another looptax was measuring on this machine when this run began; the two disturb each other";
         self.has_other.then(|| words.to_owned())
@@ -70,7 +70,7 @@ impl Claim {
     }
 
     fn wait_of(name: &str, stop: &AtomicBool) -> Self {
-        // The holder of the first name is next, and waits only for those that measure beside it.
+        // The holder of the first name is next, and waits only for the runs that hold other names.
         let mut first = hold(name, 0).ok();
         while !stop.load(Ordering::Relaxed) {
             if first.is_some() && n_held(name) == 1 {
@@ -92,7 +92,7 @@ fn hold(name: &str, idx: usize) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// How many runs have a name, this one among them.
+/// How many runs have a name, including this one.
 fn n_held(name: &str) -> usize {
     names(name).len()
 }
@@ -111,11 +111,11 @@ fn names(name: &str) -> Vec<String> {
     names.filter(is_one).map(str::to_owned).collect()
 }
 
-/// The process that listens on an abstract name, where this namespace of processes has it.
+/// The process that listens on an abstract name, if it is visible in this process namespace.
 ///
 /// # Source
-/// unix(7), `SO_PEERCRED`: the process that called `listen`. Does not wait: no process accepts there, and the queue may
-/// be full.
+/// unix(7), `SO_PEERCRED`: the process that called `listen`. Does not wait: no process accepts connections there, and
+/// the queue may be full.
 fn listener(name: &str) -> Option<i32> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;

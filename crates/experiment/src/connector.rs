@@ -23,7 +23,7 @@ use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 
-/// Up to this many running queries may be chance: only more than twice this counts as doubled.
+/// This many running queries may be chance: only more than twice this number counts as doubled.
 const LEAST_DOUBLED: u64 = 4;
 
 /// The proof of an arm, from its first connection of the last epoch.
@@ -33,17 +33,17 @@ pub struct ArmProof {
     pub proof: Proof,
 }
 
-/// Connections to one target for pairs of arms.
+/// Connections to one target, for pairs of arms.
 pub struct TargetConnector<'a> {
     target: &'a Target,
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
-    /// Queries of others on a running server when we came.
+    /// Queries of other clients that ran on a running server when the measurement began.
     others_at_first: Option<u64>,
-    /// Connections that were prepared for load so far.
+    /// Number of connections that were prepared for load so far.
     pub n_prepared: u64,
     pub proofs: Vec<[Option<ArmProof>; 2]>,
-    /// Threads of somebody's server that may be pinned in this epoch.
+    /// Threads of a server that looptax did not start and that may be pinned in this epoch.
     lent: Vec<u32>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    /// Connections of one side. If several processes serve its arm, its own coin picks one.
+    /// Opens the connections of one side. If several processes serve its arm, the side's coin picks one.
     fn open(&self, contrast_idx: usize, side: Side, coins: u64, n: usize) -> Result<Vec<Conversation>, Failure> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
@@ -76,15 +76,15 @@ impl<'a> TargetConnector<'a> {
         links.into_iter().map(converse).collect()
     }
 
-    /// Whether what was asked on a case that is over went over its arms, as far as only counts can tell.
+    /// Whether the connections of a finished case went over their arms, as far as counts can show it.
     ///
     /// # Errors
-    /// The arm's error about requests that did not.
+    /// The arm's error about connections that went another way.
     pub fn check(&self) -> Result<(), NotMoved> {
         self.target.arms.check_moved()
     }
 
-    /// The workload, or the user's own, on one connection of a side.
+    /// The codec of the workload, or of the user's own script, on one connection of a side.
     fn codec(&self, conversation: &mut Conversation, idx: usize) -> Result<Box<dyn Codec>, PathError> {
         match &self.target.script {
             None => conversation.codec(&self.target.workload, self.target.sending),
@@ -97,8 +97,8 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    /// The servers' view of both sides' connections: asked once where one server is behind both, else
-    /// of each side's process, which has to be ours and like the other.
+    /// The servers' view of both sides' connections. If one server serves both sides, it is asked once; else each
+    /// side's process is asked, which has to be ours and the same kind of server as the other.
     fn server_views(
         &self,
         conversations: &mut [Vec<Conversation>; 2],
@@ -126,7 +126,8 @@ impl<'a> TargetConnector<'a> {
             if is_told || baseline.protocol() != Protocol::Mysql {
                 return Ok([view.clone(), view]);
             }
-            // Without the right PROCESS an account sees only its own connections, and has another name on the socket.
+            // Without the right PROCESS an account sees only its own connections, and over the socket another account
+            // may apply.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
@@ -149,7 +150,7 @@ impl<'a> TargetConnector<'a> {
         Ok(views)
     }
 
-    /// The views of both sides through a pooler, which lead to one server.
+    /// The views of both sides through a pooler, which have to lead to one server.
     fn pooled_views(
         &self,
         conversations: &mut [Vec<Conversation>; 2],
@@ -172,7 +173,7 @@ impl<'a> TargetConnector<'a> {
         Ok(views)
     }
 
-    /// Opens `n` connections per side, the drawn one first, and asks the servers how they see them.
+    /// Opens `n` connections per side, the drawn side first, and asks the servers how they see them.
     fn meet(&mut self, contrast_idx: usize, Draw { first, coins }: Draw, n: usize) -> Result<Met, Failure> {
         if n == 0 {
             return Err(Failure::new("no connection was asked for"));
@@ -197,7 +198,7 @@ impl<'a> TargetConnector<'a> {
         Ok(Met { conversations, views })
     }
 
-    /// Counts what the port proxies have relayed so far, for an arm that passes through them.
+    /// Counts what the port proxies have relayed so far, if the arm passes through them.
     fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
         let arm = self.pairs[contrast_idx][side.idx()];
         self.target.arms.relayed(arm)
@@ -256,14 +257,15 @@ impl<'a> TargetConnector<'a> {
     fn lend(&mut self, worker: Worker) -> bool {
         let Some(reaper) = &self.target.reaper else { return false };
         let is_alone = match self.target.protocol {
-            // Its first thread serves no connection; with a pool of threads the server names no thread.
+            // The process's first thread serves no connection. A server with a pool of threads does not name the thread
+            // of a connection.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
-            // One thread serves all: only us, if no one else uses the server.
+            // One thread serves all clients: it serves only us if no other client uses the server.
             Protocol::Redis => !self.target.has_load_limits,
             _ => false,
         };
-        // A server may have children with more rights than its own.
+        // A server may have children with more rights than it has itself.
         let owner = |pid: u32| kernel::metadata(format!("/proc/{pid}")).ok().map(|it| it.uid());
         let is_its_own = self.target.pids.iter().all(|pid| owner(*pid) == owner(worker.pid));
         let is_whole = is_alone && is_its_own && !self.target.is_pooled;
@@ -273,7 +275,7 @@ impl<'a> TargetConnector<'a> {
         is_watched
     }
 
-    /// Tells the reaper that the threads of the epoch before have their cores again.
+    /// Tells the reaper that the previous epoch's threads may use their cores again.
     fn forget_lent(&mut self) {
         let Some(reaper) = &self.target.reaper else { return };
         for tid in self.lent.drain(..) {
@@ -288,8 +290,9 @@ impl Drop for TargetConnector<'_> {
     }
 }
 
-/// Who serves one side's connections through a pooler: the kernel shows that its process `listener` holds their other
-/// ends, and the server behind it reports the process that answers on each, and the transport to it.
+/// The processes that serve one side's connections through a pooler. The kernel shows that the pooler's process
+/// `listener` holds the connections' other ends; the server behind it reports the process that answers on each, and the
+/// transport to the server.
 fn pooled_view(
     conversations: &mut [Conversation],
     listener: Option<u32>,
@@ -309,7 +312,7 @@ fn pooled_view(
         let id = conversation.connection_id();
         if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
             client.worker = Some(backend.pid);
-            // If no arm names that hop, both arms have the same.
+            // If no arm names the hop behind the pooler, it is the same for both arms.
             client.behind = names_second_hop.then_some(backend.seen_as);
         }
     }
@@ -335,7 +338,8 @@ impl Connector for TargetConnector<'_> {
     fn origins(&self, contrast_idx: usize) -> Origins {
         let arms = &self.target.arms;
         self.pairs[contrast_idx].map(|arm| {
-            // Connections that are open already work from anywhere; only what goes on answering for them does not.
+            // Open connections work from any thread. A special thread is needed only for an arm that has to answer for
+            // its connections, or for requests that open their own.
             let is_needed = arm == Arm::Redirect || self.target.opens_within_requests();
             arms.origin(arm).filter(|_| is_needed)
         })
@@ -364,7 +368,7 @@ impl Connector for TargetConnector<'_> {
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
         self.forget_lent();
         let Met { conversations: [baseline, other], views } = self.meet(contrast_idx, Draw { first, coins }, n)?;
-        // Preparing happens in the drawn order too: no side is always first at anything.
+        // Connections are prepared in the drawn order too, so that no side is always first.
         Ok(match first {
             Side::Baseline => {
                 let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &views[0])?;
@@ -378,7 +382,7 @@ impl Connector for TargetConnector<'_> {
     }
 }
 
-/// The records of a connection over TLS, for the load engine.
+/// The TLS records of a connection, for the load engine.
 struct SealedRecords(Seal);
 
 impl Records for SealedRecords {
@@ -391,7 +395,7 @@ impl Records for SealedRecords {
     }
 }
 
-/// Logging in worked when the run began, so a login that is cut off later has another cause.
+/// A login worked when the run began, so a login that is cut off later has another cause.
 fn cut_off(error: PathError) -> Failure {
     let is_crowded = matches!(&error, PathError::Protocol { source, .. } if source.may_be_crowding());
     let failure = Failure::from(error);
@@ -404,7 +408,7 @@ fn cut_off(error: PathError) -> Failure {
     )
 }
 
-/// Gives a refusal by the server its own kind of error.
+/// Turns a refusal by the server into its own kind of error.
 fn not_prepared(error: PathError) -> ConnectError {
     match error {
         PathError::Refused { .. } => ConnectError::Refused(error.into()),
@@ -412,7 +416,7 @@ fn not_prepared(error: PathError) -> ConnectError {
     }
 }
 
-/// Which of `n` processes serves a side: the same for all its connections of an epoch.
+/// Which of `n` processes serves a side: the same one for all connections of that side in an epoch.
 fn picked(coins: u64, side: Side, n: usize) -> usize {
     let [of_baseline, of_other] = [coins & u64::from(u32::MAX), coins >> 32];
     let own = match side {
@@ -422,7 +426,7 @@ fn picked(coins: u64, side: Side, n: usize) -> usize {
     ((own * n as u64) >> 32) as usize
 }
 
-/// Queries of others that run now; an error when they have doubled since we came.
+/// Number of other clients' queries that run now; an error if it has doubled since the measurement began.
 fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, Failure> {
     let now = others_running(observer);
     let now = now.map_err(|error| observer.failed(error))?;
@@ -434,7 +438,7 @@ fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u6
     }
 }
 
-/// Others' queries on a running server have doubled while we measured.
+/// The number of other clients' queries on a running server has doubled during the measurement.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: the number of other clients' running queries rose from {then} to {now} during the measurement")]
 pub(crate) struct CrowdedError {
@@ -444,12 +448,12 @@ pub(crate) struct CrowdedError {
 
 impl Explain for CrowdedError {}
 
-/// The thread that serves a connection, when it is one of a server process that we know: a number
-/// from another pid namespace would point at a stranger.
+/// The thread that serves a connection, if it belongs to a server process that we know: a number from another pid
+/// namespace would point at a stranger.
 fn worker_of(told: Option<u32>, server_pids: &[u32]) -> Option<Worker> {
     let tid = told?;
     let (pid, parent) = of_thread(tid)?;
-    // A thread of the server, or (PostgreSQL) a child of it.
+    // It may be a thread of the server, or (PostgreSQL) of a child process.
     let is_ours = server_pids.contains(&pid) || server_pids.contains(&parent);
     is_ours.then_some(Worker { pid, tid })
 }

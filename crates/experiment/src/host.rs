@@ -1,6 +1,7 @@
 //! The machine as the record describes it, read from /proc and /sys.
 //!
-//! Reads only; facts that the host does not report stay absent, and absence is a value. Called once per run.
+//! Only reads. Facts that the host does not report stay absent, and the record shows them as absent. Called once per
+//! run.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -66,7 +67,7 @@ impl Files {
         }
     }
 
-    /// A file without its last line break; `None` when it cannot be read or is empty.
+    /// The text of a file without its last line break; `None` if the file cannot be read or is empty.
     fn text(&self, path: &str) -> Option<String> {
         let text = read::config(&self.root.join(path)).ok()?;
         let text = text.trim_end();
@@ -99,11 +100,12 @@ impl Files {
         known.filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
     }
 
-    /// The one in force, if the kernel reports it or its command line sets it; else the one that it was built with.
+    /// The kernel's preemption mode in force, if the kernel reports it or its command line sets it; else the mode with
+    /// which it was built.
     ///
     /// # Source
-    /// kernel/sched/core.c and debug.c: `sched/preempt` has the one in force in parentheses, `preempt=` sets it; the version
-    /// names `PREEMPT_RT`, which cannot be changed.
+    /// kernel/sched/core.c and debug.c: `sched/preempt` has the mode in force in parentheses, and `preempt=` sets it;
+    /// the version names `PREEMPT_RT`, which cannot be changed.
     fn preemption(&self) -> Option<String> {
         let version = self.text("proc/sys/kernel/version")?;
         let words = || version.split_whitespace();
@@ -118,7 +120,7 @@ impl Files {
         let told = || {
             let line = self.text("proc/cmdline")?;
             let asked = line.split_whitespace().rev().find_map(|it| it.strip_prefix("preempt="))?;
-            // The kernel takes no other word.
+            // The kernel accepts only these words.
             ["none", "voluntary", "full", "lazy"].contains(&asked).then(|| asked.to_owned())
         };
         let is_fixed = !words().any(|it| it == "PREEMPT_DYNAMIC");
@@ -140,13 +142,13 @@ impl Files {
             .or_else(|| is_full.then(|| "full".to_owned()))
     }
 
-    /// From the kernel's configuration.
+    /// Whether the kernel accounts the time of interrupts, according to its configuration.
     fn irq_time_accounting(&self) -> Option<bool> {
         let config = self.config()?;
         Some(config.lines().any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y"))
     }
 
-    /// The kernel's configuration: distributions keep it in /boot, and some kernels have it themselves.
+    /// The kernel's configuration: distributions keep it in /boot, and some kernels contain it.
     fn config(&self) -> Option<String> {
         let release = self.text("proc/sys/kernel/osrelease")?;
         self.text(&format!("boot/config-{release}")).or_else(|| {
@@ -166,7 +168,7 @@ fn field(text: &str, key: &str) -> Option<String> {
     })
 }
 
-/// The word in brackets: `always [madvise] never`.
+/// The word in brackets: `madvise` in `always [madvise] never`.
 fn chosen(modes: &str) -> Option<String> {
     let (_, rest) = modes.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())

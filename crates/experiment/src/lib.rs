@@ -1,10 +1,10 @@
-//! From a typed [`Experiment`] to a record: servers started or looked at, arms opened and proved, slices run, each
-//! comparison judged and kept.
+//! From a typed [`Experiment`] to a record: servers are started or inspected, arms opened and proved, slices run, and
+//! each comparison is judged and kept.
 //!
-//! [`spec`] says what is asked, [`comparison`] goes the one way from it to a record, `target` makes a server ready,
-//! `connector` opens and proves its connections for the load engine, `measure` measures requests and `exec` whole
-//! commands; [`doctor`] asks whether this machine allows honest verdicts. Shows nothing: reports beginnings and ends to
-//! an [`observer::Observer`].
+//! [`spec`] has the user's request, and [`comparison`] makes a record of it, `target` makes a server ready, `connector`
+//! opens and proves its connections for the load engine, `measure` measures requests and `exec` whole commands;
+//! [`doctor`] checks whether this machine allows honest verdicts. The crate shows nothing: it reports beginnings and
+//! ends to an [`observer::Observer`].
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod alone;

@@ -1,7 +1,7 @@
-//! The first answer: every kind of server that is installed, one connection, both ends on one core, in as much
-//! time as half a minute leaves.
+//! The first answer for a new user: every installed kind of server, over one connection with both ends on one core, in
+//! as much time as half a minute leaves.
 //!
-//! One kind after the other, so that none is started beside a measurement: those that start quickly come first.
+//! One kind follows the other, so that no server is started during a measurement; those that start quickly come first.
 //! Called by a bare `looptax`.
 
 use std::sync::atomic::AtomicBool;
@@ -21,18 +21,19 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, new_seed};
 use crate::target::ask_nobody;
 
-/// Limit for the whole, including the look at running servers and the words after it.
+/// Limit for the whole run, including the look at running servers and the text after it.
 const LIMIT: Duration = Duration::from_secs(29);
-/// So long the server warms up.
+/// How long the server warms up.
 const WARM_UP: Duration = Duration::from_millis(300);
-/// Shorter measuring is not worth a server's start: six epochs of eight slices, and some to spare.
+/// A shorter measurement is not worth a server's start: this is enough for six epochs of eight slices, with some to
+/// spare.
 const SHORTEST: Duration = Duration::from_secs(2);
-/// Longer measuring makes the interval little narrower, and the user wait.
+/// A longer measurement makes the interval only a little narrower, and the user has to wait.
 const LONGEST: Duration = Duration::from_secs(4);
-/// For the first row, which somebody waits for who has seen nothing yet.
+/// For the first row: until it appears, the user sees no result.
 const FIRST: Duration = Duration::from_millis(1_350);
 const FIRST_WARM_UP: Duration = Duration::from_millis(150);
-/// Half of what a comparison takes: the epochs are twice as many in the same time.
+/// Half as long as a comparison's usual slices, so there are twice as many epochs in the same time.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// The next measurements, and their length.
@@ -44,16 +45,16 @@ pub struct Minute {
 }
 
 pub enum Step {
-    /// It was measured; the comparison is the record's last one, unless somebody stopped it before.
+    /// The server was measured. The comparison is the record's last one, unless the user stopped it early.
     Measured,
-    /// The minute was over before.
+    /// The time was over before the server's turn.
     LeftOut,
-    /// It could not be started, or ended while it was measured.
+    /// The server could not be started, or ended while it was measured.
     Failed(Failure),
 }
 
 impl Minute {
-    /// A minute that began then.
+    /// A minute that began at `began`.
     ///
     /// # Errors
     /// The kernel gives no random bytes.
@@ -63,21 +64,21 @@ impl Minute {
         Ok(Self { began, left, is_first: true, seed: new_seed()? })
     }
 
-    /// The kinds that are still to be measured, in this order.
+    /// The kinds that are still to be measured, in order.
     pub fn left(&self) -> impl Iterator<Item = Kind> {
         self.left.iter().rev().copied()
     }
 
-    /// Measures these kinds before the others, in this order, except for the very first one, which starts fastest.
+    /// Measures these kinds before the others, in this order; the very first kind, which starts fastest, stays first.
     pub fn prefer(&mut self, kinds: &[&str]) {
         let Some(first) = self.left.pop() else { return };
         let rank = |kind: &Kind| kinds.iter().position(|it| *it == kind.name()).unwrap_or(kinds.len());
-        // The last one is the next.
+        // The last kind in the list is measured next.
         self.left.sort_by_key(|kind| std::cmp::Reverse(rank(kind)));
         self.left.push(first);
     }
 
-    /// The experiment that describes the whole in the record: without its servers.
+    /// The experiment that describes the whole run in the record, without its servers.
     pub fn experiment(&self) -> Experiment {
         Experiment {
             connections: Some(vec![1]),
@@ -89,7 +90,7 @@ impl Minute {
         }
     }
 
-    /// Measures the next kind into the record; `None` when there is none left.
+    /// Measures the next kind into the record; `None` if no kind is left.
     pub fn measure_next(
         &mut self,
         writer: &mut RecordWriter,
@@ -113,15 +114,15 @@ impl Minute {
         Some((kind, measured.map_or_else(Step::Failed, |()| Step::Measured)))
     }
 
-    /// An equal share of the time that is left after all that is still to start; `None` where that is too
-    /// little.
+    /// The next server's time: an equal share of the time that is left without the starts and warm-ups of all remaining
+    /// servers; `None` if it does not fit any more.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     fn time_for_next(&self) -> Option<Duration> {
         let beside: Duration = self.left.iter().map(|kind| start_of(*kind) + WARM_UP).sum();
         let left = LIMIT.checked_sub(self.began.elapsed())?;
         let share = left.saturating_sub(beside) / self.left.len().max(1) as u32;
         let time = share.clamp(SHORTEST, LONGEST);
-        // If the shares are too small, the last ones are not measured.
+        // If the shares are too small, the last kinds are not measured.
         let alone = left.checked_sub(start_of(*self.left.last()?) + WARM_UP)?;
         (time <= alone).then_some(time)
     }
@@ -130,15 +131,15 @@ impl Minute {
 /// How long such a server takes to start on a slow machine.
 fn start_of(kind: Kind) -> Duration {
     Duration::from_secs(match kind {
-        // A data folder is made first, and a table filled.
+        // These servers first make a data folder and fill a table.
         Kind::Mariadb | Kind::Mysql | Kind::Postgres => 4,
         Kind::Echo => 0,
         _ => 1,
     })
 }
 
-/// One server per protocol that is installed: those that start quickly first, and last echo, which is only the
-/// transport. A kind whose only program cannot be started is among them, so that its failure is reported.
+/// One installed server per protocol: first those that start quickly, and last echo, which has only the transport. The
+/// list also has kinds whose only program cannot be started, so that their failure is reported.
 fn installed_by_start() -> Vec<Kind> {
     let is_there = |kind: &Kind| kind.is_usual() && find_binary(*kind).is_some();
     let there: Vec<Kind> = Kind::ALL.into_iter().filter(is_there).collect();

@@ -1,4 +1,4 @@
-//! The events of a run for an onlooker while it lasts; the command line shows them.
+//! The events of a run, reported to an observer while the run lasts; the command line shows them.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use looptax_model::record::{Comparison, Record};
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
     pub label: String,
-    /// The longest that it can take, in seconds, where that is known.
+    /// The longest time for the comparison, in seconds, if that is known.
     pub at_most_s: Option<f64>,
 }
 
@@ -23,12 +23,12 @@ pub enum Unit {
 #[derive(Debug, Clone)]
 pub struct Scene {
     pub title: String,
-    /// The arms of its contrasts, in the plan's order.
+    /// The arms of the comparison's contrasts, in the plan's order.
     pub arms: Vec<[String; 2]>,
     /// The work before the first epoch.
     pub news: String,
     pub unit: Unit,
-    /// Processes beside ours that a request needs, without those that come from them.
+    /// Processes other than ours that a request needs, without the processes that they started.
     pub processes: Vec<(Doer, u32)>,
 }
 
@@ -41,7 +41,7 @@ pub enum Doer {
     Proxy,
     /// Passes requests on over its own connections.
     Pooler,
-    /// Puts a socket in a connection's place.
+    /// Puts a socket in place of a connection.
     Supervisor,
 }
 
@@ -52,7 +52,7 @@ pub trait Observer: looptax_bench::Observer {
     /// The next comparison of the plan begins.
     fn begin(&mut self, scene: Scene);
 
-    /// Gets the measurement before it is judged: takes out the epochs that it has disturbed itself.
+    /// Gets the measurement before it is judged, and removes the epochs that the observer itself has disturbed.
     ///
     /// # Errors
     /// A failure that ends the run.
@@ -60,12 +60,12 @@ pub trait Observer: looptax_bench::Observer {
         Ok(())
     }
 
-    /// Adds to the comparison of some of these contrasts what it saw in them.
+    /// Adds to the comparison of some of these contrasts what the observer saw in them.
     fn add(&mut self, _contrasts: Range<usize>, _comparison: &mut Comparison) {}
 
     fn end(&mut self);
 
-    /// Gets the record now that a comparison is in it.
+    /// Gets the record after a comparison was added to it.
     fn kept(&mut self, _record: &Record) {}
 }
 

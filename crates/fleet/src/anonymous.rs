@@ -1,7 +1,7 @@
-//! Names of users and programs, as they are or as keyed hashes.
+//! Names of users and programs, either unchanged or as keyed hashes.
 //!
-//! With one key over a fleet equal names have equal hashes, so that pairs can be counted, and who lacks the key cannot try
-//! names until one fits.
+//! If a fleet uses the same key, equal names have equal hashes, so pairs can be counted. Without the key a reader
+//! cannot find a name by hashing candidates.
 
 use std::fmt::Write;
 
@@ -10,7 +10,8 @@ use sha2::Sha256;
 
 use crate::text::cleaned;
 
-/// Hexadecimal digits of a hash: two names of a fleet of a million have the same with a chance of one in five hundred.
+/// Hexadecimal digits of a hash: in a fleet with a million names, the chance that any two have the same hash is one in
+/// five hundred.
 const DIGITS: usize = 12;
 
 #[derive(Clone, Default)]
@@ -25,16 +26,17 @@ impl std::fmt::Debug for Names {
 }
 
 impl Names {
-    /// Names are hashed with this key.
+    /// Hashes names with this key.
     ///
     /// # Panics
-    /// Never: HMAC takes keys of any length.
+    /// Never: HMAC accepts keys of any length.
     pub fn hashed(key: &[u8]) -> Self {
         let key = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
         Self { key: Some(key) }
     }
 
-    /// A machine's number as it is sent: with a key another one, which reports without that key do not have.
+    /// A machine's number as it is sent. With a key it is another number, which does not occur in reports without that
+    /// key.
     pub fn number(&self, host_id: &str) -> String {
         match self.hash_of(host_id) {
             Some(hash) => hash[..host_id.len().min(hash.len())].to_owned(),
@@ -42,7 +44,7 @@ impl Names {
         }
     }
 
-    /// The name as it is sent; an unknown one stays unknown.
+    /// The name as it is sent; an unknown name stays empty.
     pub(crate) fn shown(&self, name: &str) -> String {
         match self.hash_of(name) {
             Some(hash) if !name.is_empty() => hash[..DIGITS].to_owned(),
@@ -50,7 +52,7 @@ impl Names {
         }
     }
 
-    /// All digits of a text's hash; `None` without a key.
+    /// All digits of a text's hash; `None` if there is no key.
     fn hash_of(&self, text: &str) -> Option<String> {
         let mut hash = self.key.clone()?;
         hash.update(text.as_bytes());
@@ -60,7 +62,7 @@ impl Names {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut digits, byte| {
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         let _ = write!(digits, "{byte:02x}");
         digits
     })

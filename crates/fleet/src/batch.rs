@@ -1,4 +1,4 @@
-//! A report: the rows of all tables that belong to one look at a machine.
+//! A report: the rows of all tables that belong to one snapshot of a machine.
 
 use looptax_model::record::{Found, Host, Record};
 
@@ -11,13 +11,13 @@ use crate::sent::verdicts::{self, VERDICTS};
 
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// All tables, in the order in which a report's rows are sent: the report itself comes last, so that a reader of it
-/// sees all of it.
+/// All tables, in the order in which a report's rows are sent. The table of reports is last, so a reader that sees a
+/// report's row also sees all other rows of that report.
 pub const TABLES: [&Table; 3] = [&FINDINGS, &VERDICTS, &REPORTS];
 
 const MOST_VERDICTS: usize = 1_000;
 
-/// A report's rows, a list for each of [`TABLES`].
+/// The rows of a report, in one list for each of [`TABLES`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     pub report_id: String,
@@ -31,14 +31,14 @@ pub struct Seen<'a> {
     pub machine: &'a Host,
     /// The result of `find`.
     pub found: &'a Found,
-    /// Clients that a switch moved and that are over TCP again.
+    /// Clients that a switch moved to a socket and that use TCP again.
     pub fallen: &'a [FallenClient],
-    /// Records that were not sent yet.
+    /// Records that have not been sent yet.
     pub records: &'a [Record],
 }
 
 impl Batch {
-    /// The report of what was seen.
+    /// Makes the report of these parts.
     pub fn new(sender: &Sender, seen: Seen<'_>, names: &Names) -> Self {
         let (findings, left_out) = findings::rows(sender, seen.found, seen.fallen, names);
         let verdicts = seen.records.iter().flat_map(|it| verdicts::rows(sender, it));

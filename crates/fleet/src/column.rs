@@ -1,33 +1,33 @@
-//! The form of what is sent: tables, their columns, the values of a row.
+//! The form of the data that are sent: tables, their columns, the values of a row.
 //!
-//! Plain data, from which every engine makes its own statements. Nothing here knows an engine.
+//! Plain data, from which each engine makes its own statements. This file does not depend on an engine.
 
-/// A table of what is sent.
+/// A table of the data that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
-    /// Its name: lower-case letters and `_`.
+    /// The table's name: lower-case letters and `_`.
     pub name: &'static str,
     pub doc: &'static str,
-    /// Its columns, in the order of a row's values.
+    /// The table's columns, in the order of a row's values.
     pub columns: &'static [Column],
-    /// The columns that tell a row from all others: a row that is sent twice counts once.
+    /// The columns that identify a row: a row that is sent twice counts once.
     pub key: &'static [&'static str],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Its name: lower-case letters, digits and `_`, units at its end.
+    /// The column's name: lower-case letters, digits and `_`, with the unit at its end.
     pub name: &'static str,
     pub kind: Kind,
-    /// Its meaning, units and source.
+    /// The column's meaning, units and source.
     pub doc: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A text of which there are few: a kind of server, a kernel. Never absent; unknown is empty.
+    /// A text with few different values: a kind of server, a kernel. Never absent; if unknown, empty.
     Word,
-    /// A text of which there may be many. Never absent; unknown is empty.
+    /// A text that may have many different values. Never absent; if unknown, empty.
     Text,
     Count,
     /// A measured number; may be absent.
@@ -39,15 +39,15 @@ pub enum Kind {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Of a [`Kind::Word`] or [`Kind::Text`].
+    /// A value of a [`Kind::Word`] or [`Kind::Text`] column.
     Text(String),
-    /// Of a [`Kind::Count`].
+    /// A value of a [`Kind::Count`] column.
     Count(u64),
-    /// Of a [`Kind::Number`]: finite, or absent.
+    /// A value of a [`Kind::Number`] column: finite, or absent.
     Number(Option<f64>),
-    /// Of a [`Kind::Flag`].
+    /// A value of a [`Kind::Flag`] column.
     Flag(bool),
-    /// Of a [`Kind::Time`]: milliseconds since 1970, UTC.
+    /// A value of a [`Kind::Time`] column: milliseconds since 1970, UTC.
     Time(i64),
 }
 
@@ -55,7 +55,7 @@ pub enum Value {
 pub type Row = Vec<Value>;
 
 impl Value {
-    /// Whether a column of this kind can hold it.
+    /// Whether a column of this kind can contain this value.
     pub fn is_of(&self, kind: Kind) -> bool {
         match self {
             Self::Text(_) => matches!(kind, Kind::Word | Kind::Text),
@@ -68,7 +68,7 @@ impl Value {
 }
 
 impl Table {
-    /// Whether the values are a row of this table: as many as it has columns, each of its column's kind.
+    /// Whether the values form a row of this table: one value per column, each of its column's kind.
     pub fn fits(&self, row: &[Value]) -> bool {
         row.len() == self.columns.len() && self.columns.iter().zip(row).all(|(column, value)| value.is_of(column.kind))
     }

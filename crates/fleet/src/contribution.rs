@@ -1,4 +1,4 @@
-//! Makes and checks what a machine gives to a pool of results.
+//! Makes and checks the data that a machine contributes to a pool of results.
 
 use looptax_model::record::{
     CONTRIBUTION_SCHEMA_VERSION, Comparison, ContributedMachine, ContributedResult, Contribution, Figure, Host, Record,
@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 
 use crate::anonymous::hex;
 
-/// Longer texts are cut: nothing that changes a result is.
+/// Longer texts are cut; no text that affects a result is that long.
 const LONGEST_WORD: usize = 120;
-/// Digits of a figure.
+/// Number of significant digits of a figure.
 const DIGITS: i32 = 4;
 
 /// Why there is nothing to publish, or why a file cannot be read.
@@ -26,8 +26,8 @@ pub enum ContributionError {
     Hash,
 }
 
-/// Returns the contribution of these records, and how many comparisons are left out: those of scripts, of other
-/// programs and of applications, whose names are somebody's own.
+/// Returns the contribution of these records, and how many comparisons are left out. Left out are comparisons of
+/// scripts, of other programs and of applications, because their names may be private.
 ///
 /// # Errors
 /// [`ContributionError::Machines`] and [`ContributionError::Nothing`].
@@ -54,15 +54,15 @@ pub fn contribution(records: &[&Record]) -> Result<(Contribution, usize), Contri
     Ok((made, all().filter(|it| !is_ours(it)).count()))
 }
 
-/// One line of JSON.
+/// The contribution as one line of JSON.
 ///
 /// # Panics
-/// Never: it has no map whose keys are not texts.
+/// Never: it has no map with keys that are not texts.
 pub fn contribution_line(of: &Contribution) -> String {
     serde_json::to_string(of).expect("all of it can be JSON")
 }
 
-/// Reads what [`contribution_line`] wrote, and nothing else.
+/// Parses the text that [`contribution_line`] writes, and accepts no other text.
 ///
 /// # Errors
 /// [`ContributionError::Form`] and [`ContributionError::Hash`].
@@ -82,7 +82,7 @@ fn hash(of: &Contribution) -> String {
     hex(&Sha256::digest(contribution_line(&without)))
 }
 
-/// Whether its workload is one that anybody can name.
+/// Whether the workload is looptax's own, so its name is not private.
 fn is_ours(comparison: &Comparison) -> bool {
     let is_word = |it: &str| it.bytes().all(|b| b.is_ascii_alphanumeric() || b"-:".contains(&b));
     comparison.commands.is_none()
@@ -139,12 +139,12 @@ fn results(of: &Comparison) -> Vec<ContributedResult> {
     of.tax.iter().map(result).collect()
 }
 
-/// `6.1.0` of `6.1.0-25-amd64 #1 SMP …`: what follows the numbers may name who built it.
+/// Returns `6.1.0` for `6.1.0-25-amd64 #1 SMP …`: the text after the numbers may say who built it.
 fn numbers(release: &str) -> String {
     release.chars().take_while(|it| it.is_ascii_digit() || *it == '.').collect()
 }
 
-/// A server writes its own version, and a kernel its own name: printable, and not long.
+/// A version or a name that a server or a kernel chose, reduced to printable characters and a limited length.
 fn word(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(LONGEST_WORD).collect()
 }

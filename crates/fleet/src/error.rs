@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use looptax_model::failure::Explain;
 
-/// A report could not be kept, read or sent.
+/// A report could not be stored, read or sent.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// The spool's folder could not be made or looked into.
+    /// The spool's folder could not be made or read.
     #[error("cannot use the spool `{}`", path.display())]
     Spool { path: PathBuf, source: io::Error },
     /// A report could not be written to the spool.
-    #[error("cannot keep a report in `{}`", path.display())]
+    #[error("cannot save a report in `{}`", path.display())]
     Keep { path: PathBuf, source: io::Error },
     /// A report could not be written to the folder that is its destination.
     #[error("cannot write a report to the folder `{}`", path.display())]
@@ -20,60 +20,60 @@ pub enum FleetError {
     /// A report in the spool could not be read or removed.
     #[error("cannot read or remove the report `{}`", path.display())]
     Take { path: PathBuf, source: io::Error },
-    /// The spool holds as much as it may.
+    /// The spool has reached its limit.
     #[error("the spool `{}` is full: it holds {n_bytes} of at most {limit} bytes", path.display())]
     Full { path: PathBuf, n_bytes: u64, limit: u64 },
-    /// Lines that are not a report, or one of another version.
+    /// Lines that are not a report, or a report of another version.
     #[error("line {line} is not a valid row of a report: {what}")]
     NoReport {
-        /// From 1.
+        /// The line's number, from 1.
         line: usize,
         what: String,
     },
-    /// An address that is not a collector's.
-    #[error("this is not a collector's address: {what}")]
+    /// The address is not that of a collector.
+    #[error("this is not the URL of a collector: {what}")]
     Destination {
-        /// The fault in it; never the address.
+        /// The fault in the address, never the address itself.
         what: String,
     },
-    /// No authority is known whose certificates could be believed.
+    /// No trusted certificate authority is known.
     #[error("cannot read certificate authorities from `{}`: {what}", path.display())]
     Authority { path: PathBuf, what: String },
     /// The collector does not answer, or cannot be trusted.
     #[error("the collector at {to} cannot be reached: {what}")]
     Away { to: String, what: String },
-    /// Something else answers than the engine.
+    /// The answer comes from something other than the engine.
     #[error("the server at {to} is not a collector that looptax can use: {what}")]
     Answer { to: String, what: String },
     #[error("the collector at {to} returned an error: {what}")]
     Refused {
         to: String,
         what: String,
-        /// The reason, as far as its code shows.
+        /// The reason, as far as the engine's code shows it.
         refusal: Refusal,
     },
     /// No view or column has this name.
     #[error("`{name}` is neither a view nor a column of the chosen view")]
     NoView { name: String },
-    /// A folder or standard output, where an engine is needed.
+    /// The destination is a folder or standard output, but an engine is needed.
     #[error("files have no tables: this needs clickhouse://… or postgres://…")]
     NoEngine,
-    /// Standard output does not take the report.
+    /// The report cannot be written to standard output.
     #[error("cannot write the report to standard output")]
     Output { source: io::Error },
 }
 
-/// The reasons for which an engine refuses.
+/// The reasons why an engine refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Tables or views are missing: they were not made.
+    /// Tables or views have not been made.
     NoTables,
     NoDatabase,
-    /// User or password are wrong, or the account may not come from here.
+    /// User or password is wrong, or the account may not log in from this address.
     Login,
-    /// The account may not do this.
+    /// The account does not have the right to do this.
     Rights,
-    /// A row breaks a rule of the tables.
+    /// A row violates a constraint of the tables.
     Row,
     Other,
 }
@@ -81,13 +81,13 @@ pub enum Refusal {
 impl Refusal {
     fn hint(self) -> &'static str {
         match self {
-            Self::NoTables => "`looptax fleet init` with the same address makes the tables",
+            Self::NoTables => "`looptax fleet init` with the same URL creates the tables",
             Self::NoDatabase => {
-                "write the database after the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` makes it, \
+                "write the database after the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` creates it, \
                  in ClickHouse `looptax fleet init`"
             }
             Self::Login => {
-                "write user and password into the address, or the password into --password-file or \
+                "write user and password into the URL, or pass the password in --password-file or \
                  LOOPTAX_COLLECTOR_PASSWORD"
             }
             Self::Rights => "`looptax fleet init --print` lists what an account needs",
@@ -97,12 +97,12 @@ impl Refusal {
 }
 
 impl FleetError {
-    /// Whether the same may go well later, with nothing changed here.
+    /// Whether the same action may succeed later, without any change on this machine.
     pub fn is_away(&self) -> bool {
         matches!(self, Self::Away { .. })
     }
 
-    /// Whether it may be one report that is refused, and others are not.
+    /// Whether the refusal may be due to one report, so that others may be accepted.
     pub fn is_of_rows(&self) -> bool {
         matches!(self, Self::Refused { refusal: Refusal::Row, .. })
     }
@@ -122,12 +122,13 @@ impl Explain for FleetError {
                     .to_owned(),
             ),
             Self::Away { .. } => {
-                Some("is it running, and can this machine reach it? the next report tries again".to_owned())
+                Some("check that it runs and that this machine can reach it; the next report tries again".to_owned())
             }
             Self::Refused { refusal, .. } => Some(refusal.hint().to_owned()),
-            Self::Authority { .. } => {
-                Some("pass the certificate of the authority that signs the collector's: --ca-file FILE".to_owned())
-            }
+            Self::Authority { .. } => Some(
+                "pass the certificate of the authority that signed the collector's certificate: --ca-file FILE"
+                    .to_owned(),
+            ),
             Self::Destination { .. } => Some(
                 "for example clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -".to_owned(),
             ),

@@ -1,7 +1,7 @@
-//! Reports that were gathered before, from many machines: lines of several may be mixed.
+//! Reads reports of many machines that were collected earlier; the lines of several reports may be mixed.
 //!
-//! Their writer is not trusted: a line, a report and the unfinished reports have limits, and one that breaks them
-//! loses only itself.
+//! The writer of the lines is not trusted: a line, a report and all incomplete reports have limits, and whatever
+//! exceeds a limit loses only itself.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -12,12 +12,12 @@ use crate::batch::Batch;
 use crate::column::Row;
 use crate::lines::{MOST_ROWS, id_of, row, whole};
 
-/// Most bytes of a line: the longest row of this version has some 20,000.
+/// Highest number of bytes in a line: the longest row of this version has some 20,000.
 const MOST_LINE_BYTES: u64 = 128 << 10;
-/// Most bytes of lines of reports whose end has not come yet: some thousand large reports.
+/// Highest number of bytes in the lines of incomplete reports: some thousand large reports.
 const MOST_PENDING_BYTES: usize = 64 << 20;
 
-/// Reads them one after the other.
+/// Reads the reports one after another.
 pub struct Gathered<R> {
     lines: R,
     source: PathBuf,
@@ -27,7 +27,7 @@ pub struct Gathered<R> {
     is_over: bool,
 }
 
-/// A report whose end has not come yet.
+/// A report whose last line has not been read yet.
 #[derive(Default)]
 struct Pending {
     rows: [Vec<Row>; 3],
@@ -35,7 +35,7 @@ struct Pending {
 }
 
 impl<R: BufRead> Gathered<R> {
-    /// Reads the reports in `lines`; `source` is their file, for errors.
+    /// Reads the reports in `lines`; `source` is their file, for error messages.
     pub fn new(lines: R, source: PathBuf) -> Self {
         Self { lines, source, line: 0, pending: HashMap::new(), n_pending_bytes: 0, is_over: false }
     }
@@ -57,7 +57,7 @@ impl<R: BufRead> Gathered<R> {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// Goes to the end of a line that is too long, without keeping it.
+    /// Skips to the end of a line that is too long, without storing it.
     fn skip_line(&mut self) -> Result<(), FleetError> {
         loop {
             let buffer =
@@ -74,7 +74,7 @@ impl<R: BufRead> Gathered<R> {
         }
     }
 
-    /// Takes a line's row: the report that it ends, if it does.
+    /// Adds a line's row to its report; returns the report if this completes it.
     fn take(&mut self, line: &str) -> Result<Option<Batch>, FleetError> {
         let (table_idx, row) = row(line).map_err(|what| self.wrong(what))?;
         let is_last = table_idx == 2;
@@ -89,7 +89,7 @@ impl<R: BufRead> Gathered<R> {
             return whole(rows).map(Some).map_err(|what| self.wrong(what));
         }
         if self.n_pending_bytes > MOST_PENDING_BYTES {
-            // Only the largest one: this does not affect those of others.
+            // Drops only the largest incomplete report, so that reports of other machines are not affected.
             let largest = self.pending.iter().max_by_key(|it| it.1.n_bytes);
             let id = largest.map(|(id, _)| id.clone()).unwrap_or_default();
             self.forget(&id);
@@ -101,7 +101,7 @@ impl<R: BufRead> Gathered<R> {
         Ok(None)
     }
 
-    /// Takes out what came of a report.
+    /// Removes a report, and returns its rows so far.
     fn forget(&mut self, id: &str) -> [Vec<Row>; 3] {
         let pending = self.pending.remove(id).unwrap_or_default();
         self.n_pending_bytes -= pending.n_bytes;

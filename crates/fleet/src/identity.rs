@@ -1,18 +1,18 @@
-//! The reporting machine: a number that it keeps when it is renamed, and that does not reveal its machine id.
+//! The reporting machine's number: it stays the same when the machine is renamed, and does not reveal the machine id.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::anonymous::hex;
 
-/// The key that the machine's own number is hashed with; another program's hash of it is another one.
+/// The key with which the machine's number is hashed; another program's hash of the same id differs from it.
 const APPLICATION: &[u8] = b"looptax fleet host 1";
 const DIGITS: usize = 32;
 
-/// The machine's number as it is sent, from the text of `/etc/machine-id`; `None` where that holds none.
+/// The machine's number as it is sent, from the text of `/etc/machine-id`; `None` if the text contains no id.
 ///
 /// # Source
-/// machine-id(5): it should not be exposed, and be hashed with a key of the application's own where it is sent anywhere.
+/// machine-id(5): the id should not be exposed; an application that sends it should hash it with its own key.
 pub fn host_id(machine_id: &str) -> Option<String> {
     let own = machine_id.trim();
     let is_one = own.len() == 32 && own.bytes().all(|byte| byte.is_ascii_hexdigit());

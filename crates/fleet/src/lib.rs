@@ -1,8 +1,9 @@
-//! The reports of one machine to a collector of many, and the queries to the collector.
+//! Sends the reports of one machine to a collector for many machines, and queries the collector.
 //!
-//! Straight through: the results of `find` and the records → rows of a few tables ([`Batch`]) → a spool, which survives
-//! a collector that is away → an engine. The tables are described once, column by column ([`Table`]); engines, files
-//! and the book's page are made from that. A row holds no password and no file's contents: there is no column for them.
+//! The data flow in one direction: results of `find` and records → rows of a few tables ([`Batch`]) → a spool, which
+//! keeps them while a collector cannot be reached → an engine. The tables are described once, column by column
+//! ([`Table`]); engines, files and the book's page are made from that description. A row contains no password and no
+//! contents of files, because there is no column for them.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod anonymous;

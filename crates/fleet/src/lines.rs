@@ -1,4 +1,4 @@
-//! A report as JSON lines: a row each, with its table's name; the form of the spool and of files.
+//! A report as JSON lines, one row per line with its table's name: the format of the spool and of files.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -7,12 +7,12 @@ use crate::batch::{Batch, SCHEMA_VERSION, TABLES};
 use crate::column::{Column, Kind, Row, Table, Value};
 use crate::text::cleaned;
 
-/// The member that names a row's table.
+/// The JSON member with the name of a row's table.
 const TABLE: &str = "table";
-/// The member that says which version of the tables a row is of.
+/// The JSON member with the version of the tables that a row belongs to.
 const VERSION: &str = "schema_version";
 
-/// The lines of a report, each ended.
+/// The lines of a report, each with a line end.
 pub fn to_lines(batch: &Batch) -> String {
     let rows = batch.tables().flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
     rows.map(|(table, row)| line(table, row) + "\n").collect()
@@ -38,7 +38,7 @@ fn to_json(value: &Value) -> Json {
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a line, whichever its table.
+/// The JSON Schema (draft 2020-12) of a line of any table.
 pub fn line_schema() -> Json {
     let of_table = |table: &Table| {
         let mut properties = Map::new();
@@ -63,7 +63,8 @@ pub fn line_schema() -> Json {
     })
 }
 
-/// The report that these lines are. Texts are cleaned as those of this machine are: the lines may be another's.
+/// The report in these lines. Texts are cleaned like those of this machine, because the lines may come from another
+/// machine.
 ///
 /// # Errors
 /// [`FleetError::NoReport`] for the first line that is not a row of this version's tables, or if rows are missing.
@@ -79,10 +80,10 @@ pub fn from_lines(text: &str) -> Result<Batch, FleetError> {
     whole(rows).map_err(|what| wrong(n_lines, &what))
 }
 
-/// The rows of all tables as a report.
+/// Makes a report from the rows of all tables.
 ///
 /// # Errors
-/// In words, where they are not those of one report, or not all of them.
+/// An explanation, if the rows belong to several reports, or if some are missing.
 pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
     let [report] = rows[2].as_slice() else {
         return Err("a report needs exactly one row for the table `reports`".to_owned());
@@ -104,7 +105,7 @@ pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
     Ok(Batch { report_id, rows })
 }
 
-/// The number of a row's report: the first column of each table.
+/// The id of the report to which a row belongs: the first column of each table.
 pub(crate) fn id_of(row: &Row) -> &str {
     match row.first() {
         Some(Value::Text(id)) => id,
@@ -112,10 +113,10 @@ pub(crate) fn id_of(row: &Row) -> &str {
     }
 }
 
-/// The row that a line is, with its table's place in [`TABLES`].
+/// The row in a line, with the index of its table in [`TABLES`].
 ///
 /// # Errors
-/// In words, if it is not one of this version.
+/// An explanation, if the line is not a row of this version.
 pub(crate) fn row(line: &str) -> Result<(usize, Row), String> {
     let object: Json = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if object[VERSION] != json!(SCHEMA_VERSION) {
@@ -129,7 +130,7 @@ pub(crate) fn row(line: &str) -> Result<(usize, Row), String> {
     Ok((table_idx, row))
 }
 
-/// Each value within what engines take.
+/// Parses a value, and checks that it is within the limits of the engines.
 fn from_json(column: &Column, object: &Json) -> Option<Value> {
     let value = object.get(column.name)?;
     Some(match column.kind {
@@ -147,24 +148,24 @@ fn from_json(column: &Column, object: &Json) -> Option<Value> {
     })
 }
 
-/// Columns of numbers that reports and machines have; a report's names its file.
+/// Columns with the ids of reports and machines; a report's id is also its file name.
 const IDS: [&str; 2] = ["report_id", "host_id"];
-/// Most characters of such a number.
+/// Highest number of characters in such an id.
 const MOST_ID_CHARS: usize = 64;
-/// Rows of a report are numbered below this, in engines too.
+/// The rows of a report are numbered below this, also in engines.
 pub(crate) const MOST_ROWS: u64 = 10_000;
 
-/// The largest count: sums over all machines stay far below what an engine's integers hold.
+/// The largest count: sums over all machines stay far below the maximum of an engine's integers.
 pub(crate) const MOST_COUNT: u64 = 1_000_000_000;
-/// The largest number, and with a minus the smallest: squares and sums of such are finite.
+/// The largest absolute value of a number: squares and sums of such numbers are finite.
 pub(crate) const MOST_NUMBER: f64 = 1e12;
 
-/// Whether a number is one that tables take.
+/// Whether the tables accept a number.
 pub(crate) fn is_within(number: f64) -> bool {
     number.abs() <= MOST_NUMBER
 }
 
-/// Whether it can be the name of a file, of any file system.
+/// Whether a text can be a file name on every file system.
 fn is_id(text: &str) -> bool {
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || it == b'-';
     (1..=MOST_ID_CHARS).contains(&text.len()) && text.bytes().all(is_plain)

@@ -1,7 +1,8 @@
-//! Reports that wait for a collector: a file each, kept before anything is sent, removed when it has arrived.
+//! Reports that wait for a collector: a file each, stored before anything is sent, and removed when the report has
+//! arrived.
 //!
-//! A file is there whole or not at all. A run that is killed between arrival and removal sends it again, with the same
-//! numbers, so that it counts once.
+//! A file is complete or does not exist. If a run is killed between arrival and removal, the report is sent again with
+//! the same ids, so it counts once.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -16,24 +17,24 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::{from_lines, to_lines};
 
-/// Most bytes that wait: a report an hour of a large machine for a month.
+/// Highest number of bytes that may wait: a report per hour of a large machine for a month.
 const MOST_BYTES: u64 = 64 << 20;
-/// Only the owner reads what waits.
+/// Only the owner may read waiting reports.
 const PRIVATE: u32 = 0o600;
-/// Files of reports end in this; whatever else is in the folder is left alone.
+/// The file name extension of reports; other files in the folder are not touched.
 const ENDING: &str = "jsonl";
-/// A file that could not be read as a report is put aside under this ending, and not tried again.
+/// The extension given to a file that could not be read as a report; it is not tried again.
 const BROKEN: &str = "broken";
-/// And one that the collector refused under this one.
+/// The extension given to a report that the collector refused.
 const REFUSED: &str = "refused";
 
-/// The file that lists the records which reports have told of.
+/// The file that lists the records that were included in reports.
 const TOLD: &str = "told-records";
 
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
-    /// The collector of the reports, as in the file of sent records.
+    /// The collector of the reports, as written in the file of sent records.
     collector: String,
     most_bytes: u64,
 }
@@ -45,32 +46,34 @@ pub struct Waiting {
 }
 
 impl Spool {
-    /// The spool in this folder, of reports for `collector`: its name, without a password. Nothing is made or read yet.
+    /// The spool in this folder, for reports to `collector`, which is its name without a password. Nothing is made or
+    /// read yet.
     pub fn new(folder: &Path, collector: &str) -> Self {
         Self { folder: folder.to_owned(), collector: collector.to_owned(), most_bytes: MOST_BYTES }
     }
 
-    /// Makes the folder if it is not there, only for its owner; removes the unfinished files of a killed run.
+    /// Makes the folder if it does not exist, with access only for its owner; removes unfinished files of a run that
+    /// was killed.
     ///
     /// # Errors
     /// [`FleetError::Spool`].
     pub fn make(&self) -> Result<(), FleetError> {
         let made = own::make_folder(&self.folder);
         let folder = made.map_err(|source| FleetError::Spool { path: self.folder.clone(), source })?;
-        // Room is made, and reports go without it.
+        // Removing them only frees space, and reports can be sent even if it fails.
         let _removed = output::sweep(&folder);
         Ok(())
     }
 
-    /// The folder, held; it is trusted only if it is the caller's own.
+    /// Opens the folder; it is trusted only if the caller owns it.
     fn open(&self) -> io::Result<Folder> {
         own::folder(&self.folder)
     }
 
-    /// Keeps a report until it is removed: it is on disk when this comes back.
+    /// Stores a report until it is removed: when this returns, the report is on disk.
     ///
     /// # Errors
-    /// [`FleetError::Full`], or [`FleetError::Keep`] where the disk does not take it; nothing is left of it then.
+    /// [`FleetError::Full`], or [`FleetError::Keep`] if the report cannot be written; then nothing of it is left.
     pub fn keep(&self, batch: &Batch) -> Result<(), FleetError> {
         let lines = to_lines(batch);
         let n_bytes = self.n_bytes()?;
@@ -89,7 +92,7 @@ impl Spool {
         begun.finish(Existing::Replace)
     }
 
-    /// The reports that wait, the oldest first.
+    /// The waiting reports, the oldest first.
     ///
     /// # Errors
     /// [`FleetError::Spool`], [`FleetError::Take`].
@@ -100,7 +103,7 @@ impl Spool {
         Ok(paths.collect())
     }
 
-    /// Reads a report that waits; `None` if it is not a report and was put aside, or is gone.
+    /// Reads a waiting report; `None` if the file is not a report and was put aside, or if it no longer exists.
     ///
     /// # Errors
     /// [`FleetError::Take`].
@@ -144,8 +147,8 @@ impl Spool {
         }
     }
 
-    /// Whose records were kept in reports for this collector already: its name and their numbers, one a line beside the
-    /// reports. Another collector has heard of none.
+    /// The ids of the records that were already stored in reports for this collector. They are in a file next to the
+    /// reports: the collector's name, and then one id per line. For another collector the result is empty.
     ///
     /// # Errors
     /// [`FleetError::Take`].
@@ -163,7 +166,7 @@ impl Spool {
         }
     }
 
-    /// Saves these, and no others, as the records that were sent.
+    /// Saves exactly these as the records that were sent.
     ///
     /// # Errors
     /// [`FleetError::Keep`].
@@ -173,7 +176,7 @@ impl Spool {
         self.write(TOLD, &text).map_err(|source| FleetError::Keep { path: self.folder.clone(), source })
     }
 
-    /// Files that were put aside since they are not reports.
+    /// The number of files that were put aside because they are not reports.
     ///
     /// # Errors
     /// [`FleetError::Spool`].
@@ -188,7 +191,7 @@ impl Spool {
         Ok(files.into_iter().map(|(_, _, n_bytes)| n_bytes).sum())
     }
 
-    /// Files of reports, each with when it was kept, in nanoseconds since 1970, and its bytes.
+    /// The files of reports, each with the time when it was stored, in nanoseconds since 1970, and its size in bytes.
     fn files(&self) -> Result<Vec<(i128, OsString, u64)>, FleetError> {
         let failed = |source| FleetError::Spool { path: self.folder.clone(), source };
         let folder = self.open().map_err(failed)?;
@@ -207,7 +210,7 @@ fn has_ending(name: &OsStr, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|it| it == ending)
 }
 
-/// Gives a report another ending; gives its path then.
+/// Gives a report another extension; returns its new path.
 fn put_aside(folder: &Folder, path: &Path, ending: &str) -> io::Result<PathBuf> {
     let aside = path.with_extension(ending);
     let [from, to] = [path, &aside].map(|it| it.file_name().unwrap_or_default());

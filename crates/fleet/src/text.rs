@@ -1,15 +1,15 @@
-//! Texts that somebody else chose, cut and cleaned before they are sent.
+//! Cuts and cleans texts from other people or programs before they are sent.
 //!
-//! A program can call itself anything. Text that leaves the machine is short and has no character that a terminal, a
-//! page or a log would obey; engines still quote it.
+//! A program can give itself any name. Text that leaves the machine is short and has no character that could control a
+//! terminal, a page or a log; engines still quote it.
 
 use crate::column::Value;
 
-/// Most characters of a text: far over what a name, a version or a page's address needs.
+/// Highest number of characters in a text: far more than a name, a version or a page's address needs.
 pub(crate) const MOST_CHARS: usize = 200;
 
-/// The text as it is sent: control characters and those that change the direction of writing are one blank each; a text that
-/// is too long ends in an ellipsis.
+/// The text as it is sent: each control character, and each character that changes the direction of writing, becomes a
+/// space; a text that is too long ends in an ellipsis.
 pub(crate) fn cleaned(text: &str) -> String {
     let mut clean: String = text.chars().take(MOST_CHARS).map(harmless).collect();
     if text.chars().nth(MOST_CHARS).is_some() {
@@ -19,12 +19,12 @@ pub(crate) fn cleaned(text: &str) -> String {
     clean
 }
 
-/// A value of a text, cleaned.
+/// A value from a text, cleaned.
 pub(crate) fn text(text: &str) -> Value {
     Value::Text(cleaned(text))
 }
 
-/// The same of one that may be unknown.
+/// A value from a text that may be unknown, cleaned.
 pub(crate) fn known(maybe: Option<&str>) -> Value {
     text(maybe.unwrap_or_default())
 }

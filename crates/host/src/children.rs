@@ -20,7 +20,7 @@ use crate::waiting::{self, Time};
 
 /// Pause between two looks at a child.
 const STEP: Duration = Duration::from_millis(5);
-/// The same while a child is listened to: it may measure, and is not to be disturbed.
+/// The same pause while the child's output is read: the child may be measuring, and must not be disturbed.
 const LISTENING_STEP: Duration = Duration::from_millis(20);
 /// How long a killed child may take to end.
 const DYING: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ pub fn output(command: &mut Command, within: Duration) -> io::Result<Output> {
             break;
         }
     }
-    // It may have ended by itself meanwhile.
+    // The child may have ended by itself in the meantime.
     child.kill().ok();
     ended(&mut child)?;
     waiting::goes_on()?;
@@ -48,20 +48,20 @@ pub fn output(command: &mut Command, within: Duration) -> io::Result<Output> {
     Err(io::Error::new(io::ErrorKind::TimedOut, limit))
 }
 
-/// The file that a child of [`listen`] writes its result to, beside what it prints.
+/// The file to which a child of [`listen`] writes its result, separate from its output.
 pub const RESULT_FILE: &str = "/proc/self/fd/0";
 
 /// How long a child may take, and how much it may write.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds<'a> {
     pub within: Duration,
-    /// Time from the request to end until it is killed.
+    /// Time between the request to end and the kill.
     pub grace: Duration,
-    /// The most that is kept of its result; a child that writes more is ended.
+    /// At most this many bytes of the result are kept; a child that writes more is ended.
     pub most_result_bytes: usize,
-    /// The most that is kept of each other stream; the rest is read and forgotten.
+    /// At most this many bytes are kept of each other stream; the rest is read and discarded.
     pub most_text_bytes: usize,
-    /// Ends it early.
+    /// Ends the child early once it is set.
     pub stop: &'a AtomicBool,
 }
 
@@ -76,7 +76,7 @@ pub enum Cut {
 /// The output of a child.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// `None` if a signal ended it, or it does not end.
+    /// `None` if a signal ended the child, or if the child does not end.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
@@ -84,19 +84,19 @@ pub struct Heard {
     pub cut: Option<Cut>,
 }
 
-/// Runs one of looptax's own commands, which writes its result to [`RESULT_FILE`]: its standard input is the end of a
-/// pipe, so that no other descriptor has to be handed on. It is ended by SIGTERM, and by SIGKILL after the grace; it gets
-/// SIGTERM, too, when the calling thread ends before it, as after `kill -9` of this process.
+/// Runs one of looptax's own commands. The command writes its result to [`RESULT_FILE`]: its standard input is the end
+/// of a pipe, so that no other descriptor has to be passed on. To end the child, it gets SIGTERM, and SIGKILL after the
+/// grace period. It also gets SIGTERM if the calling thread ends first, as after `kill -9` of this process.
 ///
 /// # Errors
 /// The child could not be started or read.
 pub fn listen(command: &mut Command, bounds: &Bounds<'_>) -> io::Result<Heard> {
     let (results, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     command.stdin(writer).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // SAFETY: it calls the kernel and makes no memory.
+    // SAFETY: the closure only makes a system call and allocates no memory.
     unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
     let mut child = command.spawn()?;
-    // The command holds an end of the pipe, too.
+    // The command also holds an end of the pipe, which has to be closed.
     command.stdin(Stdio::null());
     let heard = read(&mut child, results, bounds);
     if heard.is_err() {
@@ -117,7 +117,7 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
     let mut heard = Heard::default();
     let (mut begun, mut limit, mut is_killed) = (Time::begun(), bounds.within, false);
     loop {
-        // Before the pipes: what it wrote at its end is read then.
+        // The status is read before the pipes, so that the last bytes that the child wrote are read too.
         let status = child.try_wait()?;
         let mut n_read = drain(Some(&mut results), &mut heard.result, bounds.most_result_bytes + 1)?;
         n_read += drain(stdout.as_mut(), &mut heard.stdout, bounds.most_text_bytes)?;
@@ -139,7 +139,7 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
             }
         } else if begun.passed() >= limit {
             if is_killed {
-                // It waits in the kernel, and is abandoned.
+                // The child waits in the kernel, and is abandoned.
                 return Ok(heard);
             }
             is_killed = true;
@@ -147,25 +147,25 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
             signal(child, Signal::KILL);
         }
         if n_read == 0 {
-            // Also after a signal, which ends other waits.
+            // This sleeps even after a signal, which ends other waits.
             thread::sleep(LISTENING_STEP);
         }
     }
 }
 
-/// Signals a child that was not collected yet: its number is its own.
+/// Signals a child that was not collected yet, so its process id still belongs to it.
 fn signal(child: &Child, signal: Signal) {
     let pid = { i32::try_from(child.id()).ok() }.and_then(Pid::from_raw);
-    // It may have ended by itself meanwhile.
+    // The child may have ended by itself in the meantime.
     pid.map(|pid| kill_process(pid, signal));
 }
 
-/// Reads what is there now, and keeps so much of it that `into` has at most that length; how much was read.
+/// Reads what the pipe holds now and appends it to `into` up to the length `most`. Returns how many bytes were read.
 pub(crate) fn drain(pipe: Option<&mut impl Read>, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     let Some(pipe) = pipe else { return Ok(0) };
     let mut n_read = 0;
     let mut part = [0; 16 << 10];
-    // One that never stops writing must not keep the caller from looking at its clock.
+    // A child that never stops writing must not keep the caller from looking at its clock.
     while n_read < most {
         match pipe.read(&mut part) {
             Ok(0) => break,
@@ -181,13 +181,13 @@ pub(crate) fn drain(pipe: Option<&mut impl Read>, into: &mut Vec<u8>, most: usiz
     Ok(n_read)
 }
 
-/// The exit status of a killed child; `None` if it does not end, and is abandoned.
+/// Waits for the exit status of a killed child; `None` if the child does not end, and is abandoned.
 pub(crate) fn ended(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     for _ in 0..n_steps(DYING) {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        // Also after a signal, which ends other waits.
+        // This sleeps even after a signal, which ends other waits.
         thread::sleep(STEP);
     }
     Ok(None)
@@ -197,8 +197,8 @@ fn n_steps(time: Duration) -> u128 {
     time.as_micros().div_ceil(STEP.as_micros())
 }
 
-/// Starts a command whose child becomes another user before it executes the program. That user may stop it there, and
-/// starting waits for the execution: after `within` the child is killed.
+/// Starts a command whose child becomes another user before it executes the program. That user may stop the child at
+/// this point, and `spawn` waits for the execution, so after `within` the child is killed.
 ///
 /// # Errors
 /// The command could not be started.
@@ -212,7 +212,7 @@ pub(crate) fn start(command: impl FnOnce(OwnedFd) -> Command, within: Duration) 
                 let mut number = [0; 4];
                 let told = rustix::io::read(&reader, &mut number);
                 let pid = Pid::from_raw(i32::from_ne_bytes(number)).filter(|_| told == Ok(4));
-                // It is not reaped before `spawn` returns, so the number still belongs to it.
+                // The child is not reaped before `spawn` returns, so the number still belongs to it.
                 pid.map(|pid| kill_process(pid, Signal::KILL));
             }
         });
@@ -222,7 +222,8 @@ pub(crate) fn start(command: impl FnOnce(OwnedFd) -> Command, within: Duration) 
     })
 }
 
-/// In the child: writes its process id, for the kill. It only calls the kernel and allocates nothing.
+/// Writes the child's process id from within the child, so that the parent can kill it. Only calls the kernel and
+/// allocates nothing.
 pub(crate) fn tell(to: &impl AsFd) -> io::Result<()> {
     let number = Pid::as_raw(Some(rustix::process::getpid())).to_ne_bytes();
     Ok(rustix::io::write(to, &number).map(drop)?)

@@ -1,4 +1,4 @@
-//! Who else may write in a folder: everybody but root and the caller is a stranger.
+//! Which other users may write in a folder: every user but root and the caller is a stranger.
 
 use std::fmt;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -10,16 +10,16 @@ use rustix::process::{getegid, geteuid};
 
 use crate::user::{self, is_first_namespace};
 
-/// The owner that the kernel reports for a file whose owner has no number in this user namespace.
+/// The owner that the kernel reports for a file if that owner has no number in this user namespace.
 const OVERFLOW: u32 = 65534;
 
-/// A user or group besides root and the caller who may write in a folder, and so put anything under any name there.
+/// A user or group besides root and the caller who may write in a folder, and so can put any file there under any name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stranger {
     pub path: PathBuf,
     pub owner: u32,
     pub mode: u32,
-    /// Whether the folder is root's or the caller's, and its permission bits let others write.
+    /// Whether the folder is root's or the caller's, but its permission bits let others write.
     pub is_by_mode: bool,
 }
 
@@ -42,23 +42,23 @@ impl fmt::Display for Stranger {
     }
 }
 
-/// The file or folder that others than root can change, and by which right.
+/// The file or folder that users other than root can change, and the right by which they can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distrust {
-    /// The path, with links followed up to it.
+    /// The path, with all links up to it resolved.
     pub path: PathBuf,
     pub why: Why,
 }
 
-/// The right by which others than root can change a file or folder.
+/// The right by which users other than root can change a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     Owner(u32),
     Group(u32),
     Everybody,
-    /// Its file system was mounted without set-user-ID programs: its owners may be another machine's.
+    /// Its file system is mounted with `nosuid`: the owners of its files may be another machine's users.
     Mount,
-    /// It is neither a file nor a folder nor a link.
+    /// The path leads neither to a file nor to a folder nor to a link.
     Kind,
 }
 
@@ -79,14 +79,14 @@ impl fmt::Display for Distrust {
 
 /// Whether a file of this owner is root's or the caller's.
 pub fn is_ours(uid: u32) -> bool {
-    // In a user namespace that maps few users, root of the machine has no number, and no other unmapped user is worth
-    // more here.
+    // In a user namespace that maps few users, the machine's root has no number, so an owner without a number counts as
+    // root here; other unmapped users do not have more rights.
     static IS_PART: LazyLock<bool> = LazyLock::new(is_part_of_users_mapped);
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }
 
 /// Whether the caller has more rights than its user, which programs that it starts may get too: it is root, or has
-/// capabilities that count outside its own user namespace.
+/// capabilities that are valid outside its own user namespace.
 pub fn is_privileged() -> bool {
     let has_any = || rustix::thread::capabilities(None).is_ok_and(|it| !it.permitted.is_empty());
     geteuid().is_root() || (is_first_namespace() && has_any())
@@ -98,7 +98,7 @@ fn is_part_of_users_mapped() -> bool {
     n_users < u64::from(u32::MAX)
 }
 
-/// Who besides root and the caller may write in this folder.
+/// The user or group besides root and the caller that may write in this folder.
 pub(crate) fn stranger_in(folder: BorrowedFd<'_>, stat: &Stat, path: &Path) -> Option<Stranger> {
     let is_ours = is_ours(stat.st_uid);
     let by_others = stat.st_mode & 0o002 != 0;
@@ -109,17 +109,17 @@ pub(crate) fn stranger_in(folder: BorrowedFd<'_>, stat: &Stat, path: &Path) -> O
     Some(Stranger { path: path.to_owned(), owner: stat.st_uid, mode: stat.st_mode & 0o7777, is_by_mode: is_ours })
 }
 
-/// Whether a file's group is one in which only root or the caller is, and no access list gives others what the group's
-/// bits show.
+/// Whether the file's group has no members but root and the caller, and no access list gives other users the rights
+/// that the group's bits show.
 fn is_own_group(gid: u32, file: BorrowedFd<'_>) -> bool {
     let own = getegid().as_raw();
-    // A group with the number of its only user is that user's own, as Debian and Fedora make them.
+    // A group with the number of its only user belongs to that user, as Debian and Fedora create them.
     let is_private = gid == own && own == geteuid().as_raw();
     (gid == 0 || is_private) && !has_access_list(file)
 }
 
 pub(crate) fn has_access_list(file: BorrowedFd<'_>) -> bool {
-    // A descriptor that only names a file has no attributes, its link in /proc has.
+    // A descriptor opened with `O_PATH` cannot be used to read attributes, but its link in /proc can.
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut none: [u8; 0] = [];
     match rustix::fs::getxattr(link, "system.posix_acl_access", &mut none[..]) {

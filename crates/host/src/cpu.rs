@@ -1,25 +1,27 @@
-//! CPU time of services: what a process and those that it has started have used between two looks at all processes.
+//! CPU time of services: the CPU time that a process and the processes that it has started have used between two looks
+//! at all processes.
 //!
-//! Only reads; nothing is called when a process begins, ends or sends. A process that ended between the looks is in what
-//! its parent's ended children have used. Called by `watch`.
+//! Only reads; nothing is called when a process begins, ends or sends. The time of a process that ended between the
+//! looks is part of the time of its parent's ended children. Called by `watch`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::processes::{self, Stat, cpu_ns};
 
-/// The kernel's clock of ended children has a hundred ticks a second.
+/// The kernel counts the CPU time of ended children in a hundred ticks a second.
 const NS_PER_TICK: i64 = 10_000_000;
-/// Ticks by which the difference of two readings of it may be wrong: it is the sum of two numbers that are rounded down.
+/// Ticks by which the difference of two readings of the kernel's clock may be wrong: a reading is the sum of two
+/// numbers that are rounded down.
 const ERROR_TICKS: i64 = 2;
-/// The CPU time is at least this many times as long as this error.
+/// A CPU time is given only if it is at least this many times as long as its error.
 const LEAST_TIMES_ERROR: i64 = 10;
 
 /// The CPU times of all processes at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct CpuTimes {
     processes: HashMap<u32, Used>,
-    /// Of each process those that it has started.
+    /// The children of each process.
     children: HashMap<u32, Vec<u32>>,
 }
 
@@ -31,7 +33,7 @@ struct Used {
     ended_children_ticks: i64,
 }
 
-/// Why a CPU time cannot be given.
+/// The reason why a CPU time cannot be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoCpuTime {
     #[error("the process has ended")]
@@ -43,7 +45,8 @@ pub enum NoCpuTime {
 }
 
 impl CpuTimes {
-    /// Reads them. A child that has ended since the `earlier` look is among its parent's ended ones.
+    /// Reads the CPU times. A child that has ended since the `earlier` look is counted with its parent's ended
+    /// children.
     ///
     /// # Cost
     /// A short file and a system call for each process.
@@ -53,7 +56,7 @@ impl CpuTimes {
         let gone = |it: &(&u32, &Used)| processes.get(it.0).is_none_or(|now| now.start_ticks != it.1.start_ticks);
         let bereft: HashSet<u32> =
             earlier.iter().flat_map(|it| &it.processes).filter(gone).map(|it| it.1.parent).collect();
-        // It may have ended after its parent was read.
+        // The child may have ended after its parent was read.
         for pid in bereft {
             if let Some(again) = processes.get(&pid).and_then(|_| Used::read(&processes::stat(pid)?)) {
                 processes.insert(pid, again);
@@ -70,12 +73,12 @@ impl CpuTimes {
         Self { processes, children }
     }
 
-    /// Returns the CPU time that the process `root` and all that it has started have used since the `earlier` look,
-    /// without `others` and the processes that those have started. A process that lost its parent meanwhile still
-    /// counts.
+    /// Returns the CPU time that the process `root` and all processes that it has started have used since the `earlier`
+    /// look, without `others` and the processes that those have started. A process that has lost its parent in the
+    /// meantime still counts.
     ///
     /// # Errors
-    /// [`NoCpuTime`]: why it is not known.
+    /// [`NoCpuTime`]: why the time is not known.
     pub fn spent_since(&self, earlier: &Self, root: u32, others: &HashSet<u32>) -> Result<Duration, NoCpuTime> {
         if !self.processes.contains_key(&root) {
             return Err(NoCpuTime::Ended);
@@ -106,13 +109,13 @@ impl CpuTimes {
         Ok(Duration::from_nanos(u64::try_from(spent).unwrap_or(0)))
     }
 
-    /// Whether a number is the same process's in both.
+    /// Whether a process id belongs to the same process in both looks.
     fn same(&self, earlier: &Self, pid: u32) -> bool {
         let pair = self.processes.get(&pid).zip(earlier.processes.get(&pid));
         pair.is_some_and(|(now, then)| now.start_ticks == then.start_ticks)
     }
 
-    /// A process and all that it has started, `others` left out with theirs.
+    /// A process and all processes that it has started, without `others` and the processes that those have started.
     fn tree(&self, root: u32, others: &HashSet<u32>) -> HashSet<u32> {
         let mut found = HashSet::new();
         let mut parents: Vec<u32> = self.processes.contains_key(&root).then_some(root).into_iter().collect();

@@ -1,10 +1,10 @@
-//! The process that enters network and host name namespaces of others, and does nothing else.
+//! A process that enters network and host name namespaces of other processes, and does nothing else.
 //!
-//! Entering one takes `CAP_SYS_ADMIN`, which is root by another name. A forked process keeps that capability and no
-//! other; it is sent a namespace by its descriptor, opens a socket there that lists sockets, or the file of a limit, and sends
-//! that back, or a file in memory with the host's name. It reads nothing else that others write. The program itself can
-//! give the capability up before it looks at anything. The process ends with the program, which holds the other end of its
-//! socket.
+//! Entering a namespace takes `CAP_SYS_ADMIN`, which is root by another name. A forked process keeps only that
+//! capability. It receives the descriptor of a namespace, opens in that namespace a socket that lists sockets, or the
+//! file of a limit, or a file in memory with the host's name, and sends the new descriptor back. It reads nothing else
+//! that others write. So the program itself can give up the capability before it looks at anything. The process ends
+//! with the program, which holds the other end of its socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -22,18 +22,18 @@ use rustix::thread::{CapabilitySet, LinkNameSpaceType, capabilities, move_into_l
 
 use crate::{kernel, rights};
 
-/// Where the process keeps its end of the socket: every other descriptor is closed.
+/// The descriptor at which the process keeps its end of the socket; every other descriptor is closed.
 const LINE: RawFd = 0;
 
-/// The number of the thing that is opened in a namespace.
+/// The code for the kind of thing that is opened in a namespace.
 const LISTER: i32 = 0;
 const QUEUE_LIMIT: i32 = 1;
 const HOST_NAME: i32 = 2;
 
-/// Our end, once the process was started.
+/// The program's end of the socket, once the process was started.
 static OURS: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Starts the process, if this thread may enter namespaces and it does not run yet.
+/// Starts the process, if this thread may enter namespaces and the process does not run yet.
 ///
 /// # Errors
 /// The kernel's error; `PermissionDenied` without `CAP_SYS_ADMIN`.
@@ -42,7 +42,7 @@ pub fn start() -> io::Result<()> {
     started(&mut ours).map(drop)
 }
 
-/// A socket in another network namespace that lists the sockets there, as `sock_diag(7)` does.
+/// Opens a socket in another network namespace that lists the sockets there, as `sock_diag(7)` does.
 ///
 /// # Errors
 /// As [`start`].
@@ -50,7 +50,7 @@ pub fn socket_lister(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     opened_in(namespace, LISTER)
 }
 
-/// The file of another network namespace that limits the queues of its listening sockets.
+/// Opens the file in another network namespace that limits the queues of the listening sockets there.
 ///
 /// # Errors
 /// As [`start`].
@@ -58,7 +58,7 @@ pub(crate) fn queue_limit(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     opened_in(namespace, QUEUE_LIMIT)
 }
 
-/// A file in memory that holds the host's name in another UTS namespace.
+/// Returns a file in memory that holds the host's name in another UTS namespace.
 ///
 /// # Errors
 /// As [`start`].
@@ -93,10 +93,10 @@ fn started(ours: &mut Option<OwnedFd>) -> io::Result<&OwnedFd> {
     ours.as_ref().ok_or_else(|| Errno::PERM.into())
 }
 
-/// Starts the process. It may be forked from one with several threads: all that it does is system calls.
+/// Forks the process. The program may have several threads at that point: the new process only makes system calls.
 fn fork(its_end: &OwnedFd) -> io::Result<()> {
     // SAFETY: all zeroes is a valid set of signals; it and `before` are live while the calls fill and read them.
-    // Signals are blocked over the fork, so that none of our handlers runs in the new process.
+    // Signals are blocked during the fork, so that none of our handlers runs in the new process.
     let pid = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
@@ -115,9 +115,10 @@ fn fork(its_end: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// All that the process does. Neither allocates nor locks, and never comes back.
+/// The whole work of the process. It neither allocates nor locks, and never returns.
 fn serve(line: RawFd) -> ! {
-    // SAFETY: only numbers. The parent's values own the open descriptors, and this process never uses those values.
+    // SAFETY: only numbers are used. The parent's values own the open descriptors, and this process never uses those
+    // values.
     unsafe {
         libc::dup2(line, LINE);
         if libc::syscall(libc::SYS_close_range, LINE + 1, u32::MAX, 0) != 0 {
@@ -127,7 +128,7 @@ fn serve(line: RawFd) -> ! {
         }
         libc::prctl(libc::PR_SET_NAME, c"looptax-netns".as_ptr());
     }
-    // SAFETY: it was opened just above, and nothing closes it.
+    // SAFETY: the descriptor was opened just above, and nothing closes it.
     let line = unsafe { BorrowedFd::borrow_raw(LINE) };
     if rights::keep_only(CapabilitySet::SYS_ADMIN).is_ok() {
         while let Ok(Some((what, namespace))) = receive(line) {
@@ -141,11 +142,12 @@ fn serve(line: RawFd) -> ! {
             }
         }
     }
-    // SAFETY: a number goes in, and nothing comes back.
+    // SAFETY: the call takes a number and does not return.
     unsafe { libc::_exit(0) }
 }
 
-/// Opens it there and comes back: a process that stayed would be found there, and would keep the namespace alive.
+/// Opens the thing in the namespace and goes back to its own namespace: a process that stayed would be found there, and
+/// would keep the namespace alive.
 fn open_in(namespace: BorrowedFd<'_>, what: i32) -> rustix::io::Result<OwnedFd> {
     let (kind, own) = match what {
         HOST_NAME => (LinkNameSpaceType::HostNameAndNISDomainName, c"/proc/self/ns/uts"),
@@ -165,13 +167,14 @@ fn open_here(what: i32) -> rustix::io::Result<OwnedFd> {
         return Ok(file);
     }
     if what == QUEUE_LIMIT {
-        // The kernel shows the limit of the namespace that the file is opened in.
+        // The kernel shows the limit of the namespace in which the file is opened.
         return rustix::fs::open(kernel::SOMAXCONN, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
     }
     socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))
 }
 
-/// Sends what is to be opened, or an error's number or 0, and a descriptor.
+/// Sends a number and a descriptor, if there is one. The number is the kind of thing to open, or the result: an error's
+/// number or 0.
 fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -180,13 +183,13 @@ fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Res
         control.push(SendAncillaryMessage::ScmRights(&fds));
     }
     let bytes = errno.to_ne_bytes();
-    // If the other end has ended, the signal must not kill this process.
+    // If the other end has been closed, SIGPIPE must not kill this process.
     let flags = SendFlags::NOSIGNAL;
     sendmsg(line, &[IoSlice::new(&bytes)], &mut control, flags)?;
     Ok(())
 }
 
-/// The message from the other end; `None` when it is gone.
+/// Receives a message from the other end; `None` if that end is closed.
 fn receive(line: BorrowedFd<'_>) -> io::Result<Option<(i32, Option<OwnedFd>)>> {
     let mut bytes = [0; 4];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

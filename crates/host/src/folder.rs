@@ -1,6 +1,7 @@
-//! A folder that is held open: whatever happens to its path meanwhile, names are looked up in it.
+//! A folder that is held open: names are looked up in this folder, whatever happens to its path in the meantime.
 //!
-//! A name is one component. No operation follows a link, and "not there" is only what the kernel calls so.
+//! A name is one component. No operation follows a link, and a name is reported as missing only if the kernel reports
+//! it so.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -26,7 +27,7 @@ pub struct Folder {
     stranger: Option<Stranger>,
 }
 
-/// The identity of a file: two files that exist at the same time differ in it.
+/// The identity of a file: two files that exist at the same time have different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
     pub dev: u64,
@@ -44,17 +45,18 @@ impl Folder {
         Self { fd, path, stranger }
     }
 
-    /// Its path when it was opened, without links.
+    /// The folder's path when it was opened, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Who besides root and the caller may write in it, or exchange a folder on the way to it.
+    /// The user or group besides root and the caller that may write in the folder, or replace a folder on the way to
+    /// it.
     pub fn stranger(&self) -> Option<&Stranger> {
         self.stranger.as_ref()
     }
 
-    /// The kernel's facts about it.
+    /// The kernel's facts about the folder.
     ///
     /// # Errors
     /// The kernel's error.
@@ -62,21 +64,21 @@ impl Folder {
         Ok(fstat(&self.fd)?)
     }
 
-    /// The file of this name, a link itself if it is one; `None` if the name is free.
+    /// The file of this name; if it is a link, the link itself. `None` if the name is free.
     ///
     /// # Errors
-    /// The kernel's error, unless it is that there is no such name.
+    /// The kernel's error, except for a missing name.
     pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Stat>> {
         stat_at(&self.fd, plain(name.as_ref())?)
     }
 
-    /// Whether the caller may make files in it.
+    /// Whether the caller may make files in the folder.
     pub fn takes_files(&self) -> bool {
         let access = Access::WRITE_OK | Access::EXEC_OK;
         rustix::fs::accessat(&self.fd, ".", access, AtFlags::EACCESS).is_ok()
     }
 
-    /// Opens a folder in it.
+    /// Opens a folder in this one.
     ///
     /// # Errors
     /// The kernel's error; `NotADirectory` for a link.
@@ -95,12 +97,12 @@ impl Folder {
         Self { fd, path, stranger }
     }
 
-    /// Whether a file of this owner has its name here by the will of root or the caller.
+    /// Whether only root or the caller can have given a file of this owner its name here.
     pub fn keeps(&self, owner: u32) -> bool {
         self.stranger.as_ref().is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
     }
 
-    /// Opens an ordinary file in it for reading.
+    /// Opens an ordinary file in the folder for reading.
     ///
     /// # Errors
     /// The kernel's error; `InvalidInput` for anything but an ordinary file.
@@ -108,7 +110,7 @@ impl Folder {
         self.open_ordinary(name.as_ref(), OFlags::RDONLY)
     }
 
-    /// Reads an ordinary file in it, and holds it.
+    /// Reads an ordinary file in the folder, and returns it open.
     ///
     /// # Errors
     /// As [`Folder::open_file`]; `FileTooLarge` for more than `most_bytes`.
@@ -118,7 +120,7 @@ impl Folder {
         Ok((file, bytes))
     }
 
-    /// Opens a file of the caller's own for reading: no user but root and the caller may have written it.
+    /// Opens a file of the caller's own for reading: only root and the caller may have written it.
     ///
     /// # Errors
     /// As [`Folder::open_file`], and [`Refusal::NotOwn`].
@@ -146,7 +148,7 @@ impl Folder {
         Ok(file)
     }
 
-    /// Opens a file of the caller's own for reading and writing, and makes it if it is missing.
+    /// Opens a file of the caller's own for reading and writing, and creates it if it is missing.
     ///
     /// # Errors
     /// As [`Folder::open_own`].
@@ -154,7 +156,7 @@ impl Folder {
         self.own_or_created(name.as_ref(), OFlags::RDWR)
     }
 
-    /// The same for adding to its end.
+    /// Opens a file of the caller's own for adding to its end, and creates it if it is missing.
     ///
     /// # Errors
     /// As [`Folder::open_own`].
@@ -174,7 +176,7 @@ impl Folder {
             }
             match self.create(name, 0o600) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                // Once more, for the access that is wanted.
+                // Open the file again, for the access that is wanted.
                 made => drop(made?),
             }
         }
@@ -198,17 +200,17 @@ impl Folder {
         Ok(file)
     }
 
-    /// Makes a file that is not there yet, for reading and writing.
+    /// Creates a new file for reading and writing.
     ///
     /// # Errors
-    /// The kernel's error; `AlreadyExists` if anything has that name, including a link that leads nowhere.
+    /// The kernel's error; `AlreadyExists` if the name exists, even as a link that leads nowhere.
     pub fn create(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
         Ok(File::from(openat(&self.fd, plain(name.as_ref())?, flags, mode)?))
     }
 
-    /// Makes a folder in it.
+    /// Makes a folder in this one.
     ///
     /// # Errors
     /// The kernel's error.
@@ -216,7 +218,7 @@ impl Folder {
         Ok(mkdirat(&self.fd, plain(name.as_ref())?, Mode::from_raw_mode(mode))?)
     }
 
-    /// Makes a link in it.
+    /// Makes a link in the folder.
     ///
     /// # Errors
     /// The kernel's error.
@@ -232,7 +234,7 @@ impl Folder {
         Ok(rustix::fs::fchmod(self.readable()?, Mode::from_raw_mode(mode))?)
     }
 
-    /// Gives a file another name in it; what had that name is gone.
+    /// Renames a file within the folder; a file that had the new name is replaced.
     ///
     /// # Errors
     /// The kernel's error.
@@ -241,14 +243,14 @@ impl Folder {
         Ok(renameat(&self.fd, from, &self.fd, to)?)
     }
 
-    /// Gives a file a name in it that nothing has.
+    /// Renames a file within the folder, to a name that does not exist yet.
     ///
     /// # Errors
     /// The kernel's error; `AlreadyExists` if the name is taken.
     pub fn rename_new(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
         match renameat_with(&self.fd, from, &self.fd, to, RenameFlags::NOREPLACE) {
-            // A file system that cannot do that can give a second name.
+            // A file system that cannot rename in this way can still give the file a second name.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(&self.fd, from, &self.fd, to, AtFlags::empty())?;
                 self.remove(from)
@@ -257,10 +259,10 @@ impl Folder {
         }
     }
 
-    /// Has two files exchange their names.
+    /// Exchanges the names of two files.
     ///
     /// # Errors
-    /// The kernel's error; `INVAL` or `NOSYS` if the file system cannot.
+    /// The kernel's error; `INVAL` or `NOSYS` if the file system cannot do this.
     pub fn exchange(&self, one: impl AsRef<OsStr>, other: impl AsRef<OsStr>) -> Result<(), Errno> {
         let names = (plain(one.as_ref()), plain(other.as_ref()));
         let (Ok(one), Ok(other)) = names else {
@@ -269,7 +271,7 @@ impl Folder {
         renameat_with(&self.fd, one, &self.fd, other, RenameFlags::EXCHANGE)
     }
 
-    /// Removes a file, or a link itself.
+    /// Removes a file; if the name is a link, the link itself.
     ///
     /// # Errors
     /// The kernel's error.
@@ -285,10 +287,10 @@ impl Folder {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes what has this name, with all that is in it where it is a folder. No link is followed.
+    /// Removes the file, link or folder of this name; a folder with all that is in it. No link is followed.
     ///
     /// # Errors
-    /// The first thing that cannot be removed; what can be is.
+    /// The first failure; everything that can be removed is removed all the same.
     pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         let name = name.as_ref();
         match self.remove(name) {
@@ -304,7 +306,7 @@ impl Folder {
         outcome.and(self.remove_folder(name))
     }
 
-    /// The names in it, in no order.
+    /// The names in the folder, in no particular order.
     ///
     /// # Errors
     /// The kernel's error.
@@ -319,7 +321,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Has the names in it on the disk.
+    /// Writes the names in the folder to the disk.
     ///
     /// # Errors
     /// The kernel's error.
@@ -327,7 +329,7 @@ impl Folder {
         Ok(rustix::fs::fsync(self.readable()?)?)
     }
 
-    /// The same folder, held once more.
+    /// A second handle of the same folder.
     ///
     /// # Errors
     /// The kernel's error.
@@ -335,7 +337,7 @@ impl Folder {
         Ok(Self { fd: self.fd.try_clone()?, path: self.path.clone(), stranger: self.stranger.clone() })
     }
 
-    /// A descriptor of the folder that it can be read and changed by.
+    /// A descriptor by which the folder can be read and changed.
     ///
     /// # Errors
     /// The kernel's error.
@@ -352,12 +354,12 @@ impl AsFd for Folder {
 }
 
 fn is_of_folder(error: &io::Error) -> bool {
-    // POSIX has EPERM for it, Linux EISDIR.
+    // For a folder, POSIX has EPERM and Linux EISDIR.
     let code = error.raw_os_error();
     [Errno::ISDIR, Errno::PERM].iter().any(|it| code == Some(it.raw_os_error()))
 }
 
-/// Reads what is left of a file.
+/// Reads the rest of a file.
 ///
 /// # Errors
 /// The kernel's error; `FileTooLarge` for more than `most_bytes`.
@@ -371,7 +373,7 @@ pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A name, if it is one component that leads nowhere else.
+/// Accepts a name only if it is one component and does not lead out of the folder.
 ///
 /// # Errors
 /// `InvalidInput` for a path, `.`, `..`, an empty name, or one with a zero byte.
@@ -385,10 +387,10 @@ pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
     Ok(name)
 }
 
-/// The file of a name in a folder, the link itself if it is one; `None` if the name is free.
+/// The file of a name in a folder; if it is a link, the link itself. `None` if the name is free.
 ///
 /// # Errors
-/// The kernel's error, unless it is that there is no such name.
+/// The kernel's error, except for a missing name.
 pub(crate) fn stat_at(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),

@@ -1,16 +1,16 @@
 //! Files that the kernel makes: below `/proc`, `/sys` and `/dev`.
 //!
-//! No process can put a link or another file there. Links that a process can lead elsewhere (`root`, `cwd`, `fd/3/…`)
-//! are refused here; see [`crate::View`].
+//! No process can put a link or another file there. Some links there lead to a place that a process chooses (`root`,
+//! `cwd`, `fd/3/…`); this module refuses them; see [`crate::View`].
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Caps the queue of every listening socket of the network namespace that it is opened in.
+/// The file that limits the queue of every listening socket in the network namespace in which it is opened.
 pub const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
-/// More than any such file has; what processes write about themselves there is of any length.
+/// No file of the kernel is larger, except for files in which processes write about themselves; those have any length.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads a file of the kernel.
@@ -70,7 +70,7 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> 
     Ok(())
 }
 
-/// Whether our processes are numbered apart from the machine's.
+/// Whether our processes have their own numbers, different from the machine's.
 ///
 /// # Source
 /// `PID_NS_INIT_INO` in Linux' include/uapi/linux/nsfs.h: the number that the first namespace always has.
@@ -96,7 +96,7 @@ pub fn names(path: impl AsRef<Path>) -> io::Result<impl Iterator<Item = OsString
     Ok(entries.flatten().map(|it| it.file_name()))
 }
 
-/// The kernel's facts about a file; a last component that is a link is followed.
+/// The kernel's facts about a file; if the last component is a link, about its target.
 ///
 /// # Errors
 /// As [`read`].
@@ -104,7 +104,7 @@ pub fn metadata(path: impl AsRef<Path>) -> io::Result<fs::Metadata> {
     fs::metadata(checked(path.as_ref())?)
 }
 
-/// Makes a folder of the kernel, such as a control group.
+/// Makes a folder of the kernel, such as a control group's.
 ///
 /// # Errors
 /// As [`read`].
@@ -112,7 +112,7 @@ pub fn make_folder(path: impl AsRef<Path>) -> io::Result<()> {
     fs::create_dir(checked(path.as_ref())?)
 }
 
-/// Removes one.
+/// Removes a folder of the kernel.
 ///
 /// # Errors
 /// As [`read`].
@@ -137,7 +137,7 @@ fn checked(path: &Path) -> io::Result<&Path> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, words))
 }
 
-/// Whether what is below this component is not the kernel's.
+/// Whether the path below this component leads to files that are not the kernel's.
 fn leads_elsewhere(part: &Component<'_>, above: Option<&Component<'_>>) -> bool {
     let Component::Normal(name) = part else {
         return true;

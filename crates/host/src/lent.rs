@@ -1,6 +1,7 @@
-//! A thread of another process that is pinned for a while, and the cores that it had before.
+//! A thread of another process that is pinned for a while, and the cores that it could use before.
 //!
-//! Callers: `bench`, which pins it and gives it back; `servers`, whose reaper gives it back where looptax was killed.
+//! Callers: `bench`, which pins the thread and gives its cores back; `servers`, whose reaper gives them back if looptax
+//! was killed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,25 +12,25 @@ use crate::processes::{cores_of, let_use, stat};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lent {
     pub tid: u32,
-    /// When it started, in ticks since boot: another thread may get its number.
+    /// When the thread started, in ticks since boot: its number may be given to another thread later.
     pub start_ticks: u64,
-    /// The cores that it may use.
+    /// The cores that the thread may use.
     pub cores: Vec<usize>,
 }
 
 impl Lent {
-    /// The thread as it is now; `None` where it is gone, or we may not place it.
+    /// The thread as it is now; `None` if it has ended, or if we may not pin it.
     pub fn now(tid: u32) -> Option<Self> {
         let cores = cores_of(tid).ok()?;
-        // Setting the same cores again changes nothing, and fails if we may not place it.
+        // This sets the cores that the thread has already, which fails if we may not pin it.
         let_use(tid, &cores).ok()?;
         Some(Self { tid, start_ticks: stat(tid)?.start_ticks, cores })
     }
 
-    /// Lets it use its cores again, if it is still there.
+    /// Lets the thread use its cores again, if it still exists.
     pub fn give_back(&self) {
         if stat(self.tid).is_some_and(|now| now.start_ticks == self.start_ticks) {
-            // It has ended in this moment.
+            // A failure means that the thread has just ended.
             let _ = let_use(self.tid, &self.cores);
         }
     }

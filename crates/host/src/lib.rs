@@ -1,10 +1,10 @@
-//! The machine's files and programs: opened, written and started without trusting a name.
+//! The machine's files and programs: how they are opened, written and started without trusting a name.
 //!
 //! looptax often runs as root and looks at folders, files and processes of other users. A name that another user
-//! controls can lead elsewhere between two looks, so every other room opens files and starts programs through this
-//! one: folders are opened component by component and held, files are used by the descriptor that was judged, and no
-//! program that another user could have written is executed with rights that this user lacks.
-//! [`waiting`] is the one way to wait: a signal ends it.
+//! controls can lead elsewhere between two looks, so every other room opens files and starts programs through this one:
+//! folders are opened component by component and held, files are used by the descriptor that was checked, and no
+//! program that another user could have written is executed with rights that this user lacks. All waits use
+//! [`waiting`], so that a signal ends them.
 #![allow(clippy::disallowed_methods, reason = "the room that opens files and starts programs for all others")]
 
 pub mod children;

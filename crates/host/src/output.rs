@@ -1,8 +1,8 @@
-//! The file that a result is written to: whole, on the disk, and only then under its name.
+//! The file that a result is written to. It gets its name only when it is complete and on the disk.
 //!
-//! A link that root or the caller has put there stays a link, and the file that it leads to is replaced. A link of any
-//! other user is replaced itself, so that no user can lead a result into a file of another's. A device or a pipe is
-//! written to.
+//! A link that root or the caller has put there stays a link, and its target is replaced. Any other user's link is
+//! itself replaced, so that no user can redirect a result into another user's file. A device or a pipe is written to
+//! directly.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::control::is_privileged;
 use crate::folder::Folder;
 use crate::walk::{Last, Links, Walk};
 
-/// Where a result goes.
+/// The place to which a result is written.
 #[derive(Debug)]
 pub struct Output {
     folder: Folder,
@@ -27,7 +27,7 @@ pub struct Output {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing, or something that is replaced; whether an ordinary file is there.
+    /// An ordinary file, or a free name.
     File {
         is_there: bool,
     },
@@ -37,21 +37,21 @@ enum Kind {
 /// The action for an existing file of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// Leave it alone and give an error.
+    /// Keep the file and give an error.
     Keep,
     Replace,
 }
 
 impl Output {
-    /// Finds out where a result of this path goes. Makes nothing.
+    /// Finds out to which place a result of this path is written. Makes nothing.
     ///
     /// # Errors
-    /// The kernel's error; `IsADirectory`; a refusal if the way leads over a link of another user's.
+    /// The kernel's error; `IsADirectory`; a refusal if the path leads through another user's link.
     pub fn find(path: &Path) -> io::Result<Self> {
         Self::walk(path, None)
     }
 
-    /// The same, and makes the folders on the way that are missing.
+    /// The same as [`Output::find`], but makes the folders on the way that are missing.
     ///
     /// # Errors
     /// As [`Output::find`].
@@ -65,7 +65,7 @@ impl Output {
         let walked = walk.to(path)?;
         let is_strange = walked.folder.stranger().is_some();
         let kind = match &walked.last {
-            // A link that leads nowhere is a mistake rather than a place.
+            // A link that leads nowhere is a mistake, not a place for a result.
             None if walked.is_by_link => return Err(Errno::NOENT.into()),
             None => Kind::File { is_there: false },
             Some(last) => kind_of(last, is_strange)?,
@@ -73,30 +73,30 @@ impl Output {
         Ok(Self { folder: walked.folder, name: walked.name, kind })
     }
 
-    /// The file of this name in a folder that is held; what is there is replaced.
+    /// The file of this name in a folder that is held open; an existing file is replaced.
     ///
     /// # Errors
-    /// `InvalidInput` for what is not one name.
+    /// `InvalidInput` for a name that is not a single component.
     pub fn within(folder: Folder, name: &OsStr) -> io::Result<Self> {
         Ok(Self { name: crate::folder::plain(name)?.to_owned(), folder, kind: Kind::File { is_there: false } })
     }
 
-    /// Whether there is an ordinary file already.
+    /// Whether an ordinary file exists there already.
     pub fn is_there(&self) -> bool {
         self.kind == Kind::File { is_there: true }
     }
 
-    /// Whether it is a device or a pipe.
+    /// Whether the output is a device or a pipe.
     pub fn is_stream(&self) -> bool {
         self.kind == Kind::Stream
     }
 
-    /// Its path, without the links that were followed.
+    /// The path of the output, with its links resolved.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
     }
 
-    /// The folder that it is in.
+    /// The folder that the output is in.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -110,15 +110,15 @@ impl Output {
         Ok(File::from(openat(&self.folder, &*self.name, flags, Mode::empty())?))
     }
 
-    /// Makes the file under its own name, to be written bit by bit. Nothing may be there.
+    /// Creates the file under its final name, to be written bit by bit. The name must be free.
     ///
     /// # Errors
-    /// The kernel's error; `AlreadyExists` if anything has that name, including a link of another user's.
+    /// The kernel's error; `AlreadyExists` if the name exists, even as another user's link.
     pub fn create(&self, mode: u32) -> io::Result<File> {
         self.folder.create(&self.name, mode)
     }
 
-    /// Makes a neighbour that becomes the file when it is whole.
+    /// Makes a temporary file in the same folder, which becomes the output when it is complete.
     ///
     /// # Errors
     /// The kernel's error.
@@ -129,7 +129,8 @@ impl Output {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_TRIES => {}
                 made => {
                     let begun = Begun { output: self, name, file: made?, is_done: false };
-                    // For `sweep`; without locks it finds out nothing, and leaves all there.
+                    // The lock is for `sweep`; on a file system without locks, `sweep` finds out nothing and removes
+                    // nothing.
                     let _held = flock(&begun.file, FlockOperation::NonBlockingLockExclusive);
                     if let Some(mode) = mode {
                         fchmod(&begun.file, Mode::from_raw_mode(mode))?;
@@ -142,10 +143,10 @@ impl Output {
     }
 }
 
-/// Removes the neighbours that killed processes left in a folder: no process holds their lock.
+/// Removes the temporary files that killed processes left in a folder: those that no process has locked.
 ///
 /// # Errors
-/// The kernel's error; neighbours that can be removed are removed all the same.
+/// The kernel's error; all files that can be removed are removed all the same.
 pub fn sweep(folder: &Folder) -> io::Result<()> {
     let mut outcome = Ok(());
     for name in folder.names()?.iter().filter(|it| is_neighbour(it)) {
@@ -159,7 +160,7 @@ pub fn sweep(folder: &Folder) -> io::Result<()> {
     outcome
 }
 
-/// Makes the folder that results are to be written to, with those on the way, where it is missing.
+/// Makes the folder that results are to be written to, with the folders on the way, if they are missing.
 ///
 /// # Errors
 /// As [`Output::find`].
@@ -171,7 +172,7 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Names that are tried beside the file: others may have taken some.
+/// Number of temporary names that are tried: some may be taken.
 const MOST_TRIES: u32 = 1000;
 
 fn neighbour(name: &OsStr, number: u32) -> OsString {
@@ -188,7 +189,7 @@ fn is_neighbour(name: &OsStr) -> bool {
     part.is_some_and(|(_, part)| part.len() == 16 && part.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
-/// A device or pipe is written to only if no other user can exchange it.
+/// The kind of the file. A device or pipe is accepted only if no other user can replace it.
 fn kind_of(last: &Last, is_strange: bool) -> io::Result<Kind> {
     match last.file_type() {
         FileType::RegularFile => Ok(Kind::File { is_there: true }),
@@ -214,7 +215,7 @@ impl Begun<'_> {
         &self.file
     }
 
-    /// Gives it its name. The folder is brought to the disk as far as its file system can.
+    /// Gives the file its name. The folder's names are written to the disk if its file system can do that.
     ///
     /// # Errors
     /// The kernel's error; `AlreadyExists` if an existing file is to be kept.

@@ -10,20 +10,20 @@ use crate::folder::Folder;
 use crate::refusal::Refusal;
 use crate::walk::{Links, Walk};
 
-/// Only for the owner: configuration files hold passwords.
+/// Access only for the owner: configuration files hold passwords.
 const PRIVATE: u32 = 0o700;
 
-/// Opens a folder of the caller's own, or of root's: a service of another user reads what root has noted.
+/// Opens a folder of the caller's own, or of root's: a service that runs as another user reads what root has recorded.
 ///
 /// # Errors
-/// The kernel's error; a [`Refusal`] if another user owns it or may write in it, or, for a caller with more rights than
-/// its user, may exchange it.
+/// The kernel's error; a [`Refusal`] if another user owns the folder or may write in it, or if the caller has more
+/// rights than its user and another user may replace the folder.
 pub fn folder(path: &Path) -> io::Result<Folder> {
     walk(path, None)
 }
 
-/// The same, and makes it if it is missing, with all folders on the way, only for the owner. Its name is on the disk
-/// when this returns: files in it outlast a loss of power.
+/// The same as [`folder`], but makes the folder if it is missing, with all folders on the way, accessible only to the
+/// owner. Its name is on the disk when this returns, so files in it survive a loss of power.
 ///
 /// # Errors
 /// As [`folder`].
@@ -41,11 +41,11 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
     };
     let above = walked.folder.again()?;
     if walked.last.is_some() {
-        // The process that made it may have been killed before that.
+        // Another process that made the folder may have been killed before it wrote the name to the disk.
         sync(&above)?;
         return checked(Folder::at_end(walked)?, true);
     }
-    // Those on the way first: if the last one is there, they are on the disk.
+    // The folders on the way first: if the last one exists, all of them are on the disk.
     for path in above.path().ancestors().skip(1) {
         sync(&Folder::following(links, path)?)?;
     }
@@ -57,7 +57,7 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
     checked(above.folder(&walked.name)?, true)
 }
 
-/// Has the names in a folder on the disk, as far as the caller may and its file system can.
+/// Writes the names in a folder to the disk, if the caller may do this and the file system supports it.
 fn sync(folder: &Folder) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     match folder.sync() {
@@ -68,7 +68,7 @@ fn sync(folder: &Folder) -> io::Result<()> {
     }
 }
 
-/// Refuses a folder that is not the caller's own; root's is believed where nothing `is_made` in it.
+/// Refuses a folder that is not the caller's own. Root's folder is accepted if nothing `is_made` in it.
 fn checked(folder: Folder, is_made: bool) -> io::Result<Folder> {
     use std::os::fd::AsFd;
     let stat = folder.stat()?;
@@ -88,8 +88,9 @@ fn not_own(folder: &Folder, stat: &Stat) -> io::Error {
     Refusal::NotOwn { at: folder.path().to_owned(), owner: stat.st_uid, mode: stat.st_mode & 0o7777 }.into()
 }
 
-/// Whether a folder can hold the caller's own data: `false` if another user owns the nearest folder on the way that is
-/// there, could exchange what is made in it, or leads the way by a link. The code that uses it reports other faults.
+/// Whether a folder can hold the caller's own data. It is `false` if another user owns the nearest existing folder of
+/// the path, could replace what is made in it, or has put a link into the path. Other faults are reported by the code
+/// that uses the folder.
 pub fn is_fit(path: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
     for folder in path.ancestors() {
@@ -104,8 +105,8 @@ pub fn is_fit(path: &Path) -> bool {
     true
 }
 
-/// The folder for temporary files that the environment names. A caller with more rights than its user takes `/tmp` where
-/// another user could exchange what is made there.
+/// The folder for temporary files that the environment names. A caller with more rights than its user gets `/tmp`
+/// instead if another user could replace what is made in that folder.
 pub fn temporary() -> PathBuf {
     let named = std::env::temp_dir();
     let own = rustix::process::geteuid().as_raw();
@@ -116,11 +117,11 @@ pub fn temporary() -> PathBuf {
     named
 }
 
-/// Whether there is a file of this path that can be taken for the caller's word: root's or the caller's own, in a
-/// folder where no other user can have put it.
+/// Whether a file of this path exists that only root or the caller can have put there: its owner is root or the caller,
+/// and it is in a folder where no other user can have created it.
 ///
 /// # Errors
-/// The kernel's error, unless it is that there is no such file; a [`Refusal`] for a file of another user's.
+/// The kernel's error, except for a missing file; a [`Refusal`] for another user's file.
 pub fn has_file(path: &Path) -> io::Result<bool> {
     if !is_privileged() {
         return Ok(crate::read::look(path)?.is_some());

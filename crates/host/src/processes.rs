@@ -1,8 +1,8 @@
-//! The facts about processes in `/proc/PID/stat`, and their ancestry.
+//! The facts about processes in `/proc/PID/stat`, and which process started which.
 //!
-//! The one reader of that file outside redirect's code after a fork. A process is the one that was seen as long as its
-//! start time is the same. Callers: `bench` (CPU time of a tree), `redirect` and `experiment` (ending a tree),
-//! `discover`, `why`.
+//! No other code reads that file, except for redirect's after a fork. A process id still belongs to the process that
+//! was seen if the start time is the same. Callers: `bench` (CPU time of a tree), `redirect` and `experiment` (ending a
+//! tree), `discover`, `why`.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,42 +15,44 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kernel;
 
-/// Longest text of a file of `/proc` that is read here: a process's children have up to eight bytes each.
+/// Most bytes that are read of a file in `/proc`: in the list of a process's children each takes up to eight bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// A process as the kernel shows it to everybody.
+/// The facts about a process that the kernel shows to every user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     pub pid: u32,
     pub parent: u32,
     pub group: u32,
-    /// When it started, in ticks since boot: no other process of this number did then.
+    /// When the process started, in ticks since boot. No other process with this number started then.
     pub start_ticks: u64,
-    /// CPU time of the children that it has waited for, in ticks of 10 ms.
+    /// CPU time of the children that the process has waited for, in ticks of 10 ms.
     pub ended_children_ticks: u64,
-    /// The core that it runs on, or ran on last.
+    /// The core that the process runs on, or ran on last.
     pub core: u32,
     /// Whether a signal or a debugger has stopped it.
     pub is_stopped: bool,
-    /// Whether all its threads have ended, and it only waits to be collected.
+    /// Whether all threads of the process have ended, and only its parent has to collect it.
     pub has_ended: bool,
 }
 
-/// Reads one process; `None` if it is gone.
+/// Reads one process; `None` if it has ended.
 pub fn stat(pid: u32) -> Option<Stat> {
     parse(&kernel::read_up_to(format!("/proc/{pid}/stat"), MOST_BYTES).ok()?)
 }
 
-/// Reads all processes that can be seen.
+/// Reads all processes that are visible.
 pub fn all() -> impl Iterator<Item = Stat> {
     let names = kernel::names("/proc").into_iter().flatten();
     names.filter_map(|name| stat(name.to_str()?.parse().ok()?))
 }
 
-/// The processes that come from these and have not ended; not the roots, unless one comes from another.
+/// The running processes that the processes in `roots` have started, directly or through others. A root itself is
+/// included only if it comes from another root.
 ///
 /// # Cost
-/// A short file to read for every process of the machine. A process that is made meanwhile is found the next time.
+/// A short file to read for every process of the machine. A process that is started during the call is found the next
+/// time.
 pub fn descendants(roots: &[u32]) -> Vec<Stat> {
     let mut children: HashMap<u32, Vec<Stat>> = HashMap::new();
     for it in all() {
@@ -58,7 +60,7 @@ pub fn descendants(roots: &[u32]) -> Vec<Stat> {
     }
     let mut found = Vec::new();
     let mut parents = roots.to_vec();
-    // Each is taken out with its parent, so that even an inconsistent list ends.
+    // Each entry is removed with its parent, so that even an inconsistent list ends.
     while let Some(parent) = parents.pop() {
         for child in children.remove(&parent).unwrap_or_default() {
             parents.push(child.pid);
@@ -69,8 +71,9 @@ pub fn descendants(roots: &[u32]) -> Vec<Stat> {
     found
 }
 
-/// The numbers of the processes that come from one, nearest first, at the cost of its own tree where the kernel lists
-/// children (`CONFIG_PROC_CHILDREN`), and else of [`descendants`]. After `most` of them no further parent is looked at.
+/// The numbers of the processes that come from `root`, nearest first. If the kernel lists children
+/// (`CONFIG_PROC_CHILDREN`), only the files of these processes are read, else those of all, as by [`descendants`].
+/// After `most` processes no further parent is looked at.
 pub fn descendant_pids(root: u32, most: usize) -> Vec<u32> {
     if !lists_children() {
         return descendants(&[root]).iter().map(|it| it.pid).collect();
@@ -84,7 +87,7 @@ pub fn descendant_pids(root: u32, most: usize) -> Vec<u32> {
     found
 }
 
-/// The processes that one has started and that run.
+/// The running processes that a process has started.
 pub fn children(pid: u32) -> Vec<u32> {
     if lists_children() {
         return listed_children(pid);
@@ -97,7 +100,7 @@ fn lists_children() -> bool {
     kernel::metadata("/proc/thread-self/children").is_ok()
 }
 
-/// Whether a process was started by `ancestor`, or by one that was.
+/// Whether a process was started by `ancestor`, directly or through others.
 pub fn is_descendant(pid: u32, ancestor: u32) -> bool {
     let parent = |pid: &u32| Some(stat(*pid)?.parent).filter(|it| *it != 0);
     std::iter::successors(parent(&pid), parent).any(|it| it == ancestor)
@@ -116,26 +119,26 @@ fn listed_children(pid: u32) -> Vec<u32> {
     words.filter_map(|word| word.parse().ok()).collect()
 }
 
-/// The process of a thread, or of another process's number, with the process that started it.
+/// The process to which a thread belongs, and its parent process.
 pub fn of_thread(tid: u32) -> Option<(u32, u32)> {
     let text = kernel::read_up_to(format!("/proc/{tid}/status"), MOST_BYTES).ok()?;
     let status = Status::from_read(&text[..]).ok()?;
     Some((u32::try_from(status.tgid).ok()?, u32::try_from(status.ppid).ok()?))
 }
 
-/// The cores that a thread may use, in rising order; the calling one for 0.
+/// The cores that a thread may use, in ascending order; for the calling thread pass 0.
 ///
 /// # Errors
-/// When it is gone.
+/// The thread has ended.
 pub fn cores_of(tid: u32) -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(number_of(tid)?)?;
     Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
 }
 
-/// Lets a thread run on these cores and no others.
+/// Lets a thread run only on these cores.
 ///
 /// # Errors
-/// When it is gone, or the kernel does not let us.
+/// The thread has ended, or the kernel does not permit it.
 pub fn let_use(tid: u32, cores: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     cores.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
@@ -150,33 +153,33 @@ fn number_of(tid: u32) -> io::Result<Option<Pid>> {
     pid.map(Some).ok_or_else(|| rustix::io::Errno::NOENT.into())
 }
 
-/// How often the scheduler has moved a thread to another core; `None` where the kernel does not tell.
+/// How often the scheduler has moved a thread to another core; `None` if the kernel does not report it.
 ///
 /// # Source
-/// Linux, `proc_sched_show_task`: `se.nr_migrations`, for everybody who may see the thread.
+/// Linux, `proc_sched_show_task`: `se.nr_migrations`, for every user who may see the thread.
 pub fn n_migrations(tid: u32) -> Option<u64> {
     let text = kernel::read_up_to(format!("/proc/{tid}/sched"), MOST_BYTES).ok()?;
     let line = std::str::from_utf8(&text).ok()?.lines().find(|line| line.starts_with("se.nr_migrations"))?;
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// How often a thread has been given a core so far; `None` where the kernel does not tell.
+/// How often a thread has been given a core so far; `None` if the kernel does not report it.
 ///
 /// # Source
-/// Linux, `proc_pid_schedstat`: the third number, for everybody.
+/// Linux, `proc_pid_schedstat`: the third number, for every user.
 pub fn n_turns(tid: u32) -> Option<u64> {
     let text = kernel::read_up_to(format!("/proc/{tid}/schedstat"), MOST_BYTES).ok()?;
     std::str::from_utf8(&text).ok()?.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// CPU time of a process, with that of its threads that have ended; `None` if it is gone.
+/// CPU time of a process, including its threads that have ended; `None` if the process has ended.
 ///
 /// # Source
-/// `clock_getcpuclockid(3)`: the kernel's clock of a process, in ns, for everybody.
+/// `clock_getcpuclockid(3)`: the kernel's clock of a process, in ns, for every user.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
     let pid = i32::try_from(pid).ok()?;
     let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
-    // SAFETY: both only write to these two.
+    // SAFETY: both calls only write to these two variables.
     let is_read = unsafe {
         libc::clock_getcpuclockid(pid, &raw mut clock) == 0 && libc::clock_gettime(clock, &raw mut time) == 0
     };
@@ -187,7 +190,7 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
 /// The threads of a process, in the kernel's order.
 ///
 /// # Errors
-/// When it is gone.
+/// The process has ended.
 pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
     let tasks = kernel::names(format!("/proc/{pid}/task"))?;
     Ok(tasks.filter_map(|it| it.to_str()?.parse().ok()).collect())

@@ -1,4 +1,4 @@
-//! Files that somebody named: read whole, up to a limit, and nothing but ordinary files.
+//! Files whose path a person or another program gave: read whole, up to a limit, and only if they are ordinary files.
 
 use std::fs::File;
 use std::io;
@@ -26,7 +26,7 @@ pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     read_whole(&mut open(path)?, most_bytes)
 }
 
-/// The same as text.
+/// Reads the ordinary file that a path leads to as text.
 ///
 /// # Errors
 /// As [`read`], and `InvalidData` for bytes that are not UTF-8.
@@ -35,7 +35,7 @@ pub fn text(path: &Path, most_bytes: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// A configuration file that people wrote, as text.
+/// Reads a configuration file that people wrote, as text.
 ///
 /// # Errors
 /// As [`text`].
@@ -43,7 +43,7 @@ pub fn config(path: &Path) -> io::Result<String> {
     text(path, MOST_CONFIG_BYTES)
 }
 
-/// A file of the system, such as `/etc/passwd`, lossily; empty if it cannot be read.
+/// Reads a system file such as `/etc/passwd`, with invalid UTF-8 replaced; empty on failure.
 pub fn system_text(path: &str) -> String {
     let bytes = read(Path::new(path), MOST_SYSTEM_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -74,11 +74,11 @@ pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
 
 fn opened(walked: &Walked) -> io::Result<File> {
     let last = walked.last.as_ref().ok_or(Errno::NOENT)?;
-    // Root does not show a user by a link a file that the user could not open.
+    // Root does not show a user, through that user's link, a file that the user could not open.
     let is_readable_by = |uid| Viewer::without_groups(uid).may_read(&last.stat);
     walked.refuse_lent(is_readable_by)?;
     if last.is_magic {
-        // A link such as `/proc/self/fd/3`, which the caller named: it is what the kernel holds.
+        // For a link such as `/proc/self/fd/3`, which the caller named, the file is the one that the kernel holds.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         return Ok(File::from(openat(&walked.folder, &*walked.name, flags, Mode::empty())?));
     }
@@ -86,7 +86,7 @@ fn opened(walked: &Walked) -> io::Result<File> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let file = walked.folder.open_file(&walked.name)?;
-    // Nothing else has taken its name since it was judged.
+    // Check that no other file has taken the name since the walk.
     let stat = rustix::fs::fstat(&file)?;
     if (stat.st_dev, stat.st_ino) != (last.stat.st_dev, last.stat.st_ino) {
         let words = format!("`{}` was replaced by another file while looptax opened it", walked.path().display());
@@ -96,15 +96,15 @@ fn opened(walked: &Walked) -> io::Result<File> {
 }
 
 /// The file that a path leads to now, links followed; `None` if there is nothing. Only for looking: a file that is used
-/// afterwards is opened once, and judged by its descriptor.
+/// afterwards is opened once, and checked by its descriptor.
 ///
 /// # Errors
-/// The kernel's error, unless it is that there is no such file.
+/// The kernel's error, except for a missing file.
 pub fn look(path: &Path) -> io::Result<Option<Stat>> {
     looked(rustix::fs::stat(path))
 }
 
-/// The same of a link itself.
+/// As [`look`], but a link at the end itself.
 ///
 /// # Errors
 /// As [`look`].
@@ -120,7 +120,7 @@ fn looked(stat: Result<Stat, Errno>) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Whether the caller may use what a path leads to in this way, links followed. For showing only.
+/// Whether the caller has this access to the file that a path leads to, links followed. Only for display.
 ///
 /// # Errors
 /// The kernel's error.
@@ -147,17 +147,17 @@ fn is(path: &Path, wanted: FileType) -> bool {
     look(path).is_ok_and(|found| found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == wanted))
 }
 
-/// Whether anything is there; `false` only if it is known that nothing is.
+/// Whether anything exists at the path; `false` only if nothing certainly does.
 pub fn may_exist(path: &Path) -> bool {
     !matches!(look(path), Ok(None))
 }
 
-/// Whether something is there, as far as it can be seen.
+/// Whether something exists at the path, as far as the caller can see.
 pub fn exists(path: &Path) -> bool {
     matches!(look(path), Ok(Some(_)))
 }
 
-/// The path without links, as it is now. For showing and comparing only.
+/// The path with all links resolved, as it is now. Only for display and comparison.
 ///
 /// # Errors
 /// The kernel's error.
@@ -179,7 +179,7 @@ pub fn link(path: &Path) -> io::Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(text.into_bytes())))
 }
 
-/// The paths in a folder that somebody named, in order; links on the way are followed.
+/// The paths in a folder, in order; links on the way are followed.
 ///
 /// # Errors
 /// The kernel's error.
@@ -189,7 +189,7 @@ pub fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(names.into_iter().map(|name| path.join(name)).collect())
 }
 
-/// A folder by a descriptor that only names it.
+/// Opens a folder with `O_PATH`: the descriptor can neither be read nor written.
 ///
 /// # Errors
 /// The kernel's error.

@@ -1,4 +1,4 @@
-//! Who opens a file, from now on: what the kernel tells root.
+//! The processes that open a file from now on, as the kernel reports them to root.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,27 +8,27 @@ use rustix::fs::fstat;
 
 use crate::{FileId, Folder};
 
-/// So often what the kernel has to tell is read in one look: somebody may open files faster than we read.
+/// At most this often the kernel's events are read in one look: other processes may open files faster than we read.
 const MOST_READS: usize = 64;
 
-/// Files whose readers are reported, also those that take their place.
+/// The files whose readers are reported. A file that replaces one of them is watched too.
 #[derive(Debug)]
 pub struct Readers {
     group: Fanotify,
-    /// Each in its folder, which is held: another one that takes its name is not looked at.
+    /// Each name with its folder, which is held open: a folder that takes its path is not watched.
     files: Vec<(Folder, OsString)>,
 }
 
 impl Readers {
-    /// `None` where the kernel does not let us: it takes root.
+    /// `None` if the kernel refuses, which it does to every user but root.
     pub fn of(files: &[PathBuf]) -> Option<Self> {
         let init = InitFlags::FAN_CLASS_NOTIF | InitFlags::FAN_CLOEXEC | InitFlags::FAN_NONBLOCK;
         let open = EventFFlags::O_RDONLY | EventFFlags::O_CLOEXEC | EventFFlags::O_LARGEFILE;
-        // A pipe without a writer is not waited for.
+        // If a file is a pipe without a writer, opening it must not block.
         let group = Fanotify::init(init, open | EventFFlags::O_NONBLOCK).ok()?;
         let named = |it: &PathBuf| Some((Folder::open(it.parent()?).ok()?, it.file_name()?.to_owned()));
         let files: Vec<_> = files.iter().map(named).collect::<Option<_>>()?;
-        // The folder: the file is about to be another one.
+        // The folder is watched because the file is about to be replaced by another one.
         for (folder, _) in &files {
             let mask = MaskFlags::FAN_OPEN | MaskFlags::FAN_EVENT_ON_CHILD;
             group.mark(MarkFlags::FAN_MARK_ADD, mask, folder, Some(".")).ok()?;
@@ -36,7 +36,7 @@ impl Readers {
         Some(Self { group, files })
     }
 
-    /// The processes that opened one since the last look, except for this one.
+    /// The processes that have opened one of the files since the last look, without this process.
     pub fn look(&self) -> Vec<u32> {
         let mut found = Vec::new();
         let now = self.files.iter().filter_map(|(folder, name)| folder.look(name).ok().flatten());

@@ -1,4 +1,4 @@
-//! The refusals of this room, though the kernel would allow the access.
+//! The accesses that this crate refuses although the kernel would allow them.
 
 use std::fmt;
 use std::io;
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 
 use crate::control::{Distrust, Stranger};
 
-/// Why something was not opened that the kernel would have opened.
+/// The reason why something was not opened that the kernel would have opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// A link that the rule does not follow.
     Link {
-        /// Where it is.
+        /// The link's path.
         at: PathBuf,
         owner: u32,
     },
-    /// A folder or file that the user on whose behalf it is read may not read.
+    /// A folder or file that may not be read by the user on whose behalf it is read.
     Unreadable { at: PathBuf, viewer: u32 },
-    /// A folder that others than root and the caller may write.
+    /// A folder in which users other than root and the caller may write.
     Stranger(Stranger),
     /// A file that is not the caller's own.
     NotOwn { at: PathBuf, owner: u32, mode: u32 },
-    /// Something that others than root can change, where only root may be able to.
+    /// Something that users other than root can change, in a place where only root may be able to.
     Changeable(Distrust),
 }
 
@@ -53,7 +53,7 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// The refusal behind an error of this room; `None` where the kernel refused.
+/// The refusal inside an error of this crate; `None` if the kernel refused.
 pub fn refusal(error: &io::Error) -> Option<&Refusal> {
     error.get_ref()?.downcast_ref()
 }

@@ -1,7 +1,7 @@
-//! The files of a source tree: what a folder holds, without what others' tools put there.
+//! The files of a source tree, without those that other tools put there.
 //!
-//! Folders are held and opened one below the other, links are left out, and what is walked is bounded: anybody may have
-//! made the tree. Called by the command line, which reads the files.
+//! Folders are held and opened one below the other, links are left out, and the size of the walk is limited, since any
+//! user may have made the tree. Called by the command line, which reads the files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,22 @@ use rustix::fs::FileType;
 use crate::folder::Folder;
 use crate::walk::Links;
 
-/// Folders that hold what a project did not write: its history, and what its package managers installed.
+/// Folders with files that a project did not write: its history, and packages that its package managers installed.
 const LEFT_OUT: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "vendor"];
-/// Files that mark a folder of the same kind: a virtual environment of Python, a cache as <https://bford.info/cachedir/> has it.
+/// Files that mark such a folder: a virtual environment of Python, or a cache as described in
+/// <https://bford.info/cachedir/>.
 const MARKS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
-/// Levels of folders. The deepest of the Linux kernel's tree has 10.
+/// Most levels of folders. The Linux kernel's tree has 10.
 const MOST_DEPTH: usize = 32;
-/// Names in all folders together. The Linux kernel's tree has 90,000.
+/// Most names in all folders together. The Linux kernel's tree has 90,000.
 const MOST_NAMES: usize = 200_000;
 
 /// The result of a walk.
 #[derive(Debug, Default)]
 pub struct SourceTree {
-    /// Ordinary files by their paths below the folder, in the order of their names.
+    /// Ordinary files by their paths relative to the folder, sorted by name.
     pub files: Vec<PathBuf>,
-    /// The folders and files that were left out, and why.
+    /// The folders and files that were left out, each with the reason.
     pub left_out: Vec<String>,
     n_names: usize,
 }
@@ -33,7 +34,7 @@ pub struct SourceTree {
 /// Lists the ordinary files below a folder that have at most `most_bytes`.
 ///
 /// # Errors
-/// That the folder cannot be opened or read.
+/// The folder cannot be opened or read.
 pub fn source_tree(root: &Path, most_bytes: u64) -> io::Result<SourceTree> {
     let mut tree = SourceTree::default();
     let folder = Folder::following(Links::All, root)?;

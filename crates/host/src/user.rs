@@ -1,4 +1,4 @@
-//! Users by their numbers, and whether numbers of users mean what they mean outside.
+//! Users by their numbers, and whether a user's number means the same as outside this user namespace.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// Source: `PROC_USER_INIT_INO` in linux/include/uapi/linux/nsfs.h: the number that the first namespace always has.
 const FIRST_NAMESPACE: &str = "user:[4026531837]";
 
-/// A user for a person: `user x` or `user 1001`.
+/// Shows a user to a person: `user x` or `user 1001`.
 pub(crate) fn shown(uid: u32) -> String {
     let text = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let name = text.lines().find_map(|line| {
@@ -21,7 +21,7 @@ pub(crate) fn shown(uid: u32) -> String {
     }
 }
 
-/// Whether this process is in the machine's own namespace of users.
+/// Whether this process is in the machine's own user namespace.
 pub(crate) fn is_first_namespace() -> bool {
     let own = fs::read_link("/proc/self/ns/user");
     own.is_ok_and(|it| it == Path::new(FIRST_NAMESPACE))

@@ -1,8 +1,8 @@
-//! Files as another process sees them, for what that process's user could read itself.
+//! Files as another process sees them, as far as that process's user could read them itself.
 //!
-//! A process may have another root folder or other mounts: its user can make these in a private namespace, and mount
-//! there what the user cannot read. Links are followed within the process's root folder, and every folder and file on
-//! the way must be readable by the process's user, by permission bits.
+//! A process may have another root folder or other mounts: its user can set these up in a private namespace, and mount
+//! files there that the user cannot read. Links are followed within the process's root folder, and every folder and
+//! file on the way must be readable by the process's user, by permission bits.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -29,7 +29,7 @@ impl View {
     /// Opens the root folder of a process. Relative paths count from its current folder, as the process sees it.
     ///
     /// # Errors
-    /// The kernel's error: the process is gone, or not ours to look into.
+    /// The kernel's error: the process has ended, or we may not inspect it.
     pub fn of_process(pid: u32, viewer: Viewer) -> io::Result<Self> {
         let root = open_path(Path::new(&format!("/proc/{pid}/root")))?;
         let cwd = crate::kernel::link(format!("/proc/{pid}/cwd")).ok();
@@ -45,7 +45,7 @@ impl View {
     /// Reads an ordinary file.
     ///
     /// # Errors
-    /// As [`crate::read::read`], and a refusal where the process's user may not read it.
+    /// As [`crate::read::read`], and a refusal if the process's user may not read the file.
     pub fn read(&self, path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
         read_whole(&mut self.open(path)?, most_bytes)
     }
@@ -58,7 +58,7 @@ impl View {
         open_by(&self.walk(Links::All), &self.whole(path)?)
     }
 
-    /// Opens an ordinary file for reading; a link in its place is refused.
+    /// Opens an ordinary file for reading; if the path ends in a link, that is refused.
     ///
     /// # Errors
     /// As [`View::read`].
@@ -74,7 +74,7 @@ impl View {
         self.looked(Links::All, path)
     }
 
-    /// The same of a link itself.
+    /// The same as [`View::look`], but if the path ends in a link, the link itself.
     ///
     /// # Errors
     /// As [`View::read`].

@@ -1,8 +1,8 @@
-//! A user on whose behalf a file is read: what that user could not read is not read for it.
+//! A user on whose behalf a file is read: a file that the user could not read is not read for them either.
 
 use rustix::fs::Stat;
 
-/// A user, and the groups that it is in.
+/// A user, and the groups of that user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Viewer {
     pub uid: u32,
@@ -20,12 +20,12 @@ impl Viewer {
         Self { uid, gid: u32::MAX, groups: Vec::new() }
     }
 
-    /// Whether it may look up names in a folder, by the folder's permission bits.
+    /// Whether the user may look up names in a folder, by the folder's permission bits.
     pub(crate) fn may_search(&self, folder: &Stat) -> bool {
         self.may(folder, 0o1)
     }
 
-    /// Whether it may read a file, by the file's permission bits. Access lists are not asked.
+    /// Whether the user may read a file, by the file's permission bits. Access lists are not considered.
     pub fn may_read(&self, file: &Stat) -> bool {
         self.may(file, 0o4)
     }

@@ -1,9 +1,9 @@
-//! Waits that a signal ends: for time to pass, for a descriptor to be ready, for a peer's answer.
+//! Waits that a signal ends: for a time to pass, for a descriptor to be ready, for a peer's answer.
 //!
-//! The command line calls [`stop`] at the first signal. From then on no wait goes on, and none begins: each ends with
-//! an error or reports that it was cut short, so that the command can clean up and end. Clean-up that has to wait all
-//! the same calls [`allow_again`] before; [`Kept`] is for clean-up that a second signal must not end. Code that waits
-//! in a system call with its own time limit waits in parts of [`STEP`] and asks [`goes_on`] between two of them.
+//! The command line calls [`stop`] at the first signal. From then on every wait, running or new, ends immediately with
+//! an error or reports that it was cut short, so that the command can clean up and end. Clean-up code that has to wait
+//! calls [`allow_again`] first; [`Kept`] is for clean-up that a second signal must not end. Code that waits in a system
+//! call with its own time limit waits in parts of [`STEP`] and calls [`goes_on`] between two parts.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// Longest part of a wait in a system call. A person takes less than a tenth of a second for at once.
+/// Longest part of a wait in a system call. To a person, a delay of less than a tenth of a second feels immediate.
 pub const STEP: Duration = Duration::from_millis(50);
 
 static HAS_STOPPED: Mutex<bool> = Mutex::new(false);
@@ -22,18 +22,19 @@ static STOPPED: Condvar = Condvar::new();
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 static GOES_BACK: AtomicBool = AtomicBool::new(false);
 
-/// Ends every wait of this process, and those that would begin later.
+/// Ends every wait of this process, including those that would begin later.
 pub fn stop() {
     set(true);
     STOPPED.notify_all();
 }
 
-/// From now on waits go on again: for clean-up after a signal.
+/// Allows waits again, for clean-up after a signal.
 pub fn allow_again() {
     set(false);
 }
 
-/// While it is there a signal does not end the process: files are changing, and all of them have to become new or old.
+/// While this value exists, a signal does not end the process: files are being changed, and all of them have to be new
+/// or old.
 #[derive(Debug)]
 pub struct Kept(());
 
@@ -44,7 +45,7 @@ impl Kept {
         Self(())
     }
 
-    /// From now on signals end no wait either, and waits go on again: what is done is done to its end.
+    /// From now on signals do not end waits either, and waits work again: the clean-up runs to its end.
     pub fn go_back(&self) {
         GOES_BACK.store(true, Ordering::SeqCst);
         allow_again();
@@ -64,7 +65,7 @@ pub fn is_kept() -> bool {
     IS_KEPT.load(Ordering::SeqCst)
 }
 
-/// Whether old files are being put back, which no signal hurries.
+/// Whether old files are being put back, which no signal cuts short.
 pub fn goes_back() -> bool {
     GOES_BACK.load(Ordering::SeqCst)
 }
@@ -77,7 +78,7 @@ pub fn has_stopped() -> bool {
     *HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// To be asked between two parts of a wait.
+/// Checks between two parts of a wait whether to go on.
 ///
 /// # Errors
 /// [`stopped`].
@@ -88,12 +89,12 @@ pub fn goes_on() -> io::Result<()> {
     Ok(())
 }
 
-/// That a signal ended a wait. Its kind is `Other`, since callers take `Interrupted` for a reason to try again.
+/// The error that a signal ended a wait. Its kind is `Other`, since callers retry on `Interrupted`.
 pub fn stopped() -> io::Error {
     io::Error::other("stopped by a signal")
 }
 
-/// Lets time pass; false if a signal cut it short.
+/// Lets time pass; returns false if a signal cut it short.
 pub fn pause(time: Duration) -> bool {
     let has_stopped = HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner);
     let waited = STOPPED.wait_timeout_while(has_stopped, time, |has_stopped| !*has_stopped);
@@ -101,11 +102,11 @@ pub fn pause(time: Duration) -> bool {
     !*has_stopped
 }
 
-/// Waits until a descriptor is ready for `flags`; false if `limit` has passed before. Without a limit it waits until
-/// then or until a signal comes.
+/// Waits until a descriptor is ready for `flags`; returns false if `limit` passes first. Without a limit it waits until
+/// the descriptor is ready or a signal comes.
 ///
 /// # Errors
-/// Those of poll(2); that a signal ended the wait.
+/// The errors of poll(2), or that a signal ended the wait.
 pub fn until_ready(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> io::Result<bool> {
     let time = Time::begun();
     loop {

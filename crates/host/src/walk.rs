@@ -1,8 +1,9 @@
-//! The way to a file: from `/`, one component at a time, each held while the next is looked up.
+//! The way to a file: walked from `/`, one component at a time. Each component is held open while the next is looked
+//! up.
 //!
-//! A path that is looked up twice can lead to two places. Here it is looked up once: every folder on the way is opened
-//! without following a link, links are read and followed by their text, and what is found is held by descriptors.
-//! The rule of a walk decides which links it follows; each link that was followed is reported.
+//! A path that is looked up twice can lead to two places. This module looks it up once: every folder on the way is
+//! opened without following a link, links are read and followed by their text, and what is found is held by
+//! descriptors. The rule of a walk decides which links it follows; each link that was followed is reported.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -19,29 +20,29 @@ use crate::folder::Folder;
 use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 
-/// As many as the kernel follows.
+/// Most links in a path, as many as the kernel follows.
 const MOST_LINKS: usize = 40;
-/// Of the file system below `/proc`.
+/// The number by which `statfs` identifies the file system below `/proc`.
 const PROC_MAGIC: u32 = 0x9fa0;
 /// The inode of `/proc` itself.
 const PROC_ROOT_INODE: u64 = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// All of them. For reading what a person named; never for writing.
+    /// All links. Use this to read a file that a person named; never to write.
     All,
-    /// Those that only root or the caller can have put there.
+    /// Links that only root or the caller can have put there.
     Trusted,
     None,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Where it is.
+    /// The link's path.
     pub at: PathBuf,
     pub to: PathBuf,
     pub owner: u32,
-    /// Whether only root or the caller can have put it there.
+    /// Whether only root or the caller can have put the link there.
     pub is_trusted: bool,
 }
 
@@ -54,19 +55,19 @@ pub struct Walked {
     pub name: OsString,
     /// The file of that name; `None` if the name is free.
     pub last: Option<Last>,
-    /// Whether the last component of the path that was given is a link, which was followed.
+    /// Whether the last component of the given path is a link, which was followed.
     pub is_by_link: bool,
     /// The links that were followed, in order.
     pub links: Vec<Link>,
 }
 
-/// The file of the last name of a path, held by a descriptor that can neither be read nor written.
+/// The file of the last component of a path, held by a descriptor that can neither be read nor written.
 #[derive(Debug)]
 pub struct Last {
     pub fd: OwnedFd,
-    /// The kernel's facts about it.
+    /// The kernel's facts about the file.
     pub stat: Stat,
-    /// Whether it is a link whose text says nothing, such as `/proc/self/fd/1`.
+    /// Whether the file is a link whose text means nothing, such as `/proc/self/fd/1`.
     pub is_magic: bool,
 }
 
@@ -75,16 +76,17 @@ impl Last {
         Self { fd, stat, is_magic: false }
     }
 
-    /// Its kind.
+    /// The kind of the file.
     pub fn file_type(&self) -> FileType {
         FileType::from_raw_mode(self.stat.st_mode)
     }
 }
 
 impl Walked {
-    /// Refuses what another user's link led to, unless `is_fine` says of the link's owner that it is that user's to show.
+    /// Refuses a target to which another user's link led, unless `is_fine` accepts the link's owner as a user who may
+    /// show it.
     ///
-    /// A caller without further rights is refused nothing: the kernel judges what it may do.
+    /// If the caller has no more rights than its user, nothing is refused: the kernel decides what it may do.
     ///
     /// # Errors
     /// [`Refusal::Link`].
@@ -111,30 +113,30 @@ impl Walked {
 pub struct Walk<'a> {
     /// Which links are followed before the last component.
     pub links: Links,
-    /// Which are followed at the last component.
+    /// Which links are followed at the last component.
     pub last_link: Links,
-    /// Where `/` is; the caller's own `/` if `None`.
+    /// The folder that counts as `/`; the caller's own `/` if `None`.
     pub root: Option<&'a OwnedFd>,
-    /// On whose behalf it is read; the caller's own if `None`.
+    /// The user on whose behalf files are read; the caller itself if `None`.
     pub viewer: Option<&'a Viewer>,
-    /// Whether missing folders before the last component are made, with this mode.
+    /// If set, missing folders before the last component are made with this mode.
     pub make: Option<u32>,
-    /// The test for everything on the way, links and the end included.
+    /// The check of everything on the way, including links and the end.
     pub(crate) judge: Option<&'a Judge<'a>>,
-    /// Whose `/proc/self` is meant; the caller's own if `None`.
+    /// The process to which `/proc/self` refers; the caller's own if `None`.
     pub(crate) process: Option<u32>,
 }
 
-/// Judges what a walk passes, by its descriptor, what the kernel reports of it, and its path.
+/// Checks each file or folder on a walk, by its descriptor, the kernel's facts about it, and its path.
 pub(crate) type Judge<'a> = dyn Fn(BorrowedFd<'_>, &Stat, &Path) -> io::Result<()> + 'a;
 
 impl Walk<'_> {
-    /// A walk by one rule for all links.
+    /// A walk that applies one rule to all links.
     pub fn following(links: Links) -> Self {
         Self { links, last_link: links, root: None, viewer: None, make: None, judge: None, process: None }
     }
 
-    /// Walks to `path`. A relative one counts from the current folder.
+    /// Walks to `path`. A relative path starts at the current folder.
     ///
     /// # Errors
     /// The kernel's error, or a [`Refusal`].
@@ -155,7 +157,7 @@ struct Way<'a> {
     held: Vec<Held>,
     pending: VecDeque<OsString>,
     links: Vec<Link>,
-    /// Whether the path ended in `/`, so that its last component is a folder.
+    /// Whether the path ended in `/`, so that its last component has to be a folder.
     wants_folder: bool,
     is_by_link: bool,
 }
@@ -164,14 +166,14 @@ struct Held {
     fd: OwnedFd,
     path: PathBuf,
     stat: Stat,
-    /// Who else may exchange a folder on the way here.
+    /// The other user or group that may replace a folder on the way here.
     way: Option<Stranger>,
-    /// Who else may write in it.
+    /// The other user or group that may write in this folder.
     own: Option<Stranger>,
 }
 
 impl Held {
-    /// Whether a file of this owner has its name here by the will of root or the caller.
+    /// Whether only root or the caller can have given a file of this owner its name here.
     fn keeps(&self, owner: u32) -> bool {
         self.own.as_ref().is_none_or(|it| it.is_kept_from(owner))
     }
@@ -216,7 +218,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Holds a folder that was found in the one above.
+    /// Adds a folder, which was found in the one above, to the held ones.
     fn hold(&mut self, fd: OwnedFd, path: PathBuf, stat: Stat) -> io::Result<()> {
         if let Some(viewer) = self.rule.viewer
             && !viewer.may_search(&stat)
@@ -277,7 +279,7 @@ impl<'a> Way<'a> {
         self.end_held()
     }
 
-    /// The end of a path that led to a folder that is held already: `/`, or one by way of `..`.
+    /// The end of a path that leads to a folder that is already held: `/`, or one reached through `..`.
     fn end_held(mut self) -> io::Result<Walked> {
         let top = self.held.pop().expect("the first one is never taken away");
         let fd = openat(&top.fd, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -310,7 +312,7 @@ impl<'a> Way<'a> {
         Ok(openat(&self.top().fd, name, flags, Mode::empty())?)
     }
 
-    /// Whether a link in `/proc` stands for what the kernel holds, not for its text.
+    /// Whether a link in `/proc` leads to an object that the kernel holds, and not to the path in its text.
     fn is_magic(&self, link: &OwnedFd) -> io::Result<bool> {
         Ok(is_in_proc(link)? && !self.is_proc_root())
     }
@@ -321,7 +323,7 @@ impl<'a> Way<'a> {
         top.stat.st_ino == PROC_ROOT_INODE && is_in_proc(&top.fd).unwrap_or(false)
     }
 
-    /// Whether a link is followed; `false` only for one that is last and is to be looked at itself.
+    /// Whether a link is followed; `false` only for the last component, if the link itself is to be looked at.
     fn follows(&self, name: &OsStr, stat: &Stat, is_last: bool, is_magic: bool) -> io::Result<bool> {
         let rule = if is_last { self.rule.last_link } else { self.rule.links };
         let is_followed = match rule {
@@ -338,7 +340,7 @@ impl<'a> Way<'a> {
         Ok(true)
     }
 
-    /// Whether only root or the caller can have put this link into the folder on top.
+    /// Whether only root or the caller can have put this link into the folder on top of the stack.
     fn is_trusted(&self, link: &Stat) -> bool {
         let top = self.top();
         top.way.is_none() && top.keeps(link.st_uid)
@@ -376,7 +378,7 @@ impl<'a> Way<'a> {
 }
 
 impl Folder {
-    /// Opens a folder; no link on the way is followed.
+    /// Opens a folder; links on the way are not followed.
     ///
     /// # Errors
     /// The kernel's error, or a [`Refusal`].
@@ -395,7 +397,7 @@ impl Folder {
     /// The folder that a walk ended at.
     ///
     /// # Errors
-    /// That there is nothing, or not a folder.
+    /// There is nothing, or not a folder.
     pub fn at_end(walked: Walked) -> io::Result<Self> {
         let path = walked.path();
         let last = walked.last.ok_or(Errno::NOENT)?;

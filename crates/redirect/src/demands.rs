@@ -1,8 +1,9 @@
-//! Whether the words of a process, its arguments and environment, demand what a socket does not give.
+//! Whether a process's arguments or environment contain a setting that needs something that a Unix socket does not
+//! provide.
 //!
-//! Only letters, digits, `?` and `&` are compared, so that no blank, quote, escape, dash or equals sign hides a demand;
-//! an escape of addresses such as `%71` is read as it is and decoded. A demand is its words followed by any value that
-//! is not harmless. If the words cannot be read, everything is demanded.
+//! Only letters, digits, `?` and `&` are compared, so a blank, quote, escape, dash or equals sign does not hide a
+//! demand. A URL escape such as `%71` is compared both as it is and decoded. A demand is its words followed by any
+//! value that is not harmless. If the arguments or the environment cannot be read, all demands count as present.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,19 +12,19 @@ use looptax_host::kernel;
 
 use crate::{Demand, Mapping};
 
-/// How often an escaped text may be escaped again.
+/// How many times an escaped text may be escaped again.
 const MAX_ESCAPES: usize = 3;
 
-/// The demands of a process, as long as it runs the same program.
+/// The demands of a process, valid as long as it runs the same program.
 #[derive(Debug)]
 pub(crate) struct Demands {
-    /// Its environment: once it executes another program, this one is empty.
+    /// The process's environment file; once the process executes another program, this file is empty.
     environment: Option<File>,
     by_route: Vec<bool>,
 }
 
 impl Demands {
-    /// Reads the words of a thread's process.
+    /// Reads the arguments and the environment of a thread's process.
     pub(crate) fn read(tid: i32, mapping: &Mapping) -> Self {
         let environment = kernel::open(format!("/proc/{tid}/environ")).ok();
         let words = ["cmdline", "environ"].map(|name| kernel::read(format!("/proc/{tid}/{name}")));
@@ -39,20 +40,20 @@ impl Demands {
         Self { environment, by_route }
     }
 
-    /// Whether its process runs the same program still; not known of one without an environment.
+    /// Whether the process still runs the same program; false if it has no environment, because then that is not known.
     pub(crate) fn is_current(&self) -> bool {
         let first = |file: &File| file.read_at(&mut [0], 0);
         self.environment.as_ref().map(first).is_some_and(|it| it.is_ok_and(|n_bytes| n_bytes > 0))
     }
 
-    /// Whether a route is kept from it.
+    /// Whether the demands keep a route on TCP.
     pub(crate) fn keeps(&self, route_idx: usize) -> bool {
         self.by_route.get(route_idx).copied().unwrap_or_default()
     }
 }
 
 impl Demand {
-    /// Whether a text, in the form of `plain`, holds it.
+    /// Whether a text, in the form that `plain` returns, contains the demand.
     fn is_in(&self, text: &[u8]) -> bool {
         let words = plain(self.words.as_bytes());
         let mut places = text.windows(words.len().max(1)).enumerate();
@@ -63,7 +64,8 @@ impl Demand {
     }
 }
 
-/// Returns a text as it is and, if it is escaped, after each round of decoding, in the form of `plain`.
+/// Returns a text, in the form that `plain` returns, first unchanged and then, if it is escaped, after each round of
+/// decoding.
 fn spellings(mut text: Vec<u8>) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for _ in 0..MAX_ESCAPES {
@@ -78,7 +80,7 @@ fn spellings(mut text: Vec<u8>) -> Vec<Vec<u8>> {
     found
 }
 
-/// Letters and digits, and what begins a parameter of an address.
+/// Keeps letters, digits and the characters that begin a parameter of a URL.
 fn plain(text: &[u8]) -> Vec<u8> {
     let kept = text.iter().filter(|byte| byte.is_ascii_alphanumeric() || b"?&".contains(byte));
     kept.map(u8::to_ascii_lowercase).collect()

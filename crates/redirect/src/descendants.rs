@@ -1,8 +1,8 @@
-//! All processes that come from some: found, signalled, ended.
+//! All descendants of some processes: finds, signals and ends them.
 //!
-//! Read from `/proc`, whose list of a process's children is there only on some kernels: so the parents of all processes
-//! are looked at. A process that ends during the look is left out; one that starts during it is found the next time.
-//! Used by code that must leave no process behind.
+//! Reads `/proc`. Only some kernels list the children of a process there, so the parents of all processes are read. A
+//! process that ends during the search is left out; a process that starts during it is found the next time. Used by
+//! code that must leave no process behind.
 
 use std::os::fd::AsFd;
 
@@ -10,21 +10,21 @@ use looptax_host::processes::{self, Stat};
 
 use crate::sys::{process, wait};
 
-/// Between two looks at processes that are about to be gone.
+/// Pause between two searches for processes that are about to end.
 const PAUSE_MS: i32 = 1;
-/// Looks that find nothing before [`kill_until`] gives up: some ten seconds.
+/// Number of searches without a result before [`kill_until`] gives up: some ten seconds.
 const MOST_LOOKS: usize = 5_000;
 
-/// The processes that come from these and run; not these themselves, unless one comes from another.
+/// The running descendants of these processes; these themselves are included only if they descend from another of them.
 ///
 /// # Cost
-/// A short file to read for every process of the machine.
+/// Reads a short file for every process of the machine.
 pub(crate) fn find(roots: &[i32]) -> Vec<i32> {
     let found = look(roots);
     found.iter().map(|it| it.pid.cast_signed()).collect()
 }
 
-/// Sends a signal to those that come from these, except for the spared ones.
+/// Sends a signal to the descendants of `roots`, except for the spared ones.
 pub(crate) fn signal(roots: &[i32], spared: &[i32], signal: i32) {
     for seen in look(roots) {
         if !spared.contains(&seen.pid.cast_signed()) {
@@ -33,11 +33,11 @@ pub(crate) fn signal(roots: &[i32], spared: &[i32], signal: i32) {
     }
 }
 
-/// Kills what comes from these, except for the spared ones, until none of it is seen. `take_away` is called before each
-/// look, for children of the caller that have ended.
+/// Kills the descendants of `roots`, except for the spared ones, until none of them is found. `take_away` is called
+/// before each search, to reap children of the caller that have ended.
 ///
-/// A process is not seen if its parent started it after the list of processes was read and ended before its own turn:
-/// [`kill_until`] then looks again.
+/// A process is missed if its parent started it after the list of processes was read and ended before its own entry was
+/// read; [`kill_until`] then searches again.
 pub(crate) fn kill_all(roots: &[i32], spared: &[i32], mut take_away: impl FnMut()) {
     loop {
         take_away();
@@ -53,7 +53,8 @@ pub(crate) fn kill_all(roots: &[i32], spared: &[i32], mut take_away: impl FnMut(
     }
 }
 
-/// Repeats [`kill_all`] until `is_over`, which knows whether a process is left; at most [`MOST_LOOKS`] times.
+/// Repeats [`kill_all`] until `is_over`, which knows whether any process is left, returns true; at most [`MOST_LOOKS`]
+/// times.
 pub(crate) fn kill_until(roots: &[i32], spared: &[i32], mut take_away: impl FnMut(), is_over: impl Fn() -> bool) {
     for _ in 0..MOST_LOOKS {
         kill_all(roots, spared, &mut take_away);
@@ -63,7 +64,7 @@ pub(crate) fn kill_until(roots: &[i32], spared: &[i32], mut take_away: impl FnMu
     }
 }
 
-/// Sends it only if it is still the process that was seen, and not another one that has its number since.
+/// Sends a signal only if the number still belongs to the process that was found, not to a newer one.
 fn send(seen: Stat, signal: i32) {
     let Ok(pidfd) = process::pidfd_open(seen.pid.cast_signed(), 0) else {
         return;

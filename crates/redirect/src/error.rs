@@ -9,26 +9,26 @@ use looptax_model::failure::Explain;
 
 use crate::Obstacle;
 
-/// The program was not run.
+/// The program could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RedirectError {
-    /// A socket's path is longer than an address can hold.
+    /// A socket's path is longer than a socket address can hold.
     #[error(
         "`{}` has {n_bytes} bytes, but a socket's path may have at most {}",
         path.display(),
         crate::mapping::MAX_PATH_BYTES
     )]
     PathTooLong { path: PathBuf, n_bytes: usize },
-    /// An argument or name holds a zero byte.
+    /// An argument or name contains a zero byte.
     #[error("`{}` contains a zero byte", text.display())]
     ZeroByte { text: OsString },
-    /// More routes than there are counters for.
+    /// There are more routes than counters.
     #[error("looptax can move connections to at most {at_most} addresses, not to {n}")]
     TooManyRoutes { n: usize, at_most: usize },
-    /// The process has threads, and a forked one would have only the one that forks.
+    /// The process has several threads; a forked process would have only the thread that forks.
     #[error("this process has {n} threads; looptax can start a supervisor only from a process with one")]
     Threads { n: usize },
-    /// The kernel, or a sandbox around us, forbids it, and the caller requires it.
+    /// The kernel, or a sandbox around looptax, does not allow the redirection, and the caller requires it.
     #[error("connections cannot be moved here")]
     Forbidden(#[source] Obstacle),
     /// A step of the start failed.
@@ -39,7 +39,7 @@ pub enum RedirectError {
 }
 
 impl RedirectError {
-    /// A step of the start that failed.
+    /// Makes the error for a failed step of the start.
     pub(crate) fn failed(action: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::Start { action: action.into(), source }
     }

@@ -1,10 +1,10 @@
-//! Why a connection to a mapped address stays on TCP: one reason each, counted and told.
+//! Why a connection to a mapped address stays on TCP: each connection has one reason, which is counted and reported.
 
-/// A reason. Connections to addresses that are not mapped are not counted and have no reason.
+/// A reason to stay on TCP. Connections to addresses that are not mapped are not counted and have no reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FallbackReason {
-    /// Nothing is at the socket's path.
+    /// There is no file at the socket's path.
     NoSocket,
     Refused,
     /// The caller may not use the socket.
@@ -13,40 +13,40 @@ pub enum FallbackReason {
     Stranger,
     /// The socket's queue is full, and the caller cannot wait or has waited long enough.
     Full,
-    /// The program chose its own port.
+    /// The program bound the socket to a port of its choice.
     Bound,
-    /// It is in another network namespace, whose loopback is another.
+    /// The caller is in another network namespace, which has another loopback.
     OtherNetwork,
-    /// It is in another user namespace, whose accounts are others.
+    /// The caller is in another user namespace, with other accounts.
     OtherUsers,
-    /// Another root or other mounts show it another file at the socket's path, or none.
+    /// Because of another root or other mounts, the caller sees another file at the socket's path, or no file.
     OtherRoot,
-    /// Its user, groups or rights could not be taken on.
+    /// looptax could not assume the caller's user, groups or capabilities.
     Credentials,
-    /// Its security label (`SELinux`, `AppArmor`) is another than ours.
+    /// The caller's security label (`SELinux`, `AppArmor`) differs from ours.
     Label,
-    /// Its arguments or environment ask for what a socket does not give.
+    /// The caller's arguments or environment request something that a socket does not provide.
     Demanded,
-    /// We may not look into the process.
+    /// looptax may not inspect the caller's process.
     Hidden,
-    /// Its event queues watch the socket in a way that cannot be carried over.
+    /// The caller's event queues watch the socket in a way that cannot be carried over.
     Watched,
-    /// Another process holds the same socket, whose copy cannot be exchanged.
+    /// Another process holds the same socket, and its copy cannot be exchanged.
     Shared,
-    /// It has put a filter of system calls or a Landlock domain over itself.
+    /// The caller has installed a seccomp filter or entered a Landlock domain.
     Confined,
-    /// Its socket has an option that a Unix socket cannot have.
+    /// The caller's socket has an option that a Unix socket cannot have.
     Option,
-    /// It is used through a ring of requests, which the supervisor does not see.
+    /// The socket is used through a ring (`io_uring`), which the supervisor does not see.
     Ring,
-    /// The supervisor died in the midst of it.
+    /// The supervisor died during the call.
     Crashed,
-    /// Something else failed; the number of the error says what.
+    /// Something else failed; the error number says what it was.
     Failed,
 }
 
 impl FallbackReason {
-    /// All of them, in the order of their numbers.
+    /// All reasons, in the order of their numbers.
     pub const ALL: [Self; 20] = [
         Self::NoSocket,
         Self::Refused,
@@ -70,7 +70,7 @@ impl FallbackReason {
         Self::Failed,
     ];
 
-    /// The reason in words, to follow “left on TCP: ”.
+    /// The reason as text that follows “left on TCP: ”.
     pub fn words(self) -> &'static str {
         match self {
             Self::NoSocket => "there is no socket at that path",

@@ -1,10 +1,10 @@
-//! The filter: which system calls stop and wait for the supervisor, as a program for the kernel.
+//! The filter, a BPF program for the kernel: it decides which system calls stop and wait for the supervisor.
 //!
-//! As few as possible: `connect` except for Unix addresses of full length, the two names, options of levels that a Unix
-//! socket does not have, receiving with flags that it does not know, the making of event queues and rings, calls that
-//! give a thread other groups, another root or other namespaces, and calls that confine it. Everything else is allowed
-//! whatever its arguments, which the kernel remembers per call and does not ask again. Of another architecture's calls
-//! (32-bit programs) only the last two kinds are seen.
+//! It stops as few calls as possible: `connect` except with Unix addresses of full length; the two calls for names;
+//! options of levels that a Unix socket does not have; receiving with flags that it does not support; calls that make
+//! event queues and rings; calls that give a thread other groups, another root or other namespaces; and calls that
+//! confine it. All other calls are allowed whatever their arguments; the kernel caches that per call, and does not run
+//! the filter for them again. Of another architecture's calls (32-bit programs) only the last two kinds are stopped.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -15,12 +15,13 @@ use looptax_host::seccomp::bpf::{ARCH, AT_ARCH, AT_NUMBER, X32_BIT, assemble, at
 
 type Step = looptax_host::seccomp::bpf::Step<Goal>;
 
-/// The architecture of 32-bit programs here. Source: linux/audit.h, `AUDIT_ARCH_I386`, `AUDIT_ARCH_ARM`.
+/// The architecture of 32-bit programs on this machine. Source: linux/audit.h, `AUDIT_ARCH_I386`, `AUDIT_ARCH_ARM`.
 #[cfg(target_arch = "aarch64")]
 const SMALL_ARCH: u32 = 0x4000_0028;
 #[cfg(not(target_arch = "aarch64"))]
 const SMALL_ARCH: u32 = 0x4000_0003;
-/// Its calls of the last kind: `chroot`, `setgroups16`, `setgroups`, `pivot_root`, `unshare`, `setns`.
+/// Numbers of the changing calls in that architecture: `chroot`, `setgroups16`, `setgroups`, `pivot_root`, `unshare`,
+/// `setns`.
 ///
 /// # Source
 /// arch/x86/entry/syscalls/syscall_32.tbl, arch/arm/tools/syscall.tbl.
@@ -29,16 +30,16 @@ const SMALL_CALLS: [u32; 6] = [61, 81, 206, 218, 337, 375];
 #[cfg(not(target_arch = "aarch64"))]
 const SMALL_CALLS: [u32; 6] = [61, 81, 206, 217, 310, 346];
 
-/// Its `seccomp` and `landlock_restrict_self`; and its `prctl`.
+/// Numbers in that architecture of `seccomp` and `landlock_restrict_self`; and then of `prctl`.
 #[cfg(target_arch = "aarch64")]
 const SMALL_CONFINING: [u32; 2] = [383, 446];
 #[cfg(not(target_arch = "aarch64"))]
 const SMALL_CONFINING: [u32; 2] = [354, 446];
 const SMALL_PRCTL: u32 = 172;
 
-/// Only a family, the length that `AF_UNSPEC` needs; a shorter value is not an address.
+/// Length of only a family, which `AF_UNSPEC` needs; a shorter value is not an address.
 const MIN_ADDRESS_BYTES: u32 = 2;
-/// A whole `sockaddr_un`, as most programs pass it.
+/// Length of a whole `sockaddr_un`, which most programs pass.
 const UNIX_BYTES: u32 = 110;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,26 +75,25 @@ pub(crate) fn program() -> Vec<sock_filter> {
     assemble(&steps)
 }
 
-/// Calls that give a thread, or those that share with it, other groups, another root, other namespaces.
+/// Calls that give a thread, or threads that share with it, other groups, another root or other namespaces.
 const CHANGING: [c_long; 5] =
     [libc::SYS_setgroups, libc::SYS_chroot, libc::SYS_pivot_root, libc::SYS_unshare, libc::SYS_setns];
 
-/// By which a thread forbids itself and those that come from it what it might do before.
+/// Calls by which a thread restricts what it and its descendants may do.
 const CONFINING: [c_long; 2] = [libc::SYS_seccomp, LANDLOCK_RESTRICT_SELF];
-/// Source: asm-generic/unistd.h; the same number everywhere.
+/// Source: asm-generic/unistd.h; the same number on every architecture.
 const LANDLOCK_RESTRICT_SELF: c_long = 446;
 
-/// Whether a call of the last kind enters a Landlock domain.
+/// Whether a confining call enters a Landlock domain.
 pub(crate) fn is_landlock(number: i32) -> bool {
     c_long::from(number as u32 & !X32_BIT) == LANDLOCK_RESTRICT_SELF
 }
 
-/// Flags of receiving that a Unix socket does not know: errors and completions of their own queue, and data
-/// that is to be thrown away.
+/// Flags for receiving that a Unix socket does not support: to receive from the error queue, and to discard data.
 pub(crate) const UNKNOWN_FLAGS: i32 = libc::MSG_ERRQUEUE | libc::MSG_TRUNC;
 
-/// Options of sockets of any kind that are seen: those that would show a Unix socket, and those that so few programs
-/// set that looptax looks for them only if one did.
+/// Options of all kinds of sockets for which calls are stopped: options that would reveal a Unix socket, and options
+/// that so few programs set that looptax checks them only after one did.
 const SEEN_SOCKET_OPTIONS: [i32; 16] = [
     libc::SO_DOMAIN,
     libc::SO_PROTOCOL,
@@ -119,17 +119,17 @@ pub(crate) enum Kind {
     Connect,
     Name,
     Option,
-    /// An event queue or a ring of requests is made.
+    /// An event queue or a ring is made.
     Queue,
     Receive,
     Groups,
-    /// A filter of system calls, or a Landlock domain.
+    /// A seccomp filter is installed, or a Landlock domain entered.
     Confinement,
-    /// Another root or other namespaces, or all that could be in another architecture.
+    /// Another root or other namespaces; in the other architecture, any of the changing calls.
     World,
 }
 
-/// Which kind a call is of, by its architecture and number.
+/// The kind of a call, from its architecture and number.
 pub(crate) fn kind(arch: u32, number: i32) -> Kind {
     let plain = number as u32 & !X32_BIT;
     let is_confining = match arch {

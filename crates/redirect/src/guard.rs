@@ -1,8 +1,8 @@
-//! The guard: a process that outlives a killed watchdog for as long as it takes to end the program, too.
+//! The guard: a process that survives if the watchdog is killed, in order to end the program, too.
 //!
-//! A user that kills `looptax run` means the program. A parent-death signal cannot do that: the program's parent is the
-//! supervisor, and its death by itself changes nothing. And if no process holds the listener of a filter any more, the
-//! kernel has every stopped call fail with `ENOSYS`, which it offers no way around.
+//! A user who kills `looptax run` means to end the program. A parent-death signal cannot do that: the program's parent
+//! is the supervisor, whose death by itself changes nothing. And once no process holds the filter's listener, the
+//! kernel makes every stopped call fail with `ENOSYS`, which cannot be prevented.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -14,13 +14,13 @@ use crate::sys::fork::{self, Never};
 use crate::sys::{own_pid, process, wait};
 use crate::watchdog::{Config, KILLED_MS, keep};
 
-/// Signals of a terminal that stop the program, and not us.
+/// A terminal's signals that should stop the program but not us.
 const STOPS: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 
 /// Starts the guard of this process, which is the watchdog.
 ///
 /// # Errors
-/// When it cannot be forked.
+/// If the guard cannot be forked.
 pub(crate) fn start(config: &Config, page: &'static Page, started: &Started) -> std::io::Result<()> {
     let watchdog = process::pidfd_open(own_pid(), 0)?;
     let guard = fork::fork(|| guard(config, page, started, &watchdog))?;
@@ -29,14 +29,14 @@ pub(crate) fn start(config: &Config, page: &'static Page, started: &Started) -> 
 }
 
 fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &OwnedFd) -> Never {
-    // Our parent may be killed before it can.
+    // Also done here, because our parent may be killed before it does so.
     page.note_helper(Helper::Guard, own_pid());
     fork::withdraw("looptax-guard");
     for signal in STOPS {
         fork::set_disposition(signal, libc::SIG_IGN);
     }
     wait::until(&[(watchdog.as_fd(), libc::POLLIN)]);
-    // It ended as it should: another process looks after those that the program left behind.
+    // The watchdog ended regularly: another process serves the processes that the program left behind.
     if page.has_left() {
         return fork::end(0);
     }
@@ -55,8 +55,8 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
     }
 }
 
-/// Ends all that came from the program: a supervisor that lives is above every process of it, and the first one is
-/// above those that it started itself.
+/// Ends all processes of the program: if the supervisor lives, all of them descend from it; the program's first process
+/// is the ancestor of those that it started.
 fn end_all(page: &Page, started: &Started) -> Never {
     let program_pid = page.program_pid.load(Ordering::Acquire);
     if lives(&started.supervisor) {

@@ -1,9 +1,9 @@
 //! The processes of a run: watchdog, supervisor, program.
 //!
 //! The watchdog is the process that the user started; it forks the supervisor, which forks the program. So both are
-//! ancestors of the program and of all that comes from it, as Yama requires of a process that looks into another. The
-//! program puts the filter over itself, hands the listener to both, and executes: its input and output, folder,
-//! terminal, process group and signals are those that it would have had.
+//! ancestors of the program and of its descendants, as Yama requires of a process that inspects another. The program
+//! installs the filter, passes the listener to both, and executes. Its input and output, folder, terminal, process
+//! group and signals are the same as without looptax.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -29,44 +29,44 @@ use looptax_host::seccomp::Listener;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its name, looked for on `PATH`, and its arguments.
+    /// The program's name, which is looked up in `PATH`, and its arguments.
     pub args: Vec<OsString>,
 }
 
-/// The surroundings of the program, if they differ from this process's; by default they are the same.
+/// The program's user, environment and folder, if they differ from this process's; by default they are the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Whose process it is; takes root.
+    /// The user that the program runs as; needs root.
     pub as_user: Option<User>,
-    /// Variables of its environment, each put in the place of one of the same name.
+    /// Environment variables, each of which replaces the variable of the same name.
     pub env: Vec<(OsString, OsString)>,
-    /// The folder that it starts in; its user has to be let in.
+    /// The folder in which the program starts; its user must have access to it.
     pub folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     pub uid: u32,
-    /// Its first group.
+    /// The user's primary group.
     pub gid: u32,
     pub groups: Vec<u32>,
 }
 
-/// Messages of the program before it executes.
+/// Messages that the program's process sends before it executes.
 const LISTENER: u8 = 1;
 const NO_FILTER: u8 = 2;
 const NO_EXEC: u8 = 3;
 const NO_USER: u8 = 4;
 const NO_FOLDER: u8 = 5;
 
-/// How often, a millisecond apart, it is looked whether other threads are gone.
+/// Number of checks, one millisecond apart, whether other threads have ended.
 const MOST_LOOKS_FOR_THREADS: usize = 1_000;
 
-/// Why the program could not be started, in its exit code. Source: POSIX, `env`.
+/// Exit codes that say why the program could not be started. Source: POSIX, `env`.
 const EXIT_FAILED: i32 = 125;
 const EXIT_NOT_EXECUTED: i32 = 126;
 
-/// How a new process looks to its ancestors.
+/// The new processes as their ancestor, the watchdog, knows them.
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) listener: Arc<Listener>,
@@ -74,11 +74,11 @@ pub(crate) struct Started {
     pub(crate) supervisor_pid: i32,
     /// `None` if the program has ended already.
     pub(crate) program: Option<OwnedFd>,
-    /// Where the supervisor's messages arrive.
+    /// The pipe on which the supervisor's messages arrive.
     pub(crate) messages: OwnedFd,
 }
 
-/// The settings that the watchdog changed for itself, to be restored in the program.
+/// Settings that the watchdog changed for itself and that must be restored in the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Inherited {
     pub(crate) signals: SignalSet,
@@ -102,7 +102,7 @@ impl Program {
     }
 }
 
-/// Becomes the program, without moving anything. Comes back with the reason why not.
+/// Executes the program in this process, without moving anything. Returns only if that fails, with the reason.
 pub fn exec(program: &Program) -> RedirectError {
     let args = match program.strings() {
         Ok(args) => args,
@@ -120,11 +120,11 @@ pub(crate) fn start(config: &Config, page: &'static Page, inherited: Inherited) 
     let (messages, tell) = pass::pipe().map_err(RedirectError::failed("create a pipe"))?;
     wait::adopt_orphans().map_err(RedirectError::failed("become a subreaper"))?;
     options::note_inherited(page);
-    // The variables that the closure owns are closed here after the fork.
+    // The variables that the closure owns are dropped here after the fork.
     let args = &args;
     let supervisor = fork(move || {
         page.note_helper(Helper::Supervisor, own_pid());
-        // Before there is a program: what it sends into the background is below us from the first moment on.
+        // Done before the program exists, so that its background processes are below us from the first moment on.
         let program =
             wait::adopt_orphans().and_then(|()| fork(|| program(page, args, inherited, config, [&ours, &its])));
         drop((ours, its));
@@ -144,20 +144,21 @@ pub(crate) fn start(config: &Config, page: &'static Page, inherited: Inherited) 
     })
 }
 
-/// A forked process has one thread, whatever its parent had. One that was joined already is listed a moment longer.
+/// Checks that this process has only one thread, which is always so after a fork. A thread that was joined stays listed
+/// for a moment.
 pub(crate) fn only_thread() -> Result<(), RedirectError> {
     let count = || kernel::names("/proc/self/task").map_or(1, Iterator::count);
     for _ in 0..MOST_LOOKS_FOR_THREADS {
         if count() == 1 {
             return Ok(());
         }
-        // Nothing is measured, and nothing runs yet.
+        // A pause does no harm: nothing is measured or runs yet.
         let _ = wait::poll(&[], 1);
     }
     Err(RedirectError::Threads { n: count() })
 }
 
-/// Waits until the program executes.
+/// Waits until the program executes, and returns the listener that it sent.
 fn listener_of(program: &Program, from: &OwnedFd) -> Result<OwnedFd, RedirectError> {
     let mut listener = None;
     loop {
@@ -185,7 +186,7 @@ fn listener_of(program: &Program, from: &OwnedFd) -> Result<OwnedFd, RedirectErr
     }
 }
 
-/// The program's process until it executes.
+/// Runs in the program's process until it executes.
 fn program(page: &Page, args: &[CString], inherited: Inherited, config: &Config, ancestors: [&OwnedFd; 2]) -> Never {
     let tell = |kind: u8, errno: i32, fd: Option<&OwnedFd>| {
         let mut message = [kind; 5];
@@ -200,8 +201,8 @@ fn program(page: &Page, args: &[CString], inherited: Inherited, config: &Config,
     inherited.timers.restore();
     let prepared = || -> Result<(), (u8, io::Error)> {
         let Surroundings { as_user, env, folder } = &config.surroundings;
-        // The groups come first, and not as a call that waits for the supervisor; with the user goes the right to
-        // have a filter without giving others up.
+        // Groups are set first, before the filter would make that call wait for the supervisor. The user is set after
+        // the filter, because without root rights a filter needs `no_new_privs`.
         if let Some(user) = as_user {
             identity::take_groups(user.gid, &user.groups).map_err(|it| (NO_USER, it))?;
         }
@@ -231,14 +232,14 @@ fn program(page: &Page, args: &[CString], inherited: Inherited, config: &Config,
 fn supervise(config: &Config, page: &'static Page, program_pid: i32, from: &OwnedFd, tell: &OwnedFd) -> Never {
     let mut message = [0; 5];
     let received = pass::receive(from.as_fd(), &mut message);
-    // The program's standard input and output are the program's.
+    // Standard input and output belong to the program only.
     fork::withdraw("looptax-run");
     let Ok((_, Some(listener))) = received else {
         return fork::end(EXIT_FAILED);
     };
     let listener = Arc::new(Listener::new(listener));
     let prepared = || -> io::Result<OwnedFd> {
-        // A stop of the terminal is meant for the program; others may need us meanwhile.
+        // Stop signals of the terminal are meant for the program; other processes may need us while it is stopped.
         for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
             fork::set_disposition(signal, libc::SIG_IGN);
         }
@@ -264,15 +265,15 @@ fn supervise(config: &Config, page: &'static Page, program_pid: i32, from: &Owne
     }
 }
 
-/// The signals that watchdog and supervisor hear of.
+/// The signals that watchdog and supervisor receive.
 pub(crate) fn signals() -> SignalSet {
     let mut all = FORWARDED.to_vec();
     all.push(libc::SIGCHLD);
     SignalSet::of(&all)
 }
 
-/// A watchdog that may be killed before it has its guard, or after its guard was: then no other process ends the
-/// program.
+/// A watchdog that may be killed before it has a guard, or after its guard was killed: then only the supervisor can end
+/// the program.
 struct Unguarded {
     watchdog: OwnedFd,
     program_pid: i32,
@@ -281,7 +282,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// `None` if it is gone already, after the program was dealt with, or if it cannot be watched.
+    /// `None` if the watchdog is already gone, in which case the program has been dealt with, or if it cannot be
+    /// observed.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {
@@ -289,7 +291,7 @@ impl Unguarded {
                 Self::end(page, program_pid, keeps_running, config.ends_all);
                 return None;
             }
-            // It lives, and cannot be watched: its guard does that.
+            // The watchdog lives but cannot be observed; its guard does that.
             found => found.ok()?,
         };
         Some(Self { watchdog, program_pid, keeps_running, ends_all: config.ends_all })
@@ -299,17 +301,17 @@ impl Unguarded {
         wait::has_happened(self.watchdog.as_fd(), libc::POLLIN)
     }
 
-    /// The program is our child: its number is its own until we take it away.
+    /// The program is our child, so its number is not reused before we reap it.
     fn end(page: &Page, program_pid: i32, keeps_running: bool, ends_all: bool) {
         let guard_pid = page.guard_pid();
-        // If another process ends everything, it ends the program, too.
+        // If all processes are to be ended, the guard does that, including the program.
         if page.has_left() || keeps_running || (ends_all && guard_pid != 0) {
             return;
         }
         let Ok(program) = process::pidfd_open(program_pid, 0) else {
             return;
         };
-        // A guard that lives ends the program; one that is about to die does not.
+        // A living guard ends the program; a guard that is about to die does not.
         if guard_pid != 0
             && let Ok(guard) = process::pidfd_open(guard_pid, 0)
         {
@@ -319,7 +321,7 @@ impl Unguarded {
     }
 }
 
-/// Reaps the processes that end, until none is left that could call.
+/// Reaps the processes that end, until no process is left that could make a call.
 fn accompany(
     page: &Page,
     program_pid: i32,
@@ -339,7 +341,7 @@ fn accompany(
                     Change::Ended(_) => [0; MESSAGE_BYTES],
                     Change::Stopped => STOPPED,
                 };
-                // A pipe without a reader is not a loss.
+                // If the pipe has no reader any more, the message is not needed.
                 let _ = pass::write(tell.as_fd(), &message);
             }
         }
@@ -359,7 +361,7 @@ fn accompany(
     }
 }
 
-/// Notes the program's end before it is taken away, so that no moment is without one of the two.
+/// Records the program's end before reaping it, so that at each moment either the process or the record exists.
 pub(crate) fn note_change(page: &Page, program_pid: i32, pid: i32, change: Change) {
     if let Change::Ended(wait_status) = change {
         if pid == program_pid {

@@ -1,42 +1,44 @@
 //! Runs an unmodified program and moves its TCP connections to 127.0.0.1 onto a server's Unix socket.
 //!
-//! The kernel stops the program in `connect` (seccomp user notification); a supervisor connects a Unix socket in its
-//! place and puts it under the program's own descriptor number. From then on the program holds a native socket: no
-//! other process is in its data path. A few calls that would show the difference (names, TCP options, a second
-//! `connect`) are answered for it. Whatever is in doubt, the program's own `connect` goes on over TCP, and the reason
+//! The kernel stops the program in `connect` (seccomp user notification). A supervisor connects a Unix socket instead
+//! and puts it under the program's own descriptor number. From then on the program holds a native socket, and no other
+//! process is in its data path. A few calls that would reveal the difference (names, TCP options, a second `connect`)
+//! are answered by the supervisor. In any case of doubt the program's own `connect` continues over TCP, and the reason
 //! is counted.
 //!
-//! [`run`] is the whole of it, [`OwnThreads`] the same for some threads of the calling process, [`Programs`] for a
-//! program that is started again and again while [`Steering`] says what is moved; [`probe()`] finds out beforehand what
-//! the kernel allows. The caller gives a plain [`Mapping`]. This room reads `/proc` only of the program, decides
-//! nothing about databases, prints nothing, and needs no root.
+//! [`run`] does all of this; [`OwnThreads`] does it for some threads of the calling process; [`Programs`] does it for a
+//! program that is started repeatedly while [`Steering`] says what is moved; [`probe()`] finds out beforehand what the
+//! kernel allows. The caller passes a plain [`Mapping`]. This room reads `/proc` only for the program's processes,
+//! decides nothing about databases, prints nothing, and needs no root.
 //!
 //! # How it works
 //!
-//! `looptax run` is four processes: the watchdog, which is the one that the user started, its child the supervisor, the
-//! supervisor's child the program, and the guard, a second child of the watchdog. The guard sleeps until the watchdog
-//! is gone; if it was killed the guard ends the program, unless `--keep-running` was given, and answers calls in its
-//! place. Watchdog and supervisor are ancestors of the program, as Yama requires of a process that looks into another.
-//! The program puts a seccomp filter over itself, hands the filter's listener to both, and executes; its input and
-//! output, terminal, process group and signals are those that it would have had. The filter stops `connect`, the two
-//! names, options of TCP and IP, receiving with flags that a Unix socket does not know, the making of event queues and
-//! rings, and calls that give a process other rights; everything else runs untouched. For a `connect` to a mapped
-//! address the supervisor connects a Unix socket as the program's own user, groups and rights, copies what the program
-//! had set, and puts it under the program's descriptor number; event queues that watch the old socket are made to watch
-//! the new one first, while there is a way back. From there on the program has a native socket, and no other process is
-//! in its data path. The new socket's abstract name says what the program believes its two ends to be, so there is no
-//! table that could be lost or grow. Whatever is in doubt, the program's own `connect` goes on over TCP, and the reason
-//! is counted. The kernel writes each call into memory that supervisor and watchdog share; when the supervisor dies,
-//! the watchdog finishes those calls and goes on in its place.
+//! `looptax run` is four processes: the watchdog, which is the process that the user started; its child, the
+//! supervisor; the supervisor's child, the program; and the guard, a second child of the watchdog. The guard sleeps
+//! until the watchdog is gone. If the watchdog was killed, the guard ends the program, unless `--keep-running` was
+//! given; then the guard takes over the watchdog's task. Watchdog and supervisor are ancestors of the program, as Yama
+//! requires of a process that inspects another. The program installs a seccomp filter, passes the filter's listener to
+//! both, and executes; its input and output, terminal, process group and signals are the same as without looptax. The
+//! filter stops `connect`, the two calls for names, options of TCP and IP, receiving with flags that a Unix socket does
+//! not support, calls that make event queues and rings, and calls that give a process other rights; all other calls run
+//! unchanged. For a `connect` to a mapped address the supervisor connects a Unix socket with the program's own user,
+//! groups and capabilities, copies the settings that the program had made, and puts it under the program's descriptor
+//! number. Event queues that watch the old socket are made to watch the new one before that, while the exchange can
+//! still be undone. From then on the program has a native socket, and no other process is in its data path. The new
+//! socket's abstract name contains the addresses that the program believes its two ends have, so there is no table that
+//! could be lost or grow. In any case of doubt the program's own `connect` continues over TCP, and the reason is
+//! counted. The kernel writes each call into memory that supervisor and watchdog share; if the supervisor dies, the
+//! watchdog finishes those calls and takes its place.
 //!
 //! Its limits, which it reports:
 //!
-//! - Between the last look at a descriptor and its exchange another thread of the program has less than a
-//!   microsecond to close the number and open something else; no kernel offers both at once.
-//! - `recvfrom` and `sendto` with an address on a moved socket behave as on a Unix socket; trapping them would cost
-//!   every request.
-//! - A thread that already waits in `poll` on a socket while another connects it goes on waiting on the old one.
-//! - A copy that was made of a descriptor before `connect` is found near its number, or not at all.
+//! - Between the last check of a descriptor and its exchange, another thread of the program has less than a microsecond
+//!   to close the number and open another file; the kernel cannot do both steps atomically.
+//! - `recvfrom` and `sendto` with an address on a moved socket behave as on a Unix socket; stopping them would slow
+//!   down every request.
+//! - A thread that already waits in `poll` on a socket while another thread connects it continues to wait on the old
+//!   socket.
+//! - A copy of a descriptor that was made before `connect` is found if its number is near, or not at all.
 //! - `connect` through `io_uring` is not seen, and stays on TCP.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 

@@ -1,7 +1,6 @@
-//! Which addresses are moved to which sockets: plain data from the caller, and the look-up.
+//! Which addresses are moved to which sockets: plain data from the caller, and the lookup.
 //!
-//! An address counts only if it is written exactly so: 127.0.0.1 is not all of 127.0.0.0/8, where other services may
-//! live.
+//! Only the exact address counts: 127.0.0.1 does not include the rest of 127.0.0.0/8, where other services may listen.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +9,7 @@ use std::path::PathBuf;
 use crate::RedirectError;
 use crate::page::MAX_ROUTES;
 
-/// The longest path that fits into a socket address, without the zero at its end.
+/// The longest path that fits into a socket address, without the final zero.
 ///
 /// # Source
 /// unix(7): `sun_path` has 108 bytes.
@@ -18,50 +17,50 @@ pub(crate) const MAX_PATH_BYTES: usize = 107;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
-    /// One per address.
+    /// One route per address.
     pub routes: Vec<Route>,
 }
 
-/// One address and the socket of the same server.
+/// An address, and the socket of the same server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     pub from: SocketAddr,
     pub to: SocketName,
-    /// The only server that gets connections. `None`: any process that listens at the socket.
+    /// The only server that may receive connections. `None`: any process that listens at the socket.
     pub owner: Option<Owner>,
-    /// The demands that keep a process on TCP.
+    /// Settings that keep a process on TCP.
     pub demands: Vec<Demand>,
 }
 
-/// How a listening socket is recognised. A path can lead to another socket if another user can write to one of its
-/// folders; the user and the bound name of a listening socket cannot be changed.
+/// How a listening socket is recognised. If another user can write to a folder in the path, the path can be made to
+/// lead to another socket; the user and the bound name of a listening socket cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// The user that the server acts as; root may listen in its place.
+    /// The server's effective user; root may listen instead.
     pub uid: u32,
-    /// The name that the server bound, as the server sees the folders.
+    /// The name that the server bound, as a path in the server's own mounts.
     pub bound: SocketName,
 }
 
-/// Words in a process's arguments or environment that say that it needs what a socket does not give.
+/// Words in a process's arguments or environment which show that it needs something that a Unix socket does not
+/// provide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
-    /// The words; only their letters and digits are compared, without regard to upper and lower case, and `?`
-    /// and `&`.
+    /// The words; only their letters and digits, `?` and `&` are compared, and case does not matter.
     pub words: String,
-    /// Letters and digits, in lower case, that take the demand away where they follow the words.
+    /// Letters and digits, in lower case, that make the demand harmless if they follow the words.
     pub harmless: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketName {
     Path(PathBuf),
-    /// By its abstract name, without the zero byte before it.
+    /// An abstract name, without the zero byte at its start.
     Abstract(Vec<u8>),
 }
 
 impl Mapping {
-    /// Whether a run can use it; [`crate::run`] asks this itself.
+    /// Checks that a run can use this mapping; [`crate::run`] calls this itself.
     ///
     /// # Errors
     /// [`RedirectError::PathTooLong`], [`RedirectError::ZeroByte`] and [`RedirectError::TooManyRoutes`].
@@ -84,8 +83,8 @@ impl Mapping {
         Ok(())
     }
 
-    /// The place of the route for an address that a program connects to; an IPv4 address inside an IPv6
-    /// one counts as itself.
+    /// Index of the route for an address to which a program connects; an IPv4 address inside an IPv6 one counts as
+    /// the IPv4 address.
     pub(crate) fn find(&self, address: SocketAddr) -> Option<usize> {
         let wanted = plain(address);
         let mut routes = self.routes.iter();

@@ -1,56 +1,56 @@
-//! The outcome of the connections: counts at the end, single events while the program runs.
+//! The outcome of the connections: counts at the end, and single events while the program runs.
 
 use crate::FallbackReason;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Connections that were moved, by route.
+    /// Number of moved connections, by route.
     pub n_moved: Vec<u64>,
-    /// Connections that stayed on TCP, by route, each with its reason.
+    /// Number of connections that stayed on TCP, by route and reason.
     pub left: Vec<Vec<(FallbackReason, u64)>>,
 }
 
 impl Stats {
-    /// Connections that were moved, all routes together.
+    /// Number of moved connections on all routes together.
     pub fn n_moved(&self) -> u64 {
         self.n_moved.iter().sum()
     }
 
-    /// Connections to mapped addresses that stayed on TCP, all routes and reasons together.
+    /// Number of connections to mapped addresses that stayed on TCP, for all routes and reasons together.
     pub fn n_left(&self) -> u64 {
         self.left.iter().flatten().map(|(_, n)| n).sum()
     }
 }
 
-/// An event that a user may need to see at once.
+/// An event that a user may need to see immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     Moved {
-        /// The route's place in the mapping.
+        /// Index of the route in the mapping.
         route_idx: usize,
         pid: u32,
     },
     Left {
-        /// The route's place in the mapping.
+        /// Index of the route in the mapping.
         route_idx: usize,
         pid: u32,
         reason: FallbackReason,
-        /// The error's number, where a step failed; else zero.
+        /// The error number, if a step failed; otherwise zero.
         errno: i32,
     },
-    /// The supervisor died; another goes on in its place.
+    /// The supervisor died, and another process took its place.
     SupervisorDied,
 }
 
 /// The size of a message in the pipe between supervisor and watchdog: short enough to be written whole or not at all.
 pub(crate) const MESSAGE_BYTES: usize = 16;
-/// Not for the caller: the program was stopped.
+/// A message that is not for the caller: the program was stopped.
 pub(crate) const STOPPED: [u8; MESSAGE_BYTES] = [u8::MAX; MESSAGE_BYTES];
 const MOVED: u8 = 1;
 const LEFT: u8 = 2;
 
 impl Event {
-    /// As a message; `None` for what the watchdog sees itself.
+    /// The event as a message; `None` for an event that the watchdog sees itself.
     pub(crate) fn message(self) -> Option<[u8; MESSAGE_BYTES]> {
         let (kind, route_idx, pid, reason, errno) = match self {
             Self::Moved { route_idx, pid } => (MOVED, route_idx, pid, 0, 0),

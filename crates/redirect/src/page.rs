@@ -1,9 +1,9 @@
-//! The page that the supervisor and its watchdog share: which calls are being answered, how far each is,
-//! and the counts.
+//! The page that the supervisor and its watchdog share: the calls that are being answered, the progress of each, and
+//! the counts.
 //!
-//! The kernel writes each call straight into its slot, so that a supervisor that is killed at any
-//! instruction leaves no call that its watchdog does not know of. Plain atomics and memory of the kernel;
-//! nothing in it is freed.
+//! The kernel writes each call directly into its slot. So a supervisor that is killed at any instruction leaves no call
+//! that its watchdog does not know. It consists of plain atomics and of memory that the kernel writes; nothing in it is
+//! freed.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -14,23 +14,23 @@ use crate::sys::memory;
 use crate::{FallbackReason, Stats};
 use looptax_host::seccomp::Call;
 
-/// The page has counters for this many routes; a machine has a handful of database servers.
+/// The page has counters for this many routes; a machine has only a few database servers.
 pub(crate) const MAX_ROUTES: usize = 64;
-/// Calls in the works at the same time, which is threads of the supervisor: only those of a full queue
-/// wait here, and one more than these goes on over TCP.
+/// Number of calls that can be answered at the same time, and so of supervisor threads. Calls only wait here if a
+/// socket's queue is full; one that would need a further thread goes on over TCP.
 pub(crate) const N_SLOTS: usize = 256;
 
-/// Room for a call, also where a later kernel tells more of it.
+/// Room for a call, enough even if later kernels report more about it.
 const CALL_BYTES: usize = 256;
 
 pub(crate) mod stage {
-    /// Nothing has happened.
+    /// Nothing has been done yet.
     pub(crate) const SEEN: u32 = 0;
-    /// The program's descriptor may be the new socket already.
+    /// The program's descriptor may already refer to the new socket.
     pub(crate) const REPLACING: u32 = 1;
 }
 
-/// A process of ours beside the program's.
+/// A process of ours that runs in addition to the program's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Helper {
     Watchdog,
@@ -45,8 +45,8 @@ pub(crate) struct Slot {
     stage: AtomicU32,
 }
 
-// SAFETY: a slot belongs to one worker at a time (`supervisor::pool` hands them out), and to the watchdog
-// only when that worker's process is dead; the kernel's death notice orders the accesses.
+// SAFETY: a slot belongs to one worker at a time (`supervisor::pool` assigns them), and to the watchdog only when that
+// worker's process is dead; the kernel's death notice orders the accesses.
 unsafe impl Sync for Slot {}
 
 #[repr(C)]
@@ -54,45 +54,45 @@ pub(crate) struct Page {
     slots: [Slot; N_SLOTS],
     moved: [AtomicU64; MAX_ROUTES],
     left: [[AtomicU64; FallbackReason::ALL.len()]; MAX_ROUTES],
-    /// Process id of the program, by itself.
+    /// Process id of the program, stored by the program's own process.
     pub(crate) program_pid: AtomicI32,
-    /// How it ended: 0 while it runs, then `1 << 32` and the wait status.
+    /// How the program ended: 0 while it runs, then `1 << 32` and the wait status.
     ended: AtomicU64,
-    /// When each signal reached the supervisor, by its number, in ns of the monotonic clock.
+    /// By signal number: when the signal reached the supervisor, in ns of the monotonic clock.
     pub(crate) signals_ns: [AtomicU64; 65],
-    /// Connections that were moved by all supervisors of this run: makes names differ.
+    /// Number of names that all supervisors of this run have tried; it makes each name different.
     pub(crate) serial: AtomicU64,
-    /// Whether the program may have set an option that is carried over on a socket before it was connected.
+    /// Whether the program may have set, before connecting a socket, an option that has to be carried over.
     pub(crate) has_set_options: AtomicBool,
-    /// Whether the watchdog ended because the program had.
+    /// Whether the watchdog ended because the program had ended.
     has_left: AtomicBool,
     /// Our own processes, in the order of [`Helper`].
     helpers: [AtomicI32; 3],
     /// Whether the watchdog had to answer in the supervisor's place.
     pub(crate) has_taken_over: AtomicBool,
-    /// Who may be somebody else by now.
+    /// Changes after which a thread's remembered identity may be outdated.
     pub(crate) changes: Changes,
 }
 
 impl Page {
-    /// A new one, all zeroes, shared with the processes that are forked from now on.
+    /// Maps a new page, all zeroes, which is shared with the processes that are forked from now on.
     pub(crate) fn map() -> io::Result<&'static Self> {
         // SAFETY: all zeroes is a valid value of every field; each is an atomic, or a slot's call.
         unsafe { memory::share() }
     }
 
-    /// Clears it for another run. No process may work with it.
+    /// Clears the page for another run. No process may be using it.
     pub(crate) fn clear(&'static self) -> io::Result<()> {
-        // SAFETY: it was mapped by `map`; the caller makes sure that no process works with it.
+        // SAFETY: the page was mapped by `map`; the caller ensures that no process uses it.
         unsafe { memory::clear(self) }
     }
 
-    /// Notes which process it is that helps in this way.
+    /// Records the process id of a helper.
     pub(crate) fn note_helper(&self, helper: Helper, pid: i32) {
         self.helpers[helper as usize].store(pid, Ordering::Release);
     }
 
-    /// The supervisor that was started; it may have died.
+    /// The process id of the supervisor that was started; it may have died.
     pub(crate) fn supervisor_pid(&self) -> i32 {
         self.helper(Helper::Supervisor)
     }
@@ -101,7 +101,7 @@ impl Page {
         self.helper(Helper::Watchdog)
     }
 
-    /// 0 before there is one.
+    /// The process id of the guard; 0 before there is one.
     pub(crate) fn guard_pid(&self) -> i32 {
         self.helper(Helper::Guard)
     }
@@ -110,7 +110,7 @@ impl Page {
         self.helpers[helper as usize].load(Ordering::Acquire)
     }
 
-    /// The processes of this run that are not the program's; some may have ended.
+    /// The ids of this run's processes other than the program's; some may have ended.
     pub(crate) fn helpers(&self) -> Vec<i32> {
         let helpers = self.helpers.iter().map(|it| it.load(Ordering::Acquire));
         helpers.filter(|pid| *pid != 0).collect()
@@ -120,12 +120,12 @@ impl Page {
         &self.slots[idx]
     }
 
-    /// The calls that a dead supervisor left.
+    /// The slots of calls that a dead supervisor left.
     pub(crate) fn left_behind(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter(|slot| slot.call().is_some())
     }
 
-    /// Whether it is the route's first.
+    /// Counts a moved connection; true if it is the route's first.
     pub(crate) fn count_moved(&self, route_idx: usize) -> bool {
         self.moved[route_idx].fetch_add(1, Ordering::Relaxed) == 0
     }
@@ -146,7 +146,7 @@ impl Page {
         }
     }
 
-    /// Notes that the watchdog is about to end, as it should.
+    /// Records that the watchdog is about to end regularly.
     pub(crate) fn set_left(&self) {
         self.has_left.store(true, Ordering::SeqCst);
     }
@@ -160,7 +160,7 @@ impl Page {
         self.ended.store(value, Ordering::Release);
     }
 
-    /// The program's wait status, when it has ended.
+    /// The program's wait status, if it has ended.
     pub(crate) fn ended(&self) -> Option<i32> {
         let value = self.ended.load(Ordering::Acquire);
         (value != 0).then_some((value as u32).cast_signed())
@@ -168,18 +168,18 @@ impl Page {
 }
 
 impl Slot {
-    /// Where the kernel writes the call.
+    /// The memory into which the kernel writes the call.
     pub(crate) fn place(&self) -> *mut libc::seccomp_notif {
         self.call.get().cast()
     }
 
-    /// The call that is in the works, if any.
+    /// The call that is being answered, if there is one.
     pub(crate) fn call(&self) -> Option<Call> {
         let place = self.place();
-        // SAFETY: the memory is large enough, aligned to eight bytes and always initialised; `Sync` states which
-        // threads may read it.
+        // SAFETY: the memory is large enough, aligned to eight bytes and always initialised; the comment at `Sync` says
+        // which threads may read it.
         let notif = unsafe { place.read_volatile() };
-        // The kernel counts calls from a random 64-bit number: zero does not come in practice.
+        // The kernel numbers calls from a random 64-bit number on, so zero does not occur in practice.
         (notif.id != 0).then_some(Call {
             id: notif.id,
             tid: notif.pid.cast_signed(),
@@ -189,7 +189,7 @@ impl Slot {
         })
     }
 
-    /// Empties it: the call has its answer.
+    /// Empties the slot: the call has its answer.
     pub(crate) fn clear(&self) {
         self.stage.store(stage::SEEN, Ordering::Relaxed);
         // SAFETY: as in `call`.
@@ -200,18 +200,18 @@ impl Slot {
         self.stage.load(Ordering::Acquire)
     }
 
-    /// Notes that the program's descriptor is about to be replaced.
+    /// Records that the program's descriptor is about to be replaced.
     pub(crate) fn begin_replacing(&self) {
         self.stage.store(stage::REPLACING, Ordering::Release);
     }
 
-    /// Notes that it was not replaced after all.
+    /// Records that it was not replaced after all.
     pub(crate) fn end_replacing(&self) {
         self.stage.store(stage::SEEN, Ordering::Release);
     }
 }
 
-/// Largest size of a call that the kernel may tell.
+/// The largest size of a call that the kernel may report.
 pub(crate) const fn call_bytes() -> usize {
     CALL_BYTES
 }

@@ -1,7 +1,8 @@
-//! The features that the kernel, and a sandbox around us, allow: each is tried, none is concluded from a version.
+//! Finds out which features the kernel, and a sandbox around looptax, allow. Each feature is tried; none is inferred
+//! from a version.
 //!
-//! A child puts the real filter over itself and makes one call; we do to it what the supervisor will do to
-//! the program.
+//! A child process installs the real filter and makes one call; we then do to it what the supervisor will do to the
+//! program.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,18 +17,18 @@ use looptax_host::seccomp::{self, Answer, Listener};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Features {
-    /// The supervisor is woken on the core of the caller.
+    /// The supervisor is woken on the caller's core.
     pub has_sync_wake_up: bool,
-    /// Once a call is seen, only a deadly signal ends it.
+    /// Once the supervisor has seen a call, only a fatal signal ends it.
     pub has_wait_killable: bool,
     pub has_thread_pidfd: bool,
-    /// A descriptor tells its thread's user.
+    /// A thread's descriptor reports the thread's user.
     pub has_pidfd_info: bool,
-    /// Processes have numbers that are never used again.
+    /// Processes have numbers that are never reused.
     pub has_pidfs: bool,
     pub has_netns_cookie: bool,
     pub has_kcmp: bool,
-    /// The program cannot gain rights by execution (sudo): the price of a filter without root.
+    /// The program cannot gain rights when it executes a program (sudo): without root, a filter requires that.
     pub needs_no_new_privileges: bool,
 }
 
@@ -39,7 +40,7 @@ pub enum Obstacle {
     NoNotification(#[source] io::Error),
     #[error("another program already answers this process's system calls: a container runtime, or looptax itself")]
     Supervised,
-    /// A call that the supervisor needs.
+    /// A call that the supervisor needs is not allowed.
     #[error("{call} is forbidden (by Yama's ptrace_scope, or by a container's profile)")]
     Forbidden {
         call: &'static str,
@@ -48,24 +49,24 @@ pub enum Obstacle {
     },
     #[error("the trial failed at {step}")]
     Trial {
-        /// Where.
+        /// The step at which it was refused.
         step: &'static str,
         source: io::Error,
     },
 }
 
-/// How long the trial's child may take for one call.
+/// How long the child of the trial may take for one call.
 const PATIENCE_MS: i32 = 5_000;
 
-/// Tries everything. Switches take away what is there.
+/// Tries all features. `switches` turn off features that exist.
 ///
-/// Call it while the process has no other thread.
+/// Call it while the process has only one thread.
 ///
 /// # Errors
-/// The first thing that is necessary and missing.
+/// The first necessary feature that is missing.
 ///
 /// # Cost
-/// A process and some twenty system calls.
+/// One process and some twenty system calls.
 pub fn probe(switches: Switches) -> Result<Features, Obstacle> {
     if switches.no_listener {
         return Err(Obstacle::NoNotification(io::Error::from_raw_os_error(libc::ENOSYS)));
@@ -80,7 +81,7 @@ pub fn probe(switches: Switches) -> Result<Features, Obstacle> {
     let pid = fork::fork(|| child(&its, &target)).map_err(failed("fork"))?;
     drop(its);
     let found = examine(&ours, pid, &target);
-    // Whatever it waits for: it is ours, and not needed any more.
+    // Whatever the child waits for, it is our own and no longer needed.
     wait::kill_child(pid);
     found.map(|it| without(it, switches))
 }
@@ -98,7 +99,7 @@ fn without(found: Features, switches: Switches) -> Features {
     }
 }
 
-/// A filter over this process, with what the kernel has.
+/// The filter of this process, with the features of the kernel that it uses.
 #[derive(Debug)]
 pub(crate) struct Installed {
     pub(crate) listener: OwnedFd,
@@ -106,7 +107,7 @@ pub(crate) struct Installed {
     pub(crate) needs_no_new_privileges: bool,
 }
 
-/// Puts the filter over this process.
+/// Installs the filter for this process.
 pub(crate) fn install(wants_wait_killable: bool) -> io::Result<Installed> {
     match install_as_we_are(wants_wait_killable) {
         Err(error) if errno(&error) == libc::EACCES => {
@@ -132,7 +133,7 @@ fn install_as_we_are(wants_wait_killable: bool) -> io::Result<Installed> {
     seccomp::install(&program, 0).map(installed(false))
 }
 
-/// The child: filter, listener, one call.
+/// The child: installs the filter, sends the listener, makes one call.
 fn child(socket: &OwnedFd, target: &OwnedFd) -> Never {
     match install(true) {
         Ok(it) => {
@@ -166,7 +167,7 @@ fn examine(ours: &OwnedFd, pid: i32, target: &OwnedFd) -> Result<Features, Obsta
     Ok(Features { has_sync_wake_up, has_wait_killable: told[1] != 0, needs_no_new_privileges: told[2] != 0, ..found })
 }
 
-/// Does to the child's call what will be done to the program's.
+/// Does to the child's call what will later be done to the program's calls.
 fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, Obstacle> {
     use std::os::fd::AsRawFd;
     let trial = |step| move |source| Obstacle::Trial { step, source };
@@ -177,7 +178,7 @@ fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, O
     if !has_call.map_err(trial("poll"))?[0] {
         return Err(trial("poll")(io::Error::from_raw_os_error(libc::ETIME)));
     }
-    // SAFETY: the slot is zero and no other thread uses it.
+    // SAFETY: the slot is zeroed, and no other thread uses it.
     unsafe { listener.receive(slot.place()) }.map_err(Obstacle::NoNotification)?;
     let Some(call) = slot.call() else {
         return Err(trial("receive")(io::Error::from_raw_os_error(libc::EIO)));

@@ -1,8 +1,9 @@
-//! Remembers facts about the program's processes: their event queues and rings, and whether their words demand TCP.
+//! Remembers facts about the program's processes: their event queues and rings, and whether their arguments or
+//! environment demand TCP.
 //!
-//! Going through a thousand descriptors takes a thousand times as long as a connection, so it is done
-//! once per process and again after it has made a queue. A queue that came by other ways (handed over,
-//! copied) is found when the memory is old.
+//! Reading a thousand descriptors takes a thousand times as long as a connection. So it is done once per process, and
+//! again after the process has made a queue. A queue that the process got in another way (passed to it, copied) is
+//! found when the remembered facts have expired.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,14 +16,14 @@ use crate::demands::Demands;
 use crate::sys::{process, wait};
 use crate::{Features, Mapping};
 
-/// More processes than these are forgotten, all at once: they are looked at again when they connect.
+/// With more processes than this, all are forgotten; each is inspected again when it connects.
 const MAX_PROCESSES: usize = 4_096;
-/// Processes whose words are remembered; each takes a descriptor.
+/// Number of processes whose demands are remembered; each takes a descriptor.
 const MAX_DEMANDS: usize = 64;
-/// A queue appears in its process a moment after the call that makes it was seen. A look that starts this much later
-/// has seen it.
+/// An event queue appears in its process shortly after the call that makes it was seen. An inspection that is later by
+/// at least this time includes the queue.
 const SETTLING_NS: u64 = 10_000_000;
-/// How long a look is good for.
+/// How long the result of an inspection stays valid.
 const FRESH_NS: u64 = 5_000_000_000;
 
 #[derive(Debug, Default)]
@@ -30,29 +31,29 @@ pub(crate) struct Processes {
     known: Mutex<HashMap<i32, Known>>,
 }
 
-/// Descriptors through which a process hears of its sockets, or uses them.
+/// Descriptors through which a process gets events of its sockets, or uses them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Descriptors {
     pub(crate) queues: Vec<i32>,
-    /// Its rings of requests (`io_uring`).
+    /// The process's rings (`io_uring`).
     pub(crate) rings: Vec<i32>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    /// A number that no other process ever had.
+    /// The process's number, which no other process ever had.
     number: u64,
     descriptors: Descriptors,
-    /// When the descriptors were looked for; `None` before the first time.
+    /// When its descriptors were last read; `None` before the first time.
     looked_ns: Option<u64>,
-    /// When it made the last one that may not have been seen.
+    /// When it last made a queue or a ring that the inspections may have missed.
     made_ns: Option<u64>,
-    /// Which routes its words keep from it.
+    /// Which routes its arguments or environment keep on TCP.
     demands: Option<Demands>,
 }
 
 impl Processes {
-    /// Notes that a process makes an event queue or a ring.
+    /// Records that a process makes an event queue or a ring.
     pub(crate) fn note_queue(&self, pid: i32) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(pid).or_default().made_ns = Some(wait::monotonic_ns());
@@ -81,7 +82,7 @@ impl Processes {
         !self.descriptors(caller, pid, features).queues.is_empty()
     }
 
-    /// Whether the process's arguments or environment hold words that keep the route from it.
+    /// Whether the process's arguments or environment contain words that keep the route on TCP.
     pub(crate) fn is_demanded(
         &self,
         caller: &Caller,
@@ -117,7 +118,7 @@ fn entry(known: &mut HashMap<i32, Known>, pid: i32, number: u64) -> &mut Known {
     }
     let entry = known.entry(pid).or_default();
     if entry.number != number {
-        // Another process has this id now; a queue that it has made is still to be found.
+        // Another process has this id now; a queue that it has made still has to be found.
         *entry = Known { number, made_ns: entry.made_ns, ..Known::default() };
     }
     entry
@@ -139,8 +140,8 @@ fn look_for(tid: i32) -> io::Result<Descriptors> {
     Ok(found)
 }
 
-/// Whether a ring holds files by itself, or waits for events of some: an exchange of the socket does not reach it. If
-/// the kernel does not report it, it may.
+/// Whether a ring holds files itself, or waits for events of files: an exchange of the socket would not reach it. If
+/// the kernel does not report that, the result is true.
 ///
 /// # Source
 /// `io_uring/fdinfo.c`: `UserFiles:` with a number, and `PollList:` with a line for each.

@@ -1,28 +1,28 @@
-//! Steering: which routes are moved right now, changed by another process from slice to slice, and what became
-//! of each slice's connections.
+//! Steering: which routes are moved right now, changed by another process from slice to slice, and the outcome of each
+//! slice's connections.
 //!
-//! A page of memory that the measuring process maps before it starts anything, and shares with every supervisor that
-//! comes from it. It writes one word, the slice's number and the routes that are moved; a supervisor reads that word
-//! once for each connection, and counts what it did under the number that it read. Plain atomics, no locks: a process
-//! that is killed in the middle leaves nothing behind.
+//! This is a page of memory that the measuring process maps before it starts any process, and shares with all
+//! supervisors below it. The measuring process writes one word: the slice's number and the routes that are moved. A
+//! supervisor reads that word once for each connection, and counts the outcome under the slice that it read. Only
+//! atomics, no locks: a process that is killed in the middle leaves nothing behind.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::RedirectError;
 use crate::sys::memory;
 
-/// A mask of this many bits fits into one word with the slice's number.
+/// This many bits, one per route, fit into one word together with the slice's number.
 pub(crate) const MAX_STEERED: usize = 32;
-/// Slices that are remembered: a trial reads each soon after it is over.
+/// Number of slices that are remembered: a trial reads each slice soon after its end.
 const N_SLICES: usize = 1_024;
-/// A counter is a number of this many bits, below a mark of its slice: enough for three days in nanoseconds.
+/// Number of bits of a count, which has the mark of its slice above it: enough for three days in nanoseconds.
 const COUNT_BITS: u32 = 48;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// Tells supervisors what to move, and hears of each slice what became of it. Copies are the same one.
+/// Sets what supervisors move, and returns the outcome of each slice. Copies share the same memory.
 ///
-/// A route that is not moved is left at once: its connection goes on over TCP, and is counted. Counting takes a
-/// few nanoseconds, so there is no mode in which nothing is counted, and none in which nothing but that is done.
+/// A connection whose route is not moved immediately goes on over TCP, and is counted. Counting takes a few
+/// nanoseconds, so every connection is counted in every mode.
 #[derive(Debug, Clone, Copy)]
 pub struct Steering {
     shared: &'static Shared,
@@ -34,8 +34,8 @@ pub struct Steering {
 pub struct SliceCounts {
     /// By route, in the mapping's order.
     pub routes: Vec<RouteCounts>,
-    /// Nanoseconds that supervisors spent on these connections, each from the call's arrival there until its answer
-    /// was ready to be given; what it takes to wake both is not in here.
+    /// Nanoseconds that supervisors spent on these connections: for each, from the arrival of the call at the
+    /// supervisor until its answer was ready. The time to wake the supervisor and the program is not included.
     pub busy_ns: u64,
 }
 
@@ -43,13 +43,13 @@ pub struct SliceCounts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RouteCounts {
     pub n_moved: u64,
-    /// Those that stayed on TCP since the route is not moved in this slice.
+    /// Connections that stayed on TCP because the route is not moved in this slice.
     pub n_left: u64,
-    /// Those that were to be moved, and stayed on TCP for a reason of [`crate::FallbackReason`].
+    /// Connections that should have been moved, but stayed on TCP for one of the reasons in [`crate::FallbackReason`].
     pub n_fallen: u64,
 }
 
-/// The decision about one connection, and the slice that it counts under.
+/// The decision about one connection, and the slice under which it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) slice: u32,
@@ -65,22 +65,22 @@ pub(crate) enum Fate {
 
 #[repr(C)]
 struct Shared {
-    /// The slice's number above the routes that are moved.
+    /// The slice's number in the upper half, the moved routes in the lower half.
     word: AtomicU64,
     slices: [Slice; N_SLICES],
 }
 
 #[repr(C)]
 struct Slice {
-    /// One more than the number of the slice that these counts are of; 0 means no slice.
+    /// One more than the number of the slice that these counts belong to; 0 means no slice.
     owner: AtomicU64,
     busy_ns: Counter,
-    /// In the order of [`Fate`].
+    /// Counters in the order of [`Fate`].
     routes: [[Counter; 3]; MAX_STEERED],
 }
 
-/// A count, and above it the mark of the slice that it is of: one that comes late for an earlier slice finds
-/// another mark, and counts nothing.
+/// A count, and above it the mark of its slice: a count that arrives late for an earlier slice finds another mark, and
+/// is dropped.
 #[repr(transparent)]
 struct Counter(AtomicU64);
 
@@ -92,9 +92,9 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Steering {
-    /// Maps the memory, for a mapping of `n_routes` routes. Slice 0 has begun, and moves nothing.
+    /// Maps the memory for a mapping of `n_routes` routes. Slice 0 has begun and moves nothing.
     ///
-    /// The memory lasts as long as this process and those that share it.
+    /// The memory lasts as long as this process and the processes that share it.
     ///
     /// # Errors
     /// [`RedirectError::TooManyRoutes`] for more than 32; [`RedirectError::Start`].
@@ -109,10 +109,10 @@ impl Steering {
         Ok(steering)
     }
 
-    /// Begins a slice: connections that are asked for from now on are moved where their route's bit is 1.
+    /// Begins a slice: from now on connections are moved if their route's bit is 1.
     ///
-    /// Only one thread calls this, with numbers that never fall; the same number again changes what is moved and counts
-    /// on.
+    /// Only one thread calls this, with numbers that never decrease. The same number again changes the moved routes and
+    /// continues the counts.
     pub fn steer(&self, slice: u32, moved: u32) {
         let place = self.shared.place(slice);
         if place.owner.load(Ordering::Acquire) != owner(slice) {
@@ -125,10 +125,10 @@ impl Steering {
         self.shared.word.store(word, Ordering::SeqCst);
     }
 
-    /// Returns the outcome of a slice's connections so far; `None` for one that has not begun, or that is forgotten
-    /// because 1,024 others have begun since.
+    /// Returns the outcome of a slice's connections so far; `None` if the slice has not begun, or if a later slice has
+    /// taken its place (there are 1,024 places).
     ///
-    /// A connection is counted, and its time added, before its `connect` comes back.
+    /// A connection is counted, and its time added, before its `connect` returns.
     pub fn counts(&self, slice: u32) -> Option<SliceCounts> {
         let place = self.shared.place(slice);
         let is_its = || place.owner.load(Ordering::SeqCst) == owner(slice);
@@ -144,7 +144,7 @@ impl Steering {
         self.n_routes
     }
 
-    /// Decides about a connection that is asked for now.
+    /// Decides about a connection that a program requests now.
     pub(crate) fn decide(&self, route_idx: usize) -> Decision {
         let word = self.shared.word.load(Ordering::SeqCst);
         Decision { slice: (word >> 32) as u32, is_moved: word >> route_idx & 1 == 1 }
@@ -155,7 +155,7 @@ impl Steering {
         self.shared.place(slice).routes[route_idx][fate as usize].add(slice, 1);
     }
 
-    /// Adds the time that a connection took.
+    /// Adds the time that a supervisor spent on a connection.
     pub(crate) fn add_busy(&self, slice: u32, busy_ns: u64) {
         self.shared.place(slice).busy_ns.add(slice, busy_ns);
     }
@@ -177,7 +177,7 @@ impl Shared {
 }
 
 impl Counter {
-    /// Slices that share a place differ in their marks, until 67 million have gone by.
+    /// Slices that share a place have different marks; a mark is repeated only after 67 million slices.
     fn mark(slice: u32) -> u64 {
         u64::from(slice / N_SLICES as u32) << COUNT_BITS
     }

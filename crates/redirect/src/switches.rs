@@ -1,40 +1,40 @@
-//! The features that a caller may switch off, to try an older kernel's behaviour on a newer one, and the point at which
-//! a test has the supervisor die.
+//! Features that a caller can switch off, to test an older kernel's behaviour on a newer one; and the point at which
+//! the supervisor dies in a test.
 
-/// Features to do without although the kernel has them.
+/// Features that are not used although the kernel has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Switches {
-    /// The whole mechanism: as on a kernel without it.
+    /// The whole mechanism, as on a kernel without it.
     pub no_listener: bool,
-    /// The kernel's waking of the supervisor on the caller's core.
+    /// Waking the supervisor on the caller's core.
     pub no_sync_wake_up: bool,
-    /// Calls that a signal does not end once they are seen.
+    /// Keeping signals from ending calls that the supervisor has seen.
     pub no_wait_killable: bool,
     pub no_thread_pidfd: bool,
-    /// The information about users in descriptors of threads.
+    /// The information about users in the descriptors of threads.
     pub no_pidfd_info: bool,
-    /// Numbers of processes that are never used again.
+    /// Process numbers that are never reused.
     pub no_pidfs: bool,
     pub no_netns_cookie: bool,
     /// `kcmp`.
     pub no_kcmp: bool,
-    /// Where the supervisor kills itself.
+    /// The point at which the supervisor kills itself.
     pub die_at: Option<DieAt>,
 }
 
-/// A moment in the life of a moved connection.
+/// A moment in the handling of a moved connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DieAt {
-    /// The call was seen, nothing is done.
+    /// The supervisor has seen the call and done nothing yet.
     Received,
-    /// The program's descriptor is the new socket, the call has no answer.
+    /// The program's descriptor refers to the new socket, but the call has no answer yet.
     Replaced,
     Answered,
 }
 
 impl Switches {
-    /// Sets one by its name; false when there is none of that name.
+    /// Sets the switch with this name; false if there is no such switch.
     pub fn set(&mut self, name: &str) -> bool {
         match name {
             "listener" => self.no_listener = true,

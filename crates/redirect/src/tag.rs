@@ -1,20 +1,20 @@
-//! The abstract name of a moved socket, which says what the program believes its ends to be.
+//! The abstract name of a moved socket, which contains the addresses that the program believes its two ends have.
 //!
 //! The name belongs to the socket, so it survives dup, fork, exec, passing to other processes and the supervisor's
-//! death; there is no table to keep. Anybody may give a socket such a name: it is only ever shown, to a process that
-//! holds that socket.
+//! death; no table is needed. Any process may give a socket such a name, but the addresses are only reported to a
+//! process that holds that socket.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::sys::socket::RawName;
 
 const PREFIX: &[u8] = b"looptax/";
-/// Digits of a number to the base of 64, of 64 and 32 bits; and of an address of 128 bits with two ports.
+/// Number of base-64 digits for a number of 64 and of 32 bits; and for a 128-bit address with two ports.
 const LONG: usize = 11;
 const SHORT: usize = 6;
 const ALL: usize = 2 * LONG + SHORT;
 const DIGITS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
-/// Linux takes local ports from here on, by default.
+/// By default Linux chooses local ports from this number on.
 ///
 /// # Source
 /// `Documentation/networking/ip-sysctl.rst`, `ip_local_port_range`: 32768 to 60999.
@@ -23,22 +23,25 @@ const N_PORTS: u64 = 28_232;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
-    /// The address that it connected to, in the family in which it asked.
+    /// The address to which the program connected, in the family that it used.
     pub(crate) peer: SocketAddr,
-    /// Its own port, which no socket has.
+    /// The program's own port; no socket really has it.
     pub(crate) own_port: u16,
 }
 
 impl Tag {
-    /// For the `serial`-th connection.
+    /// The tag of the `serial`-th connection.
     pub(crate) fn new(peer: SocketAddr, serial: u64) -> Self {
-        Self { peer, own_port: (FIRST_PORT + serial % N_PORTS) as u16 }
+        let own_port = (FIRST_PORT + serial % N_PORTS) as u16;
+        // With the peer's port Go would consider it a connection to itself, and dial again.
+        let own_port = if own_port == peer.port() { FIRST_PORT as u16 - 1 } else { own_port };
+        Self { peer, own_port }
     }
 
-    /// The name without its leading zero byte; `maker` and `serial` keep it apart from all others.
+    /// The name without its leading zero byte; `maker` and `serial` make it unique.
     ///
-    /// At most 30 bytes for addresses of the loopback: PostgreSQL complains in its log of clients with
-    /// longer ones. Source: src/common/ip.c, where a name has the room of a port (`NI_MAXSERV`, 32).
+    /// At most 30 bytes for loopback addresses: PostgreSQL writes a complaint to its log about clients with longer
+    /// names. Source: src/common/ip.c, where a name has as much room as a port (`NI_MAXSERV`, 32).
     pub(crate) fn name(self, maker: u32, serial: u64) -> Vec<u8> {
         let ports = u64::from(self.peer.port()) << 16 | u64::from(self.own_port);
         let (kind, parts) = match self.peer.ip() {
@@ -103,7 +106,7 @@ impl Tag {
         Some(Self { peer, own_port })
     }
 
-    /// The address of the program's own end: the kernel would have taken the peer's.
+    /// The address of the program's own end: the kernel would have chosen the peer's address.
     pub(crate) fn own(self) -> SocketAddr {
         SocketAddr::new(self.peer.ip(), self.own_port)
     }
@@ -114,7 +117,7 @@ impl Tag {
     }
 }
 
-/// Returns this many digits, the highest first.
+/// Returns this many digits, the most significant first.
 fn digits(value: u64, n_digits: usize) -> impl Iterator<Item = u8> {
     let places = (0..n_digits).rev();
     places.map(move |place| DIGITS[(value >> (6 * place)) as usize % DIGITS.len()])
@@ -127,7 +130,7 @@ fn value(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// An address as the kernel lays it out: `sockaddr_in` or `sockaddr_in6`.
+/// An address in the kernel's format: `sockaddr_in` or `sockaddr_in6`.
 pub(crate) fn raw(address: SocketAddr) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(28);
     match address {
@@ -148,13 +151,13 @@ pub(crate) fn raw(address: SocketAddr) -> Vec<u8> {
     bytes
 }
 
-/// The address in what a program passed, as the kernel would read it.
+/// The address in the bytes that a program passed, as the kernel would read them.
 pub(crate) fn parse_raw(bytes: &[u8]) -> Option<SocketAddr> {
     let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk()?));
     let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);
     let ip: IpAddr = match family {
         libc::AF_INET if bytes.len() >= 16 => Ipv4Addr::from(*bytes.get(4..)?.first_chunk::<4>()?).into(),
-        // Without the scope at its end it is an address of RFC 2133, which the kernel takes, too.
+        // Without the scope at its end it is an address of RFC 2133, which the kernel accepts, too.
         libc::AF_INET6 if bytes.len() >= 24 => Ipv6Addr::from(*bytes.get(8..)?.first_chunk::<16>()?).into(),
         _ => return None,
     };
@@ -184,6 +187,15 @@ mod tests {
         check("[::1]:5432");
         check("[::ffff:127.0.0.1]:65535");
         check("[ffff:1:2:3:4:5:6:7]:1");
+    }
+
+    #[test]
+    fn no_connection_is_from_the_port_that_it_leads_to() {
+        let peer: SocketAddr = "127.0.0.1:40000".parse().unwrap();
+        for serial in [0, 7_231, 7_232, 7_233, N_PORTS + 7_232] {
+            let Tag { own_port, .. } = Tag::new(peer, serial);
+            assert!(own_port != peer.port() && own_port >= 32_767, "{serial}: {own_port}");
+        }
     }
 
     #[test]

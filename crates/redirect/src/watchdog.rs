@@ -1,8 +1,8 @@
-//! The process that the user started: it waits for the program, passes signals on, and takes over when the
-//! supervisor dies.
+//! The process that the user started: it waits for the program, passes signals on, and takes over if the supervisor
+//! dies.
 //!
-//! Without it the death of the supervisor would end every mapped call with `ENOSYS`. While the supervisor
-//! lives it does nothing but wait.
+//! Without the watchdog, the death of the supervisor would make every mapped call fail with `ENOSYS`. While the
+//! supervisor lives, the watchdog only waits.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,7 +18,7 @@ use crate::sys::wait::{self, Arrival, Change};
 use crate::sys::{fork, own_pid, pass, process, timers};
 use crate::{Features, Mapping, RedirectError, Steering, Switches, descendants, guard};
 
-/// The program to run, and how.
+/// The program to run, and the settings of the run.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub program: Program,
@@ -26,23 +26,23 @@ pub struct Config {
     /// The result of [`crate::probe()`].
     pub features: Features,
     pub switches: Switches,
-    /// Whether every event is reported, and not only the first connection of each route that is moved.
+    /// Whether every event is reported; if not, only the first moved connection of each route is.
     pub wants_events: bool,
-    /// Whether the program goes on when the process that started it is killed.
+    /// Whether the program continues if the process that started it is killed.
     pub keeps_running: bool,
-    /// Whether all that came from the program ends when that process is killed, and not only its first process.
+    /// Whether all processes of the program, not only its first one, are ended if that process is killed.
     pub ends_all: bool,
-    /// Says what is moved right now; without it everything is.
+    /// Says which routes are moved right now; without it, all routes are.
     pub steering: Option<Steering>,
-    /// The surroundings of the program, if they differ from this process's.
+    /// The program's user, environment and folder, if they differ from this process's.
     pub surroundings: Surroundings,
 }
 
 impl Config {
-    /// Whether a run can use it; [`run`] asks this itself.
+    /// Checks that a run can use this; [`run`] calls it itself.
     ///
     /// # Errors
-    /// Those of [`Mapping::check`]; [`RedirectError::TooManyRoutes`] also where the steering knows of fewer.
+    /// Those of [`Mapping::check`]; [`RedirectError::TooManyRoutes`] also if the steering has fewer routes.
     pub fn check(&self) -> Result<(), RedirectError> {
         self.mapping.check()?;
         let n = self.mapping.routes.len();
@@ -54,9 +54,9 @@ impl Config {
 }
 
 pub(crate) struct Place<'a> {
-    /// The memory that its processes share.
+    /// The memory that the processes of the run share.
     pub(crate) page: &'static Page,
-    /// The process whose end is the end of everything, if there is one.
+    /// The process with whose end everything ends, if there is one.
     pub(crate) owner: Option<&'a OwnedFd>,
     /// Called when the program executes.
     pub(crate) on_start: &'a mut dyn FnMut(),
@@ -74,7 +74,7 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// Signals that somebody may send to us and mean the program.
+/// Signals that may be sent to us but are meant for the program.
 pub(crate) const FORWARDED: [i32; 12] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -83,36 +83,35 @@ pub(crate) const FORWARDED: [i32; 12] = [
     libc::SIGUSR1,
     libc::SIGUSR2,
     libc::SIGALRM,
-    // If it stops the program, we stop as well.
+    // If this stops the program, we stop as well.
     libc::SIGTSTP,
     libc::SIGCONT,
     libc::SIGWINCH,
     libc::SIGIO,
     libc::SIGURG,
 ];
-/// A signal to the whole process group reaches us and the program at once: so close together do both of
-/// us see it.
+/// A signal to the whole process group reaches us and the program at the same time: both see it within this time.
 const SAME_SIGNAL_NS: u64 = 50_000_000;
-/// How long we wait for the other to have seen it, too.
+/// How long we wait for the supervisor to have seen the signal, too.
 const SIGNAL_SETTLING_MS: i32 = 3;
-/// How long the program's last process may take to be gone after its end was seen.
+/// How long the program's last process may take to disappear after its end was seen.
 const DESERTION_MS: i32 = 20;
-/// The same, after every process that was seen has been killed.
+/// The same, after every process that was found has been killed.
 pub(crate) const KILLED_MS: i32 = 1;
 
 /// Runs a program to its end.
 ///
-/// Call it while the process has no other thread. `on_event` is called while the program runs.
+/// Call it while the process has only one thread. `on_event` is called while the program runs.
 ///
 /// # Errors
-/// Any error that keeps the program from starting; [`RedirectError::Exec`] when it cannot be executed.
+/// Any error that keeps the program from starting; [`RedirectError::Exec`] if it cannot be executed.
 pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, RedirectError> {
     let place =
         Place { page: Page::map().map_err(RedirectError::failed("share memory"))?, owner: None, on_start: &mut || {} };
     run_at(place, config, on_event)
 }
 
-/// As [`run`], for somebody who looks at the page, too.
+/// Like [`run`], for a caller that also reads the page.
 pub(crate) fn run_at(
     place: Place<'_>,
     config: &Config,
@@ -152,7 +151,7 @@ pub(crate) fn exit_of(wait_status: i32) -> Exit {
     }
 }
 
-/// Ends this process as the program's end did, so that a process that waits for us sees the same.
+/// Ends this process in the same way as the program ended, so that a process that waits for us sees the same.
 pub fn die_of(signal: i32) {
     fork::forbid_dump();
     fork::set_disposition(signal, libc::SIG_DFL);
@@ -170,7 +169,7 @@ struct Watchdog<'a> {
 }
 
 impl Watchdog<'_> {
-    /// Until the program ends: its wait status.
+    /// Runs until the program ends, and returns its wait status.
     fn watch(&mut self, on_event: &mut dyn FnMut(Event)) -> io::Result<i32> {
         loop {
             self.hear(on_event);
@@ -216,15 +215,15 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Stops when the program was stopped, so that a shell sees its job stop. If a terminal stopped both of us at once,
-    /// we notice when both go on again.
+    /// Stops this process if the program was stopped, so that a shell sees its job stop. If a terminal stopped both of
+    /// them together, we notice it when both continue.
     fn stop_as_well(&self) {
         if self.owner.is_none() && process::is_stopped(self.page.program_pid.load(Ordering::Acquire)) {
             fork::raise(libc::SIGSTOP);
         }
     }
 
-    /// Whether the program's end is ours: if everything ends with an owner, this process has to stay until the last
+    /// Whether this process may end with the program. If everything ends with an owner, it has to stay until the last
     /// process has ended.
     fn may_end(&self) -> bool {
         self.owner.is_none() || self.started.listener.is_deserted(0)
@@ -235,7 +234,7 @@ impl Watchdog<'_> {
         self.owner.is_some_and(has_died)
     }
 
-    /// Ends all that came from the program, the supervisor and this process; the guard ends after it.
+    /// Ends all processes of the program, the supervisor and this process; the guard ends after that.
     fn end_all(&self) -> Never {
         let helpers = self.page.helpers();
         let take_away = || {
@@ -265,8 +264,8 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Passes a signal on that was sent only to us. A signal from a terminal, or to a whole process group, has reached
-    /// the program already.
+    /// Passes a signal on that was sent only to us. A signal from a terminal, or to a whole process group, has already
+    /// reached the program.
     fn pass_on(&self, arrival: Arrival) {
         let Arrival { signal, is_sent } = arrival;
         if signal == libc::SIGCHLD || !is_sent {
@@ -274,7 +273,8 @@ impl Watchdog<'_> {
         }
         if !self.is_supervisor {
             let _ = wait::poll(&[], SIGNAL_SETTLING_MS);
-            // It waits for the supervisor, too, which may not have had its turn, or has had it meanwhile.
+            // The same signal may be pending for the supervisor, which has not run yet, or the supervisor has seen it
+            // by now.
             let is_waiting = process::has_pending(self.started.supervisor_pid, signal);
             let seen_ns = self.page.signals_ns[signal as usize].load(Ordering::Acquire);
             let has_seen = seen_ns != 0 && wait::monotonic_ns() - seen_ns < SAME_SIGNAL_NS;
@@ -287,7 +287,7 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Leaves somebody in our place, if the program has left processes behind.
+    /// Leaves another process in our place if the program has left processes behind.
     fn leave(self) {
         if self.started.listener.is_deserted(DESERTION_MS) {
             return;
@@ -307,7 +307,7 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
         features: config.features,
         steering: config.steering,
         switches: Switches {
-            // Once is enough.
+            // A test lets the supervisor die only once.
             die_at: None,
             ..config.switches
         },
@@ -317,7 +317,7 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
     Arc::new(supervisor).start()
 }
 
-/// The watchdog of processes that outlive the program.
+/// Runs the watchdog for processes that outlive the program.
 pub(crate) fn keep(config: &Config, page: &'static Page, started: &Started, served_by: &OwnedFd) -> fork::Never {
     fork::withdraw("looptax-run");
     let heard = [(served_by.as_fd(), libc::POLLIN), (started.listener.fd(), 0)];

@@ -1,8 +1,8 @@
-//! Event queues that watched a socket before it was replaced: found, and made to watch the new one.
+//! Event queues that watch a socket before it is replaced: finds them, and makes them watch the new socket.
 //!
-//! A watch belongs to an open file and a number. The new file has to be watched under the program's own number, so that
-//! its later changes find it: that takes a thread with its own table of descriptors, in which the number is free for
-//! this.
+//! A watch belongs to an open file and a descriptor number. The new file has to be watched under the program's own
+//! number, so that later changes by the program apply to it. That needs a thread with a separate table of descriptors,
+//! in which the number is free.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,35 +15,35 @@ use crate::sys::{epoll, fork, process};
 
 const STACK_BYTES: usize = 64 * 1024;
 
-/// A watch of an event queue.
+/// A watch in an event queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Watch {
-    /// The queue's descriptor in the program.
+    /// The queue's descriptor number in the program.
     pub(crate) queue: i32,
     pub(crate) fd: i32,
     pub(crate) events: u32,
-    /// The data that the program gets with an event.
+    /// The data that the program receives with an event.
     pub(crate) data: u64,
 }
 
-/// Every call adds these two, and a watch for a single event loses them after that event. Source: `fs/eventpoll.c`.
+/// Every call adds these two events, and a one-shot watch loses them after its event. Source: `fs/eventpoll.c`.
 const ALWAYS: u32 = (libc::EPOLLERR | libc::EPOLLHUP) as u32;
 
 impl Watch {
-    /// The same without its events, to begin with: no thread gets events of the new file before it is in its place. If
-    /// the events could not be changed any more (`EPOLLEXCLUSIVE`), it is the watch itself.
+    /// The same watch without its events, for the beginning: no thread gets events of the new file before it is in its
+    /// place. If the events could not be changed later (`EPOLLEXCLUSIVE`), returns the watch unchanged.
     pub(crate) fn silent(self) -> Self {
         let is_exclusive = self.events & libc::EPOLLEXCLUSIVE as u32 != 0;
         let events = if is_exclusive { self.events } else { libc::EPOLLONESHOT as u32 | ALWAYS };
         Self { events, ..self }
     }
 
-    /// Whether the other is this one, and silent so far. One that is over is no more than that.
+    /// Whether `other` is this watch and still silent. False if this one-shot watch has already had its event.
     pub(crate) fn begins_as(&self, other: &Self) -> bool {
         *other == self.silent() && !self.is_over()
     }
 
-    /// Whether it has had its single event.
+    /// Whether this one-shot watch has had its event.
     fn is_over(&self) -> bool {
         self.events & ALWAYS == 0
     }
@@ -53,16 +53,16 @@ impl Watch {
     }
 }
 
-/// Whether the program has said the same of either file.
+/// Whether the program has made the same watches on both files.
 pub(crate) fn are_alike(one: &[Watch], other: &[Watch]) -> bool {
     let said = |it: &Watch| Watch { events: it.events | ALWAYS, ..*it };
     one.iter().map(said).eq(other.iter().map(said))
 }
 
-/// The watches on a file under the caller's number `fd` in these queues; `inode` is that of the file.
+/// The watches in these queues on a file under the caller's number `fd`; `inode` is that of the file.
 ///
 /// # Cost
-/// A system call per queue, or two; a file to read for each that watches.
+/// One or two system calls per queue, and a file to read for each queue that watches the file.
 pub(crate) fn find(
     tid: i32,
     queues: &[i32],
@@ -72,15 +72,15 @@ pub(crate) fn find(
 ) -> Vec<Watch> {
     let mut found: Vec<Watch> = Vec::new();
     for queue in queues {
-        // A descriptor that was a queue may be something else by now: that is an error, and no watch.
+        // A descriptor that was a queue may refer to another file by now: that gives an error, and no watch.
         if has_kcmp && !process::does_watch(tid, *queue, fd, file).unwrap_or_default() {
             continue;
         }
         let Ok(text) = kernel::text(format!("/proc/{tid}/fdinfo/{queue}")) else {
             continue;
         };
-        // Not once more if it is the same queue under another number: a second change may undo the program's own change
-        // between the two.
+        // Skip a queue that was already found under another number: a second change could undo a change that the
+        // program made between the two.
         let is_known = |it: &Watch| {
             has_kcmp && found.iter().any(|known| process::are_same_file(tid, known.queue, it.queue).unwrap_or_default())
         };
@@ -110,11 +110,12 @@ fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
     (watched == fd && found_inode == inode).then_some(Watch { queue, fd, events, data })
 }
 
-/// Makes the queues watch `new` as they watch the old file now; `before` are the watches that they have already.
+/// Makes the queues watch `new` in the same way as they now watch the old file; `before` are the watches that they
+/// already have for `new`.
 ///
 /// # Errors
-/// The first step that failed; queues before it watch already, until `new` is closed.
-/// `is_wanted` is asked right before each step.
+/// The first step that failed; earlier queues already watch `new`, until it is closed. `is_wanted` is called right
+/// before each step.
 pub(crate) fn renew(
     caller: &Caller,
     new: BorrowedFd<'_>,
@@ -129,11 +130,14 @@ pub(crate) fn renew(
     thread::scope(|scope| {
         let work = || {
             fork::unshare_descriptors()?;
-            // Numbers from here on cannot collide with the program's.
+            // Numbers from this one on do not collide with the program's.
             let beyond = steps.iter().map(|it| it.watch().fd + 1).max().unwrap_or_default();
-            let pidfd = above(pidfd, beyond)?;
-            let new = above(new, beyond)?;
-            steps.iter().try_for_each(|it| take(&pidfd, &new, *it, is_wanted))
+            let taken = above(pidfd, beyond).and_then(|pidfd| {
+                let new = above(new, beyond)?;
+                steps.iter().try_for_each(|it| take(&pidfd, &new, *it, is_wanted))
+            });
+            fork::close_own_descriptors();
+            taken
         };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
         let failed = || io::Error::from_raw_os_error(libc::EIO);
@@ -141,8 +145,8 @@ pub(crate) fn renew(
     })
 }
 
-/// Returns the watches as calls have changed them since, without changes by events and by watches that have not begun:
-/// a watch for a single event is over after the old file's hang-up, and begins again on the other file.
+/// Returns the watches as later calls have changed them, without changes that come from events or from watches that are
+/// still silent: a one-shot watch ends with the old file's hang-up, and begins again on the other file.
 pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     for it in &mut now {
         let is_as_before = |old: &&Watch| old.is_at(it) && (it.is_over() || old.begins_as(it));
@@ -153,7 +157,7 @@ pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     now
 }
 
-/// A copy under a number of at least `least`. It is closed with the thread's table.
+/// A copy with a number of at least `least`. It is closed together with the thread's table.
 fn above(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
     process::duplicate(fd, least)
 }
@@ -186,12 +190,13 @@ fn take(pidfd: &OwnedFd, new: &OwnedFd, step: Step, is_wanted: &dyn Fn(&Watch) -
     let Watch { queue, fd, events, data } = *step.watch();
     fork::put_under(new.as_fd(), fd)?;
     let queue = process::pidfd_getfd(pidfd.as_fd(), queue)?;
-    // Nothing is done between this and the call, which overwrites the program's own calls of that time.
+    // Nothing may come between this check and the change, because a call of the program in between would be
+    // overwritten.
     if !is_wanted(step.watch()) {
         return Ok(());
     }
     let (taken, harmless) = match step {
-        // The same queue has the watch already, under another number, or the program has added it.
+        // The queue already has the watch, under another number, or because the program has added it.
         Step::Add(_) => (epoll::watch(queue.as_fd(), fd, events, data), libc::EEXIST),
         // The program has ended the watch.
         Step::Change(_) => (epoll::change(queue.as_fd(), fd, events, data), libc::ENOENT),

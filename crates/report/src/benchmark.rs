@@ -1,4 +1,4 @@
-//! JSON for continuous-benchmark actions: a list of names with values of which smaller ones are better.
+//! JSON for continuous-benchmark actions: a list of names and values, in which smaller values are better.
 
 use looptax_model::record::{Comparison, Estimate, Record};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::figures::{self, Shown};
 use crate::format::Text;
 use crate::words::row::verdict_words;
 
-/// One entry, as the form `customSmallerIsBetter` has it.
+/// An entry in the form `customSmallerIsBetter`.
 #[derive(Debug, Serialize)]
 struct Entry {
     name: String,
@@ -18,11 +18,11 @@ struct Entry {
     extra: String,
 }
 
-/// The mean time per request of every arm, and the tax of every other than the baseline.
+/// Returns the mean time per request of every arm, and the tax of every arm except the baseline.
 pub fn benchmark_json(record: &Record) -> String {
     let figures = figures::collect_shown(record);
     let entries: Vec<Entry> = figures.iter().filter_map(|it| entry(record, it)).collect();
-    // Plain numbers and strings: JSON has no objection.
+    // Plain numbers and strings always have a JSON form.
     serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
 }
 
@@ -74,7 +74,7 @@ fn name(comparison: &Comparison) -> String {
     )
 }
 
-/// `± 0.5`: half the interval, where it has both ends.
+/// `± 0.5`: half the interval, if it has both ends.
 fn range(figure: &Estimate) -> Option<String> {
     let half = (figure.hi? - figure.lo?) / 2.0;
     Some(format!("± {half:.3}"))

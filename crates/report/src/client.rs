@@ -1,15 +1,15 @@
-//! Who waits for answers like which client model, for each kind of server: the words for it.
+//! Names the real clients that wait for answers like a client model, for each kind of server.
 //!
-//! Who does is in [`looptax_advise::real_clients`]. Libraries change, and options (timeouts, TLS) change how
-//! they wait, too.
+//! The list of them is in [`looptax_advise::real_clients`]. How a client waits also changes with versions of libraries
+//! and with options (timeouts, TLS).
 
 use looptax_advise::{RealClient, real_clients};
 use looptax_model::record::{Client, ClientLike, Target, Workload};
 
 use crate::format::Text;
 
-/// The real client that waits like `client` on both arms when talking to a server of this kind; before all others
-/// the one that does just that.
+/// Returns a real client that waits like `client` on both arms with a server of this kind, preferably one that does
+/// nothing else besides.
 pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static RealClient> {
     let alike = || {
         let all = real_clients().iter().filter(|it| it.talks_to(kind));
@@ -18,8 +18,8 @@ pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static Rea
     alike().find(|it| it.differs.is_empty()).or(alike().next())
 }
 
-/// The kind of server whose clients to compare with; empty if a request is a whole connection, in
-/// which no client was watched.
+/// The kind of server whose clients to compare with. It is empty if a request is a whole connection, for which no
+/// client was observed.
 pub(crate) fn peers<'a>(target: &'a Target, workload: &Workload) -> &'a str {
     match workload.name.as_str() {
         "connect" => "",
@@ -37,7 +37,7 @@ pub(crate) fn pattern(client: Client) -> &'static str {
     }
 }
 
-/// The heading of the rows with this client model.
+/// The heading of the rows with this client model; it names a real client that waits in this way.
 pub(crate) fn heading(kind: &str, client: Client) -> String {
     let Some(alike) = who_waits_alike(kind, client) else {
         return format!("client {client} ({})", pattern(client));
@@ -51,7 +51,7 @@ pub(crate) fn heading(kind: &str, client: Client) -> String {
     }
 }
 
-/// The heading of the rows that stand for a real client.
+/// The heading of the rows in which the client model imitates a real client.
 pub(crate) fn heading_like(like: &ClientLike, arms: &[&str], text: Text) -> String {
     let much = if like.differs.is_empty() { "" } else { "much " };
     let library = text.clean(&like.library);
@@ -70,13 +70,13 @@ fn models(like: &ClientLike, arms: &[&str], text: Text) -> String {
     }
 }
 
-/// The part of a sentence that says which real client was stood for.
+/// Returns the clause that names the real client which was imitated.
 pub(crate) fn clause_like(like: &ClientLike, text: Text) -> String {
     let much = if like.differs.is_empty() { "" } else { "much " };
     format!("client waits {much}as {} does", text.clean(&like.library))
 }
 
-/// The part of a sentence that says how the client waited.
+/// Returns the clause that describes how the client waited.
 pub(crate) fn clause(kind: &str, client: Client) -> String {
     match who_waits_alike(kind, client) {
         Some(alike) if alike.differs.is_empty() => {

@@ -30,8 +30,8 @@ const HEADER: [&str; 18] = [
     "why_not",
 ];
 
-/// All figures of the records: a value with its interval and the number of units that it rests on, or
-/// why there is none. Numbers have all their digits.
+/// Returns all figures of the records: a value with its interval and the number of units behind it, or the reason why
+/// there is none. Numbers have all their digits.
 pub fn csv(records: &[&Record]) -> String {
     let mut writer = Writer::from_writer(Vec::new());
     // Writing to memory cannot fail, and neither can a row of the header's length.
@@ -72,13 +72,13 @@ fn row(record: &Record, shown: &Shown<'_>) -> [String; HEADER.len()] {
     ]
 }
 
-/// That which the line belongs to; none for an arm by itself.
+/// The tax to which the line belongs; `None` for a line about a single arm.
 fn tax<'a>(shown: &Shown<'a>) -> Option<&'a Tax> {
     let mut taxes = shown.comparison.tax.iter();
     taxes.find(|tax| tax.arm == shown.arm && Some(&*tax.baseline) == shown.baseline)
 }
 
-/// Why there is no figure, or no verdict to believe about it.
+/// Why there is no figure, or no reliable verdict about it.
 fn why_not(shown: &Shown<'_>) -> String {
     if let Figure::Missing(missing) = shown.figure {
         return missing.na.clone();
@@ -87,8 +87,7 @@ fn why_not(shown: &Shown<'_>) -> String {
     why.unwrap_or_default().replace(GLUE, " ")
 }
 
-/// A name from outside: nothing that steers a terminal, and nothing that a spreadsheet takes for a
-/// formula.
+/// Returns a foreign name without characters that control a terminal, or that a spreadsheet takes for a formula.
 fn harmless(foreign: &str) -> String {
     let clean = TEXT.clean(foreign);
     if clean.starts_with(['=', '+', '-', '@']) { format!("'{clean}") } else { clean }

@@ -2,12 +2,12 @@
 
 use looptax_model::record::{Arm, Comparison, Figure, Latency, Record, Tax};
 
-/// A figure, and what it is of.
+/// A figure, and the arm and metric to which it belongs.
 #[derive(Debug)]
 pub(crate) struct Shown<'a> {
     pub(crate) comparison: &'a Comparison,
     pub(crate) arm: &'a str,
-    /// Set where it is what the arm costs over the baseline.
+    /// The baseline, if the figure is the arm's cost over it.
     pub(crate) baseline: Option<&'a str>,
     /// `throughput`, `latency_p99`, `throughput_tax`.
     pub(crate) metric: &'static str,
@@ -61,7 +61,7 @@ fn of_tax<'a>(comparison: &'a Comparison, tax: &'a Tax, found: &mut Vec<Shown<'a
 }
 
 const LATENCIES: [&str; 5] = ["latency_mean", "latency_p50", "latency_p90", "latency_p99", "latency_p999"];
-/// Of all requests together; those above are of typical stretches of time.
+/// These metrics are of all requests together; the metrics above are of typical stretches of time.
 const POOLED: [&str; 4] = ["latency_pooled_p50", "latency_pooled_p90", "latency_pooled_p99", "latency_pooled_p999"];
 const LATENCY_TAXES: [&str; 5] =
     ["latency_tax_mean", "latency_tax_p50", "latency_tax_p90", "latency_tax_p99", "latency_tax_p999"];

@@ -1,18 +1,18 @@
 //! Numbers and foreign strings as people read them.
 //!
-//! Rates keep three digits; a percentage or a time keeps as many as its interval is worth. Signs of a
-//! terminal that shows ASCII only are chosen here and nowhere else.
+//! Rates keep three digits; a percentage or a time keeps as many digits as its interval justifies. Only this file
+//! chooses the signs for a terminal that shows ASCII only.
 
 use looptax_model::record::Estimate;
 
-/// Which signs the reader's terminal can show.
+/// Which characters the reader's terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Text {
-    /// Whether it shows more than ASCII.
+    /// Whether the terminal shows more than ASCII.
     pub(crate) is_unicode: bool,
 }
 
-/// A space at which no line is broken; it is printed as an ordinary one.
+/// A space at which no line is broken; it is printed as an ordinary space.
 pub(crate) const GLUE: char = '\u{a0}';
 
 /// Above this, times are printed in milliseconds.
@@ -32,10 +32,10 @@ impl Text {
         if self.is_unicode { "∞" } else { "inf" }
     }
 
-    /// A string from outside, so that it can neither steer the terminal nor mislead the eye.
+    /// Returns a string from outside in a form that can neither control the terminal nor mislead the eye.
     ///
-    /// Control characters, line breaks included, and invisible or direction-changing ones come out
-    /// as their code, everything else as it is.
+    /// Control characters, including line breaks, and invisible or direction-changing characters become their codes;
+    /// all other characters stay.
     pub(crate) fn clean(self, foreign: &str) -> String {
         let mut clean = String::with_capacity(foreign.len());
         for c in foreign.chars() {
@@ -56,7 +56,7 @@ impl Text {
         format!("{}{GLUE}{}", fixed(us, time_decimals(us)), self.micro())
     }
 
-    /// Two times in one unit, which is the larger one's.
+    /// Formats two times in the same unit, which is the larger one's.
     pub(crate) fn both_micros(self, us: [f64; 2]) -> [String; 2] {
         let is_ms = us.iter().any(|it| it.abs() >= MS_FROM_US);
         us.map(|it| if is_ms { format!("{}{GLUE}ms", three_digits(it / 1e3)) } else { self.micros(it) })
@@ -90,7 +90,7 @@ impl Text {
         format!("{}{GLUE}{ends}", rate(per_s.value))
     }
 
-    /// `4.28 GB/s [4.11, 4.40]`, of requests that move `bytes` each.
+    /// `4.28 GB/s [4.11, 4.40]`, for requests that move `bytes` each.
     pub(crate) fn byte_rate_interval(self, per_s: &Estimate, bytes: u64) -> String {
         let bytes = bytes as f64;
         let (scale, _) = scale_of(per_s.value * bytes);
@@ -99,8 +99,8 @@ impl Text {
         format!("{}{GLUE}{ends}", byte_rate(per_s.value * bytes))
     }
 
-    /// `+10.1 ms [9.8, 10.3]`: what a whole command takes more, in at least as many digits as its
-    /// interval is worth.
+    /// `+10.1 ms [9.8, 10.3]`: how much longer a whole command takes, with at least as many digits as its interval
+    /// justifies.
     pub(crate) fn signed_run_time(self, us: &Estimate) -> String {
         let (scale, unit) = run_unit(us.value);
         let decimals = three_decimals(us.value / scale);
@@ -109,7 +109,8 @@ impl Text {
         format!("{sign}{}{GLUE}{unit}{GLUE}{ends}", fixed(us.value / scale, decimals))
     }
 
-    /// `16.0 % [15.4, 16.4]`; `27.2 % [no interval]` after too few epochs for one: a share ends at 100 anyway.
+    /// `16.0 % [15.4, 16.4]`; `27.2 % [no interval]` if there were too few epochs for an interval: a share cannot
+    /// exceed 100 anyway.
     pub(crate) fn percent(self, pct: &Estimate) -> String {
         let decimals = pct_decimals(pct);
         let is_open = pct.lo.is_none() && pct.hi.is_none_or(|hi| hi >= 100.0);
@@ -122,7 +123,7 @@ impl Text {
         format!("{}{GLUE}{}", fixed(count.value, 2), self.interval(count, |end| fixed(end, 2)))
     }
 
-    /// Applies `whole` to an estimate, or, without any interval, only to its `value`.
+    /// Applies `whole` to an estimate, or only to its `value` if it has no interval.
     pub(crate) fn as_known(
         it: &Estimate,
         value: impl Fn(f64) -> String,
@@ -134,7 +135,7 @@ impl Text {
         }
     }
 
-    /// `[15.4, 16.4]`, with the digits that are given.
+    /// `[15.4, 16.4]`, with the given digits.
     pub(crate) fn interval(self, estimate: &Estimate, digits: impl Fn(f64) -> String) -> String {
         let infinity = self.infinity();
         let lo = estimate.lo.map_or_else(|| format!("-{infinity}"), &digits);
@@ -190,7 +191,7 @@ pub(crate) fn times(factor: f64) -> String {
     format!("{}{GLUE}times", fixed(factor, usize::from(factor < 99.95)))
 }
 
-/// `1 %`, `0.5 %`: a bound that somebody chose, without padding.
+/// `1 %`, `0.5 %`: a bound that somebody chose, without trailing zeros.
 pub(crate) fn chosen_percent(pct: f64) -> String {
     format!("{pct}{GLUE}%")
 }
@@ -208,7 +209,7 @@ fn is_dangerous(c: char) -> bool {
 }
 
 fn scale_of(per_s: f64) -> (f64, &'static str) {
-    // The bounds are those from which three digits would round up to the next unit.
+    // From these bounds on, three digits would round up to the next unit.
     match per_s {
         rate if rate < 999.5 => (1.0, ""),
         rate if rate < 999.5e3 => (1e3, "K"),
@@ -217,13 +218,13 @@ fn scale_of(per_s: f64) -> (f64, &'static str) {
     }
 }
 
-/// `312 ms`, `12.3 s`: how long a whole command takes.
+/// `312 ms`, `12.3 s`: the time of a whole command.
 pub(crate) fn run_time(us: f64) -> String {
     let (scale, unit) = run_unit(us);
     format!("{}{GLUE}{unit}", three_digits(us / scale))
 }
 
-/// Milliseconds below ten seconds, else seconds: how many µs they have, and their name.
+/// Milliseconds below ten seconds, else seconds: the unit's length in µs, and its name.
 fn run_unit(us: f64) -> (f64, &'static str) {
     if us.abs() < 9_999_500.0 { (1e3, "ms") } else { (1e6, "s") }
 }
@@ -248,13 +249,13 @@ fn time_decimals(us: f64) -> usize {
     }
 }
 
-/// Two decimals where the interval is so narrow that one would hide it.
+/// Two decimals if one would hide the whole interval.
 fn pct_decimals(pct: &Estimate) -> usize {
     let width = pct.lo.zip(pct.hi).map(|(lo, hi)| hi - lo);
     if width.is_some_and(|width| width < 0.2) { 2 } else { 1 }
 }
 
-/// Like `{:.n}`, but never a minus before nothing but zeros.
+/// Like `{:.n}`, but without a minus before zeros only.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {

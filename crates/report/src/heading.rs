@@ -1,16 +1,16 @@
-//! The measured subject, in one line: server, version, workload, whose server.
+//! The subject of a measurement in one line: server, version, workload, and whose server it is.
 //!
-//! The names are those that people know; an unknown kind keeps its own.
+//! It uses the names that people know; an unknown kind keeps its own name.
 
 use looptax_model::record::{Target, Workload};
 
 use crate::format::{Text, amount, size};
 
-/// The heading of everything that was measured on one server with one workload.
+/// Returns the heading for everything that was measured on one server with one workload.
 pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> String {
     let name = match workload.name.as_str() {
         "command" => "whole command".to_owned(),
-        // PING is another command there.
+        // PING is a different command on these servers.
         "ping" if has_keys(&target.kind) => "get of a key that is not there".to_owned(),
         name => text.clean(&name.replace('-', " ")),
     };
@@ -32,7 +32,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     let explained = match workload.name.as_str() {
         "connect" => Some("a request opens a connection, logs in, sends one query and closes"),
         "system-row" => Some("a request reads one row of a system table by its key"),
-        "ping" if has_rows(&target.kind) => Some("a request asks for a constant"),
+        "ping" if has_rows(&target.kind) => Some("a request selects a constant"),
         _ => None,
     };
     parts.extend(explained.map(str::to_owned));
@@ -45,7 +45,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     parts.join(", ")
 }
 
-/// Those that are asked for a key where another server has a command without effect.
+/// Whether such a server gets a request for a key where others get a command without effect.
 fn has_keys(kind: &str) -> bool {
     matches!(kind, "redis" | "valkey" | "memcached")
 }
@@ -54,24 +54,25 @@ fn has_rows(kind: &str) -> bool {
     matches!(kind, "mysql" | "mariadb" | "postgres")
 }
 
-/// The line under the heading if the arms do not lead to one server.
+/// The line under the heading if the arms lead to separate processes.
 pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     let n = target.processes_per_arm?;
     let kind = text.clean(&target.kind);
     Some(format!(
-        "unix and tcp are separate processes, because {kind} serves a socket or TCP, not both: {n} of each, from one \
-         binary, with one command line except for the address; a coin picks one of each for every epoch"
+        "unix and tcp are separate processes, because {kind} serves a socket or TCP, not both: {n} processes of each, \
+         from one binary, with one command line except for the address; for every epoch a coin picks one process of \
+         each"
     ))
 }
 
-/// How large requests are, where that was chosen.
+/// The size of the requests, if somebody chose it.
 fn sizes(workload: &Workload) -> Option<String> {
     if let Some(stream) = &workload.stream {
         return Some(match stream.write_bytes {
             Some(bytes) => {
                 format!("{} per request in writes of {}", size(stream.bytes), size(bytes))
             }
-            // The length of a dump is not chosen to the byte.
+            // A dump's length is not chosen exactly.
             None => format!("{} per request", amount(stream.bytes)),
         });
     }
@@ -101,7 +102,7 @@ pub(crate) fn server(target: &Target, text: Text) -> String {
     }
 }
 
-/// `10.11.19` of `10.11.19-MariaDB-0+deb12u1`; all of it when it does not begin with a number.
+/// `10.11.19` from `10.11.19-MariaDB-0+deb12u1`; the whole text if it does not begin with a number.
 pub(crate) fn version(stated: &str) -> &str {
     let end = stated.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(stated.len());
     if end == 0 { stated } else { &stated[..end] }

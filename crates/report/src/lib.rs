@@ -1,8 +1,7 @@
-//! Record to text for people: pure, so that the same record gives the same bytes.
+//! Turns a record into text for people. Pure: the same record gives the same bytes.
 //!
-//! Reads no file, no clock and no terminal: the caller says how wide it is and what it can show.
-//! Strings of a record may come from a hostile server and are cleaned here. Called by the command
-//! line.
+//! Reads no file, no clock and no terminal: the caller passes the terminal's width and abilities. Strings of a record
+//! may come from a hostile server and are cleaned here. Called by the command line.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod benchmark;

@@ -1,6 +1,6 @@
 //! The figures as OpenMetrics text, for the node exporter's folder of text files.
 //!
-//! Written here and not by a library, since those keep their metrics in maps of random order, and the
+//! looptax writes the text without a library, since libraries keep their metrics in maps with random order, and the
 //! same record has to give the same bytes.
 //!
 //! # Source
@@ -13,7 +13,7 @@ use looptax_model::record::{Comparison, Estimate, Record};
 use crate::figures::{self, Shown};
 use crate::format::Text;
 
-/// A metric of ours: what it is made from, its name, its help, its share of the base unit.
+/// A metric: the figure from which it is made, its name, its help, and its size in the base unit.
 struct Family {
     metric: &'static str,
     name: &'static str,
@@ -55,7 +55,7 @@ const FAMILIES: [Family; 8] = [
     Family {
         metric: "throughput_tax",
         name: "looptax_throughput_tax_ratio",
-        help: "Throughput that the arm loses of the baseline's; positive is a loss.",
+        help: "Part of the baseline's throughput that the arm loses; positive is a loss.",
         scale: 1e-2,
     },
     Family {
@@ -72,8 +72,8 @@ const FAMILIES: [Family; 8] = [
     },
 ];
 
-/// The figures of a record. Each has a gauge for its value, and with `_lower` and `_upper` for the ends
-/// of its interval, where it has them.
+/// Returns the figures of a record. Each has a gauge for its value, and gauges with `_lower` and `_upper` for the ends
+/// of its interval, if it has them.
 pub fn openmetrics(record: &Record) -> String {
     let figures = figures::collect_shown(record);
     let mut text = String::new();
@@ -112,7 +112,7 @@ fn write_gauge<'a>(
     }
 }
 
-/// Writes a line per verdict, so that an alert can ask for its word.
+/// Writes a line per verdict, so that an alert can query a verdict's word.
 fn write_verdicts(record: &Record, text: &mut String) {
     const NAME: &str = "looptax_verdict";
     let _ = writeln!(text, "# HELP {NAME} Result of a comparison, by its label.");
@@ -164,7 +164,7 @@ fn of_comparison(comparison: &Comparison) -> String {
     )
 }
 
-/// A label's value: clean, with the three escapes of the format.
+/// Returns a label's value: cleaned, with the three escapes of the format.
 pub(crate) fn escaped(foreign: &str) -> String {
     let clean = Text { is_unicode: true }.clean(foreign);
     clean.replace('\\', "\\\\").replace('"', "\\\"")

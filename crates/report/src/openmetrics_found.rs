@@ -1,8 +1,8 @@
-//! The results of `find` as OpenMetrics text, for the node exporter's folder of text files: one look, a gauge for each
-//! thing.
+//! The results of `find` as OpenMetrics text, for the node exporter's folder of text files: one gauge for each fact,
+//! from one look.
 //!
-//! Clients are summed by the names of their programs, and only [`MOST_PAIRS`] pairs have their own line: a collector
-//! keeps every name that it ever saw.
+//! Clients are summed by program name, and only [`MOST_PAIRS`] pairs have separate lines: a collector keeps every name
+//! that it has ever seen.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,16 +11,16 @@ use looptax_model::record::{Found, FoundClient, NoteCode};
 
 use crate::openmetrics::escaped;
 
-/// Most pairs of client and server with their own line: those that lose most.
+/// At most this many pairs of client and server have separate lines: those with the largest losses.
 const MOST_PAIRS: usize = 50;
-/// The client's name of all others.
+/// The client's name for all other pairs.
 const OTHERS: &str = "(others)";
-/// Cores in a millisecond per second.
+/// Converts ms of CPU time per second into cores.
 const CORES: f64 = 1e-3;
 
 type Pair<'a> = (&'a str, &'a str, String);
 
-/// The sum of the connections of a pair.
+/// The sum over the connections of a pair.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     connections: f64,
@@ -47,17 +47,17 @@ const FAMILIES: [Family; 5] = [
     },
     Family {
         name: "cpu_lost_cores",
-        help: "CPU time that TCP costs over the socket, an estimate.",
+        help: "CPU time that TCP costs more than the socket, an estimate.",
         pick: |it| it.cores.map(|it| it[0]),
     },
     Family {
         name: "cpu_lost_cores_lower",
-        help: "one end of the interval: CPU time that TCP costs over the socket.",
+        help: "one end of the interval: CPU time that TCP costs more than the socket.",
         pick: |it| it.cores.map(|it| it[1]),
     },
     Family {
         name: "cpu_lost_cores_upper",
-        help: "one end of the interval: CPU time that TCP costs over the socket.",
+        help: "one end of the interval: CPU time that TCP costs more than the socket.",
         pick: |it| it.cores.map(|it| it[2]).filter(|it| it.is_finite()),
     },
 ];
@@ -80,7 +80,8 @@ impl Sum {
     }
 }
 
-/// The gauges of one look. Sums of intervals have the sums of their ends: they are wider than need be.
+/// Returns the gauges of one look. The ends of intervals are summed too, so that sums have wider intervals than
+/// necessary.
 pub fn found_openmetrics(found: &Found) -> String {
     let pairs = largest(pairs(found));
     let mut text = String::new();
@@ -89,16 +90,11 @@ pub fn found_openmetrics(found: &Found) -> String {
         gauge(name, help, [(String::new(), value)], text);
     };
     let info = format!("{{version=\"{version}\"}}");
-    gauge("info", "The version of looptax that made this.", [(info, 1.0)], &mut text);
+    gauge("info", "The version of looptax that made these metrics.", [(info, 1.0)], &mut text);
     let sees_all = f64::from(u8::from(found.sees_all));
     one("sees_all", "Whether looptax could inspect every process.", sees_all, &mut text);
     let fallen = { found.notes.iter() }.filter(|it| it.code == NoteCode::FellBack);
-    one(
-        "fell_back",
-        "Programs that are over TCP again after a switch to the socket.",
-        as_f64(fallen.count()),
-        &mut text,
-    );
+    one("fell_back", "Programs that use TCP again after a switch to the socket.", as_f64(fallen.count()), &mut text);
     let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
     for server in &found.servers {
         *servers.entry(&server.kind).or_default() += 1;
@@ -137,7 +133,7 @@ fn sum_of(client: &FoundClient) -> Sum {
     }
 }
 
-/// Those that lose most, and the rest as one client for each server and way.
+/// Keeps the pairs with the largest losses, and sums the rest into one client for each server and way.
 fn largest(pairs: BTreeMap<Pair<'_>, Sum>) -> BTreeMap<Pair<'_>, Sum> {
     let mut sorted: Vec<(Pair<'_>, Sum)> = pairs.into_iter().collect();
     sorted.sort_by(|(_, one), (_, other)| {
@@ -161,7 +157,7 @@ fn gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)
     write_gauge(&format!("looptax_find_{name}"), help, samples, text);
 }
 
-/// A metric with all its samples, under its whole name.
+/// Writes a metric with all its samples, under its full name.
 pub(crate) fn write_gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)>, text: &mut String) {
     write_head(name, "gauge", help, text);
     for (labels, value) in samples {
@@ -169,7 +165,7 @@ pub(crate) fn write_gauge(name: &str, help: &str, samples: impl IntoIterator<Ite
     }
 }
 
-/// The lines before a metric's samples.
+/// Writes the lines before a metric's samples.
 pub(crate) fn write_head(name: &str, kind: &str, help: &str, text: &mut String) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

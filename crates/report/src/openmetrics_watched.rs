@@ -1,8 +1,8 @@
-//! The counts of `watch` as OpenMetrics text: gauges of one look, or counters since it began, one for each client,
-//! server and way.
+//! The counts of `watch` as OpenMetrics text, for each client, server and way: gauges of one look, or counters from the
+//! beginning.
 //!
-//! Clients are summed by the names of their programs: a collector keeps every name that it ever saw. The label of the
-//! way is called as OpenTelemetry's conventions call it (`network.transport`).
+//! Clients are summed by program name: a collector keeps every name that it has ever seen. The label for the way has
+//! its name from OpenTelemetry's conventions (`network.transport`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,11 +13,12 @@ use looptax_model::stats::Times;
 use crate::openmetrics::escaped;
 use crate::openmetrics_found::{write_gauge, write_head};
 
-/// Most triples with their own lines: the busiest.
+/// At most this many combinations of client, server and way have separate lines: the busiest.
 const MOST_HOPS: usize = 50;
-/// The same of counters, which must not go away again: the first ones. The rest are counted together.
+/// At most this many counters are separate: the first ones, since a counter must not disappear again. The rest are
+/// counted together.
 const MOST_SERIES: usize = 200;
-/// From 8.2 µs to 1.07 s, where buckets of what is counted begin: 64 ns, doubled so often.
+/// The buckets of the times begin at these doublings of 64 ns, from 8.2 µs to 1.07 s.
 const OCTAVES: std::ops::RangeInclusive<u32> = 7..=24;
 
 struct Family {
@@ -49,7 +50,7 @@ const FAMILIES: [Family; 8] = [
     },
     Family {
         name: "looptax_watch_server_duration_seconds_p50",
-        help: "The server's part of half of the requests took less.",
+        help: "In half of the requests, the server's part took less.",
         pick: |it| it.served.map(|it| it.p50_us / 1e6),
     },
     Family {
@@ -69,8 +70,8 @@ const FAMILIES: [Family; 8] = [
     },
 ];
 
-/// The gauges of one look. If several services of one name ask the same server, rates are summed and times are those of
-/// the busiest.
+/// Returns the gauges of one look. If several services with the same name send requests to the same server, their rates
+/// are summed, and the times are those of the busiest.
 pub fn watched_openmetrics(watched: &Watched) -> String {
     let mut hops: BTreeMap<String, WatchedHop> = BTreeMap::new();
     for hop in watched.hops.iter().take(MOST_HOPS) {
@@ -100,11 +101,11 @@ const QUEUES: [OfQueues; 2] = [
     ("looptax_watch_accept_queue_limit", "The most connections that may wait to be accepted.", |it| it.backlog),
 ];
 
-/// Counters since `watch` began.
+/// Counters from the time when `watch` began.
 #[derive(Debug, Default)]
 pub struct WatchedTotals {
     series: BTreeMap<String, Total>,
-    /// Servers by their kinds: seconds of CPU time and the requests that they were for.
+    /// For each kind of server: seconds of CPU time, and the number of requests for which it was used.
     cpu: BTreeMap<String, (f64, u64)>,
 }
 
@@ -118,7 +119,7 @@ struct Total {
 }
 
 impl WatchedTotals {
-    /// Adds a look that has its times.
+    /// Adds a look, including its times.
     pub fn add(&mut self, watched: &Watched) {
         for hop in &watched.hops {
             let own = labels(hop);
@@ -130,7 +131,7 @@ impl WatchedTotals {
             total.n_bytes_answered += hop.n_bytes_answered;
             hop.looks.iter().for_each(|it| total.times.add(&it.times));
         }
-        // Each hop of a server has the same figure.
+        // All hops of a server have the same figure.
         let servers: BTreeMap<u32, &WatchedHop> =
             watched.hops.iter().filter_map(|it| Some((it.server.as_ref()?.pid?, it))).collect();
         for hop in servers.into_values() {
@@ -172,7 +173,7 @@ impl WatchedTotals {
     }
 }
 
-/// The hops without their own series.
+/// The labels for hops without their own series.
 const OTHERS: &str = "client=\"(others)\",server=\"\",network_transport=\"\",address=\"\"";
 
 type Counter = (&'static str, &'static str, fn(&Total) -> u64);
@@ -186,10 +187,10 @@ const COUNTERS: [Counter; 4] = [
 
 type OfServers = (&'static str, &'static str, fn(&(f64, u64)) -> f64);
 
-/// The second is what the first is to be divided by.
+/// The first counter divided by the second is the CPU time per request.
 const OF_SERVERS: [OfServers; 2] = [
     ("looptax_server_cpu_seconds", "CPU time of servers, as far as its requests are known.", |it| it.0),
-    ("looptax_server_cpu_requests", "Requests that this CPU time was for, of all clients.", |it| it.1 as f64),
+    ("looptax_server_cpu_requests", "Requests of all clients that this CPU time was for.", |it| it.1 as f64),
 ];
 
 const DURATION: &str = "looptax_request_duration_seconds";

@@ -1,6 +1,6 @@
-//! SARIF 2.1.0: what the files of a source tree say of their connections, for code scanners and their viewers.
+//! SARIF 2.1.0: what the files of a source tree show about their connections, for code scanners and their viewers.
 //!
-//! Rules are the codes of `check`; a path is below the folder that was given, which `%SRCROOT%` stands for.
+//! Rules are the codes of `check`; paths are relative to the given folder, which `%SRCROOT%` represents.
 //!
 //! # Source
 //! OASIS, Static Analysis Results Interchange Format 2.1.0, 2020-03-27.
@@ -14,17 +14,17 @@ const ROOT: &str = "%SRCROOT%";
 /// The contents of a log.
 #[derive(Debug, Clone, Copy)]
 pub struct SarifLog<'a> {
-    /// The folder that paths are below, as a URI that ends with a slash.
+    /// The folder to which paths are relative, as a URI that ends with a slash.
     pub root: &'a str,
     pub files: &'a [SourceFile],
-    /// The files that were not read, and why.
+    /// The files that were not read, each with the reason.
     pub left_out: &'a [String],
     pub version: &'a str,
-    /// Where the program's home is.
+    /// The address of the program's home page.
     pub home: &'a str,
 }
 
-/// The log as JSON.
+/// Returns the log as JSON.
 pub fn sarif(log: &SarifLog<'_>) -> Value {
     let told = || log.files.iter().flat_map(|file| file.findings.iter().map(move |it| (file, it)));
     let mut codes: Vec<PointCode> = Vec::new();

@@ -9,42 +9,42 @@ use looptax_model::record::SCHEMA_VERSION;
 /// A record could not be saved or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is a file already, and it was not to be replaced.
+    /// The file exists already, and was not to be replaced.
     #[error("`{}` exists already", path.display())]
     AlreadyExists { path: PathBuf },
-    /// A file could not be made.
+    /// A file could not be created.
     #[error("cannot create `{}`", path.display())]
     CreateFile { path: PathBuf, source: io::Error },
-    /// A file could not be written, or its contents not be brought to disk.
+    /// A file could not be written or synced to disk.
     #[error("cannot write `{}`", path.display())]
     WriteFile { path: PathBuf, source: io::Error },
-    /// The finished file could not be put in its place.
+    /// The finished file could not be renamed to its final name.
     #[error("cannot move the finished record to `{}`", path.display())]
     RenameFile { path: PathBuf, source: io::Error },
     /// A file could not be read.
     #[error("cannot read `{}`", path.display())]
     ReadFile { path: PathBuf, source: io::Error },
-    /// The file is JSON of another kind, or none.
+    /// The file is not a record: other JSON, or not JSON.
     #[error("`{}` is not a looptax record: it has no schema version", path.display())]
     NotARecord { path: PathBuf },
-    /// The record was saved by another generation of looptax.
+    /// The record has a form that this looptax does not know.
     #[error("`{}` has schema version {found}; this looptax reads version {SCHEMA_VERSION}", path.display())]
     SchemaVersion { path: PathBuf, found: u64 },
-    /// The record is broken off, or a field of it is not what it should be.
+    /// The record is cut off, or a field of it is invalid.
     #[error("`{}` is broken at `{field}`", path.display())]
     Broken {
         path: PathBuf,
-        /// Where: `comparisons[0].tax[0].verdict`.
+        /// The field: `comparisons[0].tax[0].verdict`.
         field: String,
         source: serde_json::Error,
     },
-    /// Latencies in a record are not in the form that looptax gives them.
+    /// Latencies in a record are not in the form that looptax writes.
     #[error("{count} latencies in the record cannot be read")]
     BrokenSamples { count: u64 },
-    /// Call chains in a record are not in the form that looptax gives them.
+    /// Call chains in a record are not in the form that looptax writes.
     #[error("the call chains in the record cannot be read")]
     BrokenStacks,
-    /// A folder could not be made.
+    /// A folder could not be created.
     #[error("cannot make the folder `{}`", path.display())]
     CreateFolder { path: PathBuf, source: io::Error },
     /// The folder of a run could not be removed.
@@ -59,7 +59,7 @@ pub enum StoreError {
     /// An entry of the history cannot be parsed.
     #[error("the history's entry for run `{id}` is broken")]
     HistoryEntry { id: String, source: serde_json::Error },
-    /// The history knows no such run.
+    /// The history has no such run.
     #[error("no run in the history has the label `{id}` or a name that begins with it")]
     NoSuchRun { id: String },
     #[error("several names of runs in the history begin with `{start}`")]
@@ -67,7 +67,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether a smaller file might fit.
+    /// Whether the disk is full, so that a smaller file might fit.
     pub(crate) fn is_of_full_disk(&self) -> bool {
         match self {
             Self::CreateFile { source, .. } | Self::WriteFile { source, .. } | Self::RenameFile { source, .. } => {
@@ -111,7 +111,7 @@ impl Explain for StoreError {
             }
             Self::HistoryVersion { .. } => "use the newer looptax that wrote it, or --no-history",
             Self::NoSuchRun { .. } => "`looptax show` lists them",
-            Self::SeveralRuns { .. } => "give more of its name: `looptax show` lists them",
+            Self::SeveralRuns { .. } => "type more of the name: `looptax show` lists the runs",
             _ => return None,
         };
         Some(hint.to_owned())

@@ -1,7 +1,7 @@
 //! The measurements made on this machine: an index of records in SQLite.
 //!
-//! The records themselves stay where they were saved; what is here can be made from them again. Two
-//! runs may write at once, and a run that cannot write here has lost nothing.
+//! The records stay where they were saved; the index can be rebuilt from them. Two runs may write to it together, and a
+//! run that cannot write to it loses nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,11 +11,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
 
-/// The form of the tables; a newer one is not touched.
+/// The version of the tables; looptax does not change tables of a newer version.
 const VERSION: i64 = 1;
-/// So long one waits for another that writes.
+/// How long a run waits while another run writes.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The runs in the order of time, and what is shown of them as JSON.
+/// The runs in the order of time, each with its summary as JSON.
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS run (
         id TEXT PRIMARY KEY,
@@ -32,11 +32,11 @@ pub struct History {
 }
 
 impl History {
-    /// Opens the history at `path`; creates it and its folder if they are missing.
+    /// Opens the history at `path`; creates the file and its folder if they are missing.
     ///
     /// # Errors
-    /// [`StoreError::CreateFolder`], [`StoreError::History`], or [`StoreError::HistoryVersion`] for one
-    /// that a newer looptax made.
+    /// [`StoreError::CreateFolder`], [`StoreError::History`], or [`StoreError::HistoryVersion`] if a newer looptax made
+    /// the history.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent() {
             looptax_host::own::make_folder(folder)
@@ -57,7 +57,7 @@ impl History {
         Ok(Self { path: path.to_owned(), connection })
     }
 
-    /// Remembers a run; one of the same name is replaced.
+    /// Adds a run; replaces a run with the same name.
     ///
     /// # Errors
     /// [`StoreError::History`].
@@ -73,7 +73,7 @@ impl History {
         Ok(())
     }
 
-    /// The latest runs, the newest first; an entry that cannot be read is left out and counted.
+    /// The latest runs, the newest first; entries that cannot be read are left out and counted.
     ///
     /// # Errors
     /// [`StoreError::History`].
@@ -91,7 +91,8 @@ impl History {
         Ok((runs, n_unread))
     }
 
-    /// The run whose name begins with `start`, or else the newest that was labelled so; the newest one for `last`.
+    /// The run whose name begins with `start`; if there is none, the newest run with this label; for `last`, the newest
+    /// run.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::SeveralRuns`], [`StoreError::History`],
@@ -131,7 +132,7 @@ impl History {
         found.map_err(|source| self.failed(source))
     }
 
-    /// Forgets a run; its record stays where it is.
+    /// Removes a run from the history; its record stays where it is.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::History`].

@@ -1,6 +1,6 @@
-//! Reads a record, or what `watch` saved, and says clearly what is wrong with one that cannot be read.
+//! Reads a record or a saved look of `watch`, and reports clearly why a file cannot be read.
 //!
-//! The file may come from anybody: cut off, edited by hand, or saved by another looptax.
+//! The file may come from anyone: cut off, edited by hand, or saved by another looptax.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::StoreError;
 
-/// More than any record has.
+/// No record is larger than this.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// The one field that every generation of records has.
+/// The only field that every version of records has.
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
@@ -29,7 +29,7 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
     load_as(path, SCHEMA_VERSION)
 }
 
-/// Reads what `watch` saved at `path`.
+/// Reads the look that `watch` saved at `path`.
 ///
 /// # Errors
 /// As [`load`].
@@ -37,7 +37,7 @@ pub fn load_watched(path: &Path) -> Result<Watched, StoreError> {
     load_as(path, WATCHED_SCHEMA_VERSION)
 }
 
-/// Whether the file at `path` holds what `watch` counted, and no record of a run.
+/// Whether the file at `path` is a saved look of `watch`, not a record of a run.
 pub fn is_watched(path: &Path) -> bool {
     #[derive(Deserialize)]
     struct Fields {
@@ -51,7 +51,7 @@ pub fn is_watched(path: &Path) -> bool {
 
 fn load_as<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, StoreError> {
     let text = read::read(path, MOST_BYTES).map_err(|source| StoreError::ReadFile { path: path.to_owned(), source })?;
-    // A file that is cut off has no readable head either; the second reading says where it ends.
+    // A file that is cut off has no readable head either; the second attempt reports where it ends.
     if let Ok(head) = serde_json::from_slice::<Head>(&text) {
         match head.schema_version {
             None => {

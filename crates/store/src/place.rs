@@ -1,6 +1,6 @@
-//! The place of a record: a regular file that is replaced as a whole, or a device that is written to.
+//! The destination of a record: a regular file that is replaced as a whole, or a device that is written to.
 //!
-//! Decides once, before anything is measured, so that a run does not end in an error that was there at its start.
+//! It is checked once, before anything is measured, so that a run does not end with an error that existed at its start.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,18 @@ use looptax_host::output::Output;
 
 use crate::StoreError;
 
-/// Where a record goes.
+/// The destination of a record.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) output: Output,
-    /// Without the links that were followed.
+    /// The path with symbolic links resolved.
     path: PathBuf,
-    /// Whether a file there may be replaced.
+    /// Whether an existing file may be replaced.
     pub(crate) existing: Existing,
 }
 
 impl Place {
-    /// Finds out what `path` is and whether a file can be made there.
+    /// Finds out what `path` is and whether a file can be created there.
     pub(crate) fn find(path: &Path, existing: Existing) -> Result<Self, StoreError> {
         let failed = |source: io::Error| StoreError::CreateFile { path: path.to_owned(), source };
         let output = Output::find(path).map_err(failed)?;
@@ -29,7 +29,7 @@ impl Place {
             return Err(StoreError::AlreadyExists { path: path.to_owned() });
         }
         if !output.is_stream() {
-            // The file is removed again at once.
+            // The file is removed again immediately.
             output.begin(None).map_err(failed)?;
         }
         let path = if output.is_there() { output.path() } else { path.to_owned() };

@@ -1,7 +1,7 @@
-//! The place of records without a given path: a folder for each run, named after it.
+//! The destination of records if the user gives no path: a folder for each run, named after it.
 //!
-//! The folder is made before anything is measured, so that two runs never use the same one, and a place that cannot be
-//! written to is known at the start.
+//! The folder is made before anything is measured. So two runs never use the same folder, and a destination that cannot
+//! be written to is reported at the start.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use looptax_host::{Folder, own};
 
 use crate::StoreError;
 
-/// The record's name in its folder.
+/// The file name of the record in its folder.
 const RECORD: &str = "record.json";
-/// At most this many runs may ask for one name at once.
+/// At most this many runs may request the same name together.
 const MOST_OF_A_NAME: u32 = 1_000;
 
 #[derive(Debug, Clone)]
@@ -23,18 +23,18 @@ pub struct Runs {
 /// A run's own folder; dropping this value removes it if nothing was put there.
 #[derive(Debug)]
 pub struct RunFolder {
-    /// The name of the run: the one that was wanted, or one that no other has.
+    /// The name of the run: the requested name, or another name that is free.
     pub id: String,
     all: Folder,
 }
 
 impl Runs {
-    /// All runs below `folder`, which need not be there.
+    /// All runs below `folder`, which need not exist.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Makes the folder of a new run, which should have this name.
+    /// Makes the folder of a new run, with this name if it is free.
     ///
     /// # Errors
     /// [`StoreError::CreateFolder`].
@@ -55,16 +55,16 @@ impl Runs {
         Err(failed(&self.folder.join(id))(ErrorKind::AlreadyExists.into()))
     }
 
-    /// Whether this is the path of a record of one of our runs.
+    /// Whether this is the path of the record of a run in this folder.
     pub fn holds(&self, record: &Path) -> bool {
         record.ends_with(RECORD) && record.parent().and_then(Path::parent) == Some(&self.folder)
     }
 
-    /// Removes the folder of a record that [`Runs::holds`].
+    /// Removes the folder of a record for which [`Runs::holds`] is true.
     ///
     /// # Errors
-    /// [`StoreError::RemoveRun`]. A folder that is gone already is not an error, and one that holds something else as
-    /// well stays.
+    /// [`StoreError::RemoveRun`]. It is not an error if the folder is already gone; a folder that also holds other
+    /// files stays.
     pub fn remove(&self, record: &Path) -> Result<(), StoreError> {
         let removed = match self.remove_from(record) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -80,14 +80,14 @@ impl Runs {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
-        // Other files beside the record are not ours.
+        // Other files in the folder were not made by looptax.
         let _kept = all.remove_folder(id);
         removed
     }
 }
 
 impl RunFolder {
-    /// Where its record goes.
+    /// The path for its record.
     pub fn record(&self) -> PathBuf {
         self.all.path().join(&self.id).join(RECORD)
     }
@@ -95,7 +95,7 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // Only an empty folder can be removed so.
+        // This removes only an empty folder.
         let _kept = self.all.remove_folder(&self.id);
     }
 }

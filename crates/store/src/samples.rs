@@ -1,7 +1,7 @@
-//! Latencies in a form that travels inside a record: by size, each with how often it was seen.
+//! Latencies in the form that they have inside a record: sorted by size, each with its number of occurrences.
 //!
-//! A fast server answers a hundred thousand requests within some thousand different times, so that each takes a part of
-//! a byte. The order of time is given up: no report of a run needs it.
+//! A fast server answers a hundred thousand requests in only some thousand different times, so each request takes less
+//! than a byte. The order of time is lost: no report of a run needs it.
 
 use std::io::{BufReader, Read, Write};
 
@@ -14,13 +14,13 @@ use looptax_model::record::Samples;
 
 use crate::StoreError;
 
-/// The most that the latencies of a record may take in it: some hundred million requests.
+/// The most space that the latencies of a record may take: enough for some hundred million requests.
 pub const SAMPLES_CAP_BYTES: usize = 64 << 20;
-/// A count beyond this was not packed here: no run keeps this many latencies of one epoch in memory.
+/// A larger count does not come from looptax: no run keeps this many latencies of one epoch in memory.
 const MOST_SAMPLES: u64 = 1 << 26;
 
-/// Packs the latencies of one arm in one epoch, between two epochs: quickly, which takes a twelfth more room than
-/// slowly (7 MB of pairs of an event loop with 64 connections: 3.1 MB, 2.86 MB at level 6).
+/// Packs the latencies of one arm in one epoch. This runs between two epochs, so it uses the fast level, which takes a
+/// twelfth more space (7 MB of pairs of an event loop with 64 connections: 3.1 MB; 2.86 MB at level 6).
 ///
 /// # Units
 /// `latencies_ns` in nanoseconds, in any order.
@@ -30,7 +30,7 @@ pub fn pack(mut latencies_ns: Vec<u32>) -> Samples {
     let mut before_ns = 0;
     for same in latencies_ns.chunk_by(|a, b| a == b) {
         push_number(&mut pairs, same[0] - before_ns);
-        // A chunk is never longer than memory has room for 32-bit numbers within the cap.
+        // The length fits into 32 bits: the cap on memory does not allow more latencies.
         push_number(&mut pairs, same.len() as u32);
         before_ns = same[0];
     }
@@ -40,7 +40,7 @@ pub fn pack(mut latencies_ns: Vec<u32>) -> Samples {
 /// The latencies of one arm in one epoch in nanoseconds, from the fastest on.
 ///
 /// # Errors
-/// [`StoreError::BrokenSamples`] where they are not what [`pack`] made.
+/// [`StoreError::BrokenSamples`] if they are not in the form that [`pack`] makes.
 pub fn unpack(samples: &Samples) -> Result<Vec<u32>, StoreError> {
     read_pairs(samples).ok_or(StoreError::BrokenSamples { count: samples.count })
 }
@@ -52,7 +52,7 @@ pub(crate) fn deflate(bytes: &[u8], level: Compression) -> Vec<u8> {
 }
 
 fn read_pairs(packed: &Samples) -> Option<Vec<u32>> {
-    // The record is not trusted with the size of the buffer.
+    // The count in a record is not trusted as the size of a buffer.
     if packed.count > MOST_SAMPLES {
         return None;
     }
@@ -70,12 +70,12 @@ fn read_pairs(packed: &Samples) -> Option<Vec<u32>> {
         }
         samples.resize(samples.len() + n_same as usize, latency_ns);
     }
-    // The stream's checksum is behind its last byte, and nothing behind that.
+    // The stream's checksum follows its last byte, and nothing follows the checksum.
     let is_whole = bytes.next().is_none() && zlib.into_inner().into_inner().is_empty();
     is_whole.then_some(samples)
 }
 
-/// Appends a number, seven bits to the byte.
+/// Appends a number, seven bits per byte.
 fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);

@@ -1,7 +1,7 @@
-//! Writes a record: whole, to disk, and only then under its name.
+//! Writes a record: completely, synced to disk, and only then under its name.
 //!
-//! A crash or a full disk at any moment leaves either the record saved before or the new one.
-//! Called after each comparison; never while a slice runs.
+//! After a crash or on a full disk, there is either the previous record or the new one. Called after each comparison;
+//! never while a slice runs.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -16,12 +16,12 @@ use crate::place::{Existing, Place};
 /// Saves a finished record.
 ///
 /// # Errors
-/// [`StoreError::AlreadyExists`], `CreateFile`, `WriteFile` or `RenameFile`; nothing is left behind.
+/// [`StoreError::AlreadyExists`], `CreateFile`, `WriteFile` or `RenameFile`; no file is left in these cases.
 pub fn save(record: &Record, path: &Path, existing: Existing) -> Result<(), StoreError> {
     write(record, &Place::find(path, existing)?)
 }
 
-/// Saves results that are not a record, in the same careful way, over whatever is there.
+/// Saves results that are not a record in the same careful way; replaces an existing file.
 ///
 /// # Errors
 /// As [`save`], without [`StoreError::AlreadyExists`].
@@ -29,7 +29,7 @@ pub fn save_value(value: &impl Serialize, path: &Path) -> Result<(), StoreError>
     write(value, &Place::find(path, Existing::Replace)?)
 }
 
-/// Saves a text, a page or a list of figures, in the same careful way.
+/// Saves a text (a page or a list of figures) in the same careful way.
 ///
 /// # Errors
 /// As [`save`].
@@ -46,7 +46,7 @@ pub fn save_bytes(bytes: &[u8], path: &Path, existing: Existing) -> Result<(), S
     write_with(&place, None, |file| file.write_all(bytes))
 }
 
-/// Saves a text for programs of other users, which may read it whatever the umask is, over whatever is there.
+/// Saves a text for programs of other users, which may read it whatever the umask is; replaces an existing file.
 ///
 /// # Errors
 /// As [`save_value`].
@@ -55,9 +55,9 @@ pub fn save_for_all(text: &[u8], path: &Path) -> Result<(), StoreError> {
     write_with(&place, Some(0o644), |file| file.write_all(text))
 }
 
-/// Saves a record again and again while it grows.
+/// Saves a record repeatedly while it grows.
 ///
-/// The rest comes first: on a full disk latencies make room for it, see [`Saver::lost`].
+/// If the disk is full, latencies are dropped in favour of everything else: see [`Saver::lost`].
 #[derive(Debug)]
 pub struct Saver {
     place: Place,
@@ -65,7 +65,7 @@ pub struct Saver {
 }
 
 impl Saver {
-    /// Prepares for saving at `path`, and finds out at once if that is not possible. Makes no file yet.
+    /// Prepares for saving at `path`, and reports immediately if that is not possible. Does not leave a file there.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] or `CreateFile`.
@@ -73,16 +73,16 @@ impl Saver {
         Ok(Self { place: Place::find(path, existing)?, lost: None })
     }
 
-    /// Why not all latencies were kept, where the disk was full; told once.
+    /// Why latencies were dropped, if the disk was full; returned once.
     pub fn lost(&mut self) -> Option<StoreError> {
         self.lost.take()
     }
 
-    /// Saves `record`. A device is written to each time, so there call it once. On a full disk it is
-    /// saved without the latencies of its last comparison, else without any.
+    /// Saves `record`. To a device it is written each time, so call it only once for a device. On a full disk, the
+    /// latencies of its last comparison are dropped; if that is not enough, those of the one before, and so on.
     ///
     /// # Errors
-    /// As [`save`]; the record saved before stays.
+    /// As [`save`]; the previously saved record stays.
     pub fn save(&mut self, record: &mut Record) -> Result<(), StoreError> {
         if let Err(full) = write(record, &self.place) {
             let Some(smaller) = self.save_smaller(record, &full) else {
@@ -91,12 +91,13 @@ impl Saver {
             self.lost.get_or_insert(full);
             *record = smaller;
         }
-        // From now on the file there is our own.
+        // From now on, looptax itself made the file there.
         self.place.existing = Existing::Replace;
         Ok(())
     }
 
-    /// Saves the record with as many latencies as a full disk has room for; `None` if it has room for none.
+    /// Saves the record with the latencies of as many comparisons as fit on a full disk; `None` if it does not fit even
+    /// without them.
     fn save_smaller(&self, record: &Record, error: &StoreError) -> Option<Record> {
         let mut smaller = record.clone();
         while error.is_of_full_disk() && forget_last_samples(&mut smaller) {
@@ -107,13 +108,13 @@ impl Saver {
         None
     }
 
-    /// The path of the saved record, links resolved.
+    /// The path of the saved record, with symbolic links resolved.
     pub fn path(&self) -> &Path {
         self.place.path()
     }
 }
 
-/// Takes the latencies out of the last comparison that has any; says whether there was one.
+/// Removes the latencies of the last comparison that has any; returns whether there was one.
 fn forget_last_samples(record: &mut Record) -> bool {
     for comparison in record.comparisons.iter_mut().rev() {
         let mut had_some = false;
@@ -135,7 +136,7 @@ fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {
     })
 }
 
-/// Without permissions, a new file has what the umask leaves. A device keeps its own.
+/// Without `permissions`, a new file has those that the umask allows. A device keeps its permissions.
 fn write_with(
     place: &Place,
     permissions: Option<u32>,

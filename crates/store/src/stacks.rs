@@ -1,4 +1,4 @@
-//! Call chains in a form that travels inside a record: folded, dearest first, packed.
+//! Call chains in the form that they have inside a record: folded, those with the most CPU time first, packed.
 
 use std::cmp::Reverse;
 use std::io::Read;
@@ -11,19 +11,19 @@ use looptax_model::record::Stacks;
 use crate::StoreError;
 use crate::samples::{BASE64, deflate};
 
-/// The most that the chains of one pair of arms may take, unpacked: some twenty thousand chains.
+/// The most space that the chains of one pair of arms may take, unpacked: enough for some twenty thousand chains.
 const CAP_BYTES: usize = 4 << 20;
 
-/// A call chain with the CPU time in it.
+/// A call chain with its CPU time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
-    /// The process and its frames from the outermost in, with `;` between them.
+    /// The process and its frames, outermost first, separated by `;`.
     pub folded: String,
     /// `[baseline, other]`.
     pub ns: [u64; 2],
 }
 
-/// Packs chains, the dearest first, as far as there is room.
+/// Packs chains, those with the most CPU time first, as long as there is space.
 pub fn pack_stacks(mut stacks: Vec<Stack>, requests: [u64; 2]) -> Stacks {
     stacks.sort_by(|a, b| {
         let total = |it: &Stack| Reverse(it.ns[0] + it.ns[1]);
@@ -45,7 +45,7 @@ pub fn pack_stacks(mut stacks: Vec<Stack>, requests: [u64; 2]) -> Stacks {
 /// The chains of a record.
 ///
 /// # Errors
-/// [`StoreError::BrokenStacks`] where they are not what [`pack_stacks`] made.
+/// [`StoreError::BrokenStacks`] if they are not in the form that [`pack_stacks`] makes.
 pub fn unpack_stacks(stacks: &Stacks) -> Result<Vec<Stack>, StoreError> {
     read(stacks).ok_or(StoreError::BrokenStacks)
 }
@@ -53,7 +53,7 @@ pub fn unpack_stacks(stacks: &Stacks) -> Result<Vec<Stack>, StoreError> {
 fn read(stacks: &Stacks) -> Option<Vec<Stack>> {
     let zlib = BASE64.decode(&stacks.packed).ok()?;
     let mut text = String::new();
-    // A record is not trusted with the size of what it unpacks to.
+    // A record is not trusted about the size of its unpacked data.
     let most = CAP_BYTES as u64 + 1;
     ZlibDecoder::new(&*zlib).take(most).read_to_string(&mut text).ok()?;
     if text.len() > CAP_BYTES {

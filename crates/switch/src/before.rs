@@ -1,4 +1,5 @@
-//! Who an application is, by its connections before anything is written, and the watches over those that move.
+//! //! Which processes the application is, judged by its connections before anything is written, and the watches over
+//! the connections that a plan moves.
 //!
 //! Called by `subject` and `server`, which plan.
 
@@ -14,18 +15,18 @@ use crate::diagnose::check::{Around, Client};
 use crate::plan::{Plan, Wish};
 use crate::proof::{Application, Watch, Watched, Watches};
 
-/// Who the application is, by its connections over TCP before anything is written.
+/// The application, known by its TCP connections before anything is written.
 pub(crate) struct Before {
     pub(crate) client: Client,
     watches: Vec<Watch>,
     named: Vec<Process>,
-    /// The user that was named.
+    /// The user that the caller named.
     user: Option<u32>,
 }
 
 impl Before {
     /// # Errors
-    /// That a user or process that was named is not there; whatever `targets` finds.
+    /// If a process or user that the caller named does not exist; also every error of `targets`.
     pub(crate) fn look(
         wish: Wish<'_>,
         targets: impl FnOnce(&Client) -> Result<Vec<(Address, SocketAddr)>, Failure>,
@@ -54,18 +55,18 @@ impl Before {
         self.watches.iter().map(Watch::application).collect()
     }
 
-    /// The watches over what moves by a plan.
+    /// Returns the watches over the connections that a plan moves.
     pub(crate) fn watches(&mut self, plan: &Plan, survey: &Survey) -> Watches {
         let (before, named) = (&mut self.watches, &self.named);
         let mut watches = Watches::default();
         for planned in { plan.connections.iter() }.filter(|it| it.moves()) {
             let found = &planned.found;
             let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket) else {
-                // A container's goes to no address of this machine.
+                // A container's connection does not lead to an address of this machine.
                 watches.has_unwatched |= found.tcp.is_none();
                 continue;
             };
-            // Two connections of one account have one.
+            // Two connections with the same account and address share a watch.
             if watches.all.iter().any(|it| is_over(it, address, tcp)) {
                 continue;
             }
@@ -99,7 +100,7 @@ pub(crate) fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey)
     }
 }
 
-/// Whether a connection of the file to this address is not moved.
+/// Whether a connection of the file to this address stays on TCP.
 fn stays(plan: &Plan, tcp: SocketAddr) -> bool {
     plan.connections.iter().any(|it| !it.moves() && it.found.tcp == Some(tcp))
 }

@@ -1,6 +1,7 @@
-//! A burst as a part of a proof: as many connects at once over the socket as there are workers, all answered.
+//! A burst as a part of a proof: looptax opens as many connections together over the socket as the application has
+//! workers, and the server has to answer all of them.
 //!
-//! It does not log in: the first answer is enough. Called by `carry`, if a person agreed to it.
+//! The burst does not log in: the server's first answer is enough. Called by `carry`, if a person agreed to it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::step::step;
 /// A connection without an answer after this time has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connects that are made at once.
+/// Connections that looptax opens together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Burst {
     pub socket: PathBuf,
@@ -23,7 +24,7 @@ pub struct Burst {
 }
 
 impl Burst {
-    /// Makes it as a driver that does not wait for room in the queue.
+    /// Connects like a driver that does not wait for room in the queue.
     pub(crate) fn run(&self) -> Result<SwitchStep, SwitchStep> {
         let (n, at) = (self.n_connections, self.socket.display());
         let failed = |why: String| step(StepCode::BurstFailed, format!("a burst of {n} connects to {at}: {why}"));

@@ -1,4 +1,4 @@
-//! A file's connections by its text only, each with its place and with what `switch` would write there.
+//! The connections that a file's text shows, each with its place and with the text that `switch` would write there.
 //!
 //! No server is asked and no program started, so a fix rests on the socket's path, which is an assumption: every
 //! message states it. The text to write is the plan's own, cut down to the bytes that change. Called by the command
@@ -17,13 +17,13 @@ use looptax_model::record::{
 use crate::file::MOST_BYTES;
 use crate::plan::{FileToSwitch, Plan, Planned, Wish};
 
-/// Largest file that is read.
+/// The largest file that is read.
 pub const MOST_FILE_BYTES: u64 = MOST_BYTES;
 
-/// Looks at a file: `socket` and `application` come from the caller, `shown` is its path for a person.
+/// Reads a file. The caller chose `socket` and `application`; `shown` is the file's path as a person sees it.
 ///
 /// # Errors
-/// That it cannot be read, or no application has that name.
+/// If the file cannot be read, or if no application has that name.
 pub fn look_by_text(
     path: &Path,
     shown: &str,
@@ -36,14 +36,14 @@ pub fn look_by_text(
         return Ok(SourceFile { uri: String::new(), encoding, findings: Vec::new() });
     }
     let plan = file.plan_by_text()?;
-    // In a program's text, what is found by the names of its variables only may be anything.
+    // In a program's text, a connection that is known only by the names of its variables may be anything.
     let is_configuration = application.is_some() || app::is_configuration(&path.to_string_lossy());
-    let told = plan.connections.iter().filter(|it| is_configuration || !it.found.is_guessed);
+    let told = plan.connections.iter().filter(|it| is_configuration || !it.found.is_known_by_names);
     let findings = told.filter_map(|it| finding(it, &plan, &text, shown)).collect();
     Ok(SourceFile { uri: String::new(), encoding, findings })
 }
 
-/// The point that decides: the one about the destination, else the one about how to get there.
+/// The point that decides the fate: the point about the destination, else the point about the way to the socket.
 fn deciding(planned: &Planned) -> Option<&Point> {
     let points = &planned.found.checked.points;
     let is_place = |it: &&Point| {
@@ -60,7 +60,7 @@ fn finding(planned: &Planned, plan: &Plan, text: &str, shown: &str) -> Option<Fi
     let found = &planned.found;
     let point = deciding(planned)?;
     let level = match point.code {
-        // If it is the server's own listening address, its clients decide.
+        // For the server's own listening address, the server's clients decide.
         _ if found.is_of_the_server => return None,
         PointCode::TakesSocket | PointCode::ServerElsewhere => return None,
         PointCode::ReachesNothing => FindingLevel::Error,
@@ -97,7 +97,7 @@ fn resting_on(socket: &str, shown: &str) -> String {
     )
 }
 
-/// Its setting, or its line if that is not to be found there.
+/// Returns the place of the connection's setting, or its whole line if the setting is not in that line.
 fn region(planned: &Planned, text: &str) -> Option<Region> {
     let line = planned.found.checked.line?;
     let exact = planned.found.at.as_ref().and_then(|it| Region::of(text, it)).filter(|it| it.start.line == line);
@@ -106,7 +106,8 @@ fn region(planned: &Planned, text: &str) -> Option<Region> {
     exact.or_else(|| Some(Region { start: at(1), end: at(columns()? + 1) }))
 }
 
-/// Returns what `switch` would write for a connection, and the socket's path in it; else why no fix is offered.
+/// Returns the text that `switch` would write for a connection, and the socket's path; the error explains why there is
+/// no fix.
 fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, String), String> {
     let found = &planned.found;
     let Some(socket) = &found.socket else {
@@ -114,7 +115,8 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     };
     let moves = match (planned.fate, planned.change_idx) {
         (SwitchFate::Moves, Some(idx)) => found.moves.get(idx).and_then(Option::as_ref),
-        (SwitchFate::WhichApplication, _) => {
+        // `--as` names files, not calls of drivers.
+        (SwitchFate::WhichApplication, _) if !found.is_guessed || found.is_known_by_names => {
             let may_be = match &*planned.may_be {
                 [] => String::new(),
                 titles => format!("; it may be {}", titles.join(", ")),
@@ -152,13 +154,13 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     Ok((fix.ok_or("looptax cannot give its position in lines and columns")?, socket.clone()))
 }
 
-/// Whether a text that is added has a password, which is not just a part of the socket's path.
+/// Whether a new text contains a password, other than as a part of the socket's path.
 fn holds(text: &str, password: Option<&Secret>, socket: &str) -> bool {
     let password = password.map(Secret::reveal).filter(|it| !it.is_empty());
     !secrets_in(text).is_empty() || password.is_some_and(|it| text.contains(it) && !socket.contains(it))
 }
 
-/// The parts of a rewrite that change, around the secrets that stay; `None` if they do not stay as they are.
+/// Splits a rewrite into the parts that change between its secrets; `None` if the rewrite changes a secret.
 fn without_secrets(text: &str, rewrite: &Rewrite) -> Option<Vec<Rewrite>> {
     let old = text.get(rewrite.at.clone())?;
     let new = &*rewrite.text;

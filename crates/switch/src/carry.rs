@@ -1,8 +1,9 @@
-//! A switch carried out, and taken back: files are written and tested, programs read them, and it is proved or put back.
+//! Carries a switch out, and takes it back: files are written and tested, programs read them, and the switch is proved
+//! or put back.
 //!
-//! One way for whatever is switched: the files are `Edited`, what tests them and has them read are `Commands`, and a
-//! [`Proof`] knows what shows that it worked. Every step is in the journal (`work`) before it is done. Called by the
-//! command line.
+//! Every switch takes this way: its files are `Edited`, the commands that test and reload them are `Commands`, and a
+//! [`Proof`] knows how to show that the switch worked. The journal (`work`) has every step before it is done. Called by
+//! the command line.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,21 +32,21 @@ use crate::visits::{Visitor, Visits};
 use crate::work::{Edited, Named, Work};
 
 const LEAST_PAUSE: Duration = Duration::from_millis(3);
-/// A pause is so many times as long as the look before it.
+/// A pause lasts this many times as long as the look before it.
 const PAUSE_PER_LOOK: u32 = 4;
-/// A page has to differ for this long before that counts: a program that restarts may fail at first.
+/// A page has to differ for this long before that counts: while a program restarts, its pages may fail.
 const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
-/// The application is waited for this long after the old files are back.
+/// looptax waits this long for the application after the old files are back.
 const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
-/// The same if somebody wants to end: a silent peer is not waited for, as it may have been silent before.
+/// The same limit if somebody stops looptax: it does not wait for a silent peer, which may have been silent before.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
-/// The fate of the new files if nothing shows whether the application works with them.
+/// The fate of the new files if nothing shows that the application works with them.
 #[derive(Debug, Clone, Copy)]
 pub enum Unproved {
     Stays,
     IsPutBack,
-    /// Whether it stays is asked; given why nothing is shown.
+    /// The function asks a person whether the new files stay; its argument is the reason for the missing proof.
     IsAsked(fn(&str) -> bool),
 }
 
@@ -61,22 +62,22 @@ impl Unproved {
 
 #[derive(Debug)]
 pub struct Order<'a> {
-    /// Where it is kept.
+    /// The folder that keeps the switch.
     pub kept: &'a Kept,
     pub named: Named<'a>,
     pub edited: &'a [Edited],
     /// The commands that test the files, and those that reload them.
     pub commands: &'a Commands,
-    /// A page of the application, as it was before.
+    /// A page of the application, as it was before the switch.
     pub page: Option<Page>,
-    /// The connections to open at once when the application was seen over the socket.
+    /// The connections to open together after the application was seen over the socket.
     pub bursts: &'a [Burst],
-    /// The instructions for a person to have the application read its file.
+    /// How a person makes the application read its file.
     pub by_hand: Option<&'a str>,
-    /// The proof may take this long, and each command.
+    /// Time limit of the proof, and of each command.
     pub within: Duration,
     pub unproved: Unproved,
-    /// Set when somebody wants to end.
+    /// Set when somebody stops looptax.
     pub stop: &'a AtomicBool,
 }
 
@@ -86,10 +87,10 @@ pub struct Carried {
     pub outcome: SwitchOutcome,
 }
 
-/// Carries a switch out. If anything fails, the old files are back afterwards, or the error says that they are not.
+/// Carries a switch out. If a step fails, the old files are back afterwards, or the error says that they are not.
 ///
 /// # Errors
-/// That files or journal cannot be written; nothing is changed then.
+/// If a file or the journal cannot be written; nothing is changed then.
 pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Result<Carried, SwitchError> {
     let _lock = order.kept.lock()?;
     sweep(order.kept);
@@ -116,7 +117,7 @@ pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Re
     Ok(Carried { id, outcome })
 }
 
-/// Ends a thread's work when it is dropped.
+/// Ends a thread's work when this value is dropped.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -130,19 +131,19 @@ impl Drop for Ends<'_> {
 pub struct Undo<'a> {
     /// The command that reloads the old files; a web server and its upstream have their own commands.
     pub reload: Option<&'a str>,
-    /// Whether a server whose own file comes back may be restarted, and by what.
+    /// Whether looptax may restart a server whose own old file comes back, and the command for it.
     pub restart: Restart<'a>,
-    /// An administrator, for a switch that changed a server.
+    /// An administrator's login, for a switch that changed a server.
     pub admin: Option<&'a Address>,
-    /// Each command may take this long.
+    /// Time limit of each command.
     pub within: Duration,
 }
 
-/// Puts the files of an earlier switch back, as somebody asked, and has the same programs read them; what a switch
-/// changed on a server is taken back there.
+/// Puts back the files of an earlier switch, as a person asked, and makes the same programs read them; also takes back
+/// what the switch changed on a server.
 ///
 /// # Errors
-/// [`SwitchError::Rewritten`] if somebody wrote the very lines since, and whatever cannot be written; as
+/// [`SwitchError::Rewritten`] if somebody has changed the switched lines since; any error of writing; those of
 /// [`fix::undo`].
 pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixError> {
     let why = "on request";
@@ -150,7 +151,7 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
         return fix::undo(&mut work, order.admin, why, End::Undone);
     }
     let Undo { reload, within, .. } = *order;
-    // A signal does not end it half way.
+    // A signal does not end an undo half way.
     let stop = &AtomicBool::new(false);
     let kept = waiting::Kept::begin();
     kept.go_back();
@@ -189,7 +190,8 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
     Ok(())
 }
 
-/// Restarts a server whose old file is back, if that was agreed to; the user leaves its group again.
+/// Restarts a server whose old file is back, if the person agreed to that; removes the user from the server's group
+/// again.
 fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tell: Tell<'_>) {
     let restart = match order.restart {
         Restart::By(command) => Some(command),
@@ -217,7 +219,7 @@ fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tel
     }
 }
 
-/// Has the old files read, and waits until they are.
+/// Makes the programs read the old files, and waits until they have.
 fn read_again(reloads: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
     for (idx, line) in reloads.iter().enumerate() {
         let said = run(&proof.reload_now(idx, line), within, stop);
@@ -226,7 +228,7 @@ fn read_again(reloads: &[Line], within: Duration, stop: &AtomicBool, proof: &mut
     }
 }
 
-/// Has a server read its old file, after the applications have read theirs, and waits until it listens as before.
+/// Makes a server read its old file, after the applications have read theirs, and waits until it listens as before.
 fn server_reads_again(back: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
     for line in back {
         let said = run(line, within, stop);
@@ -237,7 +239,7 @@ fn server_reads_again(back: &[Line], within: Duration, stop: &AtomicBool, proof:
     }
 }
 
-/// Puts the old files back and reports it; also that the journal could not be written.
+/// Puts the old files back and reports it. A journal that cannot be written is also reported.
 fn put_back(work: &mut Work, why: &str, how: End, tell: Tell<'_>) -> Result<(), SwitchError> {
     match work.put_back(why, how) {
         Err(unnoted @ SwitchError::Unnoted { .. }) => {
@@ -249,7 +251,7 @@ fn put_back(work: &mut Work, why: &str, how: End, tell: Tell<'_>) -> Result<(), 
     }
 }
 
-/// That the old files are back, and whose lines stayed.
+/// Reports that the old files are back, and in which files other people's later changes stay.
 fn back(work: &Work) -> SwitchStep {
     let shared = { work.shared().iter() }.map(|it| it.display().to_string());
     let words = match &*shared.collect::<Vec<_>>() {
@@ -301,11 +303,12 @@ impl Carrying<'_, '_> {
         (self.tell)(step(code, words));
     }
 
-    /// Writes the server's own file, has the server read it, and then writes the others: an application may read its
-    /// file at any time, and then the socket has to be there. The inner error is for the old files to be put back.
+    /// Writes the server's own file, makes the server read it, and only then writes the other files: an application may
+    /// read its file at any time, and the socket has to exist by then. After an inner error the caller puts the old
+    /// files back.
     ///
     /// # Errors
-    /// That the server's file cannot be written; nothing is changed then.
+    /// If the server's file cannot be written; nothing is changed then.
     fn write_after_server(&mut self, server: &ServerCommands) -> Result<Result<(), SwitchStep>, SwitchError> {
         let edited = self.order.edited;
         self.work.write_first(edited)?;
@@ -330,7 +333,7 @@ impl Carrying<'_, '_> {
         self.proof.server_has_read(self.order.within, self.order.stop)
     }
 
-    /// Has the files tested, then read.
+    /// Runs the commands that test the files, then those that reload them.
     fn have_read(&mut self) -> Result<(), SwitchStep> {
         let commands = self.order.commands;
         for line in &commands.tests {
@@ -355,7 +358,7 @@ impl Carrying<'_, '_> {
         Ok(())
     }
 
-    /// Notes a step after the files were written; if that cannot be done it has failed as any other.
+    /// Notes a step in the journal after the files were written; a step that cannot be noted has failed.
     fn note(&mut self, noted: Step) -> Result<(), SwitchStep> {
         self.work.note(noted).map_err(|error| not_written(&error))
     }
@@ -405,7 +408,7 @@ impl Carrying<'_, '_> {
         Judged::Holds(steps)
     }
 
-    /// Looks until it is decided, or the time is over.
+    /// Looks until the proof is decided or the time is over.
     fn look_until_decided(&mut self) -> Judged {
         let start = Since::now();
         self.visitor.files_are_read();
@@ -447,9 +450,10 @@ impl Carrying<'_, '_> {
         Some(judged)
     }
 
-    /// Puts the old files back, has them read if the new ones may have been, and looks whether all works.
+    /// Puts the old files back, makes programs read them if they may have read the new ones, and checks whether all
+    /// works.
     fn put_back(&mut self, why: SwitchStep) -> Result<SwitchOutcome, SwitchError> {
-        // Who wanted to end has the files put back; the application is still to read them.
+        // Even when a signal caused this, the application still has to read the old files.
         self.kept.go_back();
         let words = why.words.clone();
         (self.tell)(why);

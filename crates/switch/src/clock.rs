@@ -1,4 +1,4 @@
-//! The one reader of the clock: how long something has been waited for.
+//! The only reader of the clock: it measures how long looptax has waited for something.
 
 use std::time::{Duration, Instant};
 

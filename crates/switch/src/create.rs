@@ -1,7 +1,7 @@
 //! Creates a file that did not exist, and removes it again.
 //!
-//! The file gets its name when it is complete, and only if no other file has that name. It is renamed before it is
-//! removed, so that text that another process wrote at that very moment can be put back.
+//! A file gets its name when it is complete, and only if no other file has that name. To remove it, looptax renames it
+//! first, so that text that another process wrote at that very moment can be put back.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -14,11 +14,11 @@ use crate::SwitchError;
 use crate::digest::Digest;
 use crate::file::{Created, MOST_BYTES, part_of};
 
-/// Only its owner may read a file until it is as it is to be.
+/// Only the owner may read a file until it has its final owner and mode.
 const PRIVATE: u32 = 0o600;
 
-/// Makes a file of that path, and its folder if that is missing too. `above` is its folder, or the one that its
-/// folder is to be made in.
+/// Makes a file at `path`, and its folder if that is missing too. `above` is the file's folder, or the folder in which
+/// to make that folder.
 pub(crate) fn create(
     (above, path): (&Folder, &Path),
     created: &Created,
@@ -44,14 +44,14 @@ pub(crate) fn create(
         named => { named.and_then(|()| folder.sync()) }.map_err(failed("it cannot be renamed to its final name")),
     });
     if named.is_err() {
-        // Ours: no other program makes such names.
+        // It is ours: no other program makes such names.
         let _gone = folder.remove(&part);
         let _gone = remove_folder(path, created);
     }
     named
 }
 
-/// Takes away what [`create`] made, if it still holds that, and the folder if it is empty then.
+/// Removes what [`create`] made: the file if its contents are still the same, and then the folder if it is empty.
 pub(crate) fn uncreate(
     (folder, path): (&Folder, &Path),
     created: &Created,
@@ -59,19 +59,20 @@ pub(crate) fn uncreate(
     staged: &OsStr,
 ) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default();
-    // No other program makes names like that one.
+    // No other program makes names such as `staged`.
     folder.rename(name, staged)?;
     settle(folder, name, new, staged)?;
     remove_folder(path, created)
 }
 
-/// Ends what was begun with the name that a file has while it is taken away: ours goes, another's gets its name back.
+/// Finishes the removal of a file that has been renamed to `staged`: deletes it if it is ours, else gives it its name
+/// back.
 pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr) -> io::Result<()> {
     let found = folder.read(staged, MOST_BYTES);
     match &found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Ok((_, bytes)) if Digest::of_bytes(bytes) == *new => folder.remove(staged)?,
-        // If the file was written once more since, both versions belong to others.
+        // If the file was written once more since, looptax made neither version.
         _ => match folder.rename_new(staged, name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             named => named?,
@@ -79,13 +80,13 @@ pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr
     }
     folder.sync()?;
     match found {
-        // It has its name again, and may be ours all the same.
+        // The file has its name again, although it may be ours.
         Err(error) if !matches!(error.kind(), io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidInput) => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Removes the folder that was made with the file, if it is empty and no process holds it.
+/// Removes the folder that was made with the file, if the folder is empty and not in use.
 pub(crate) fn remove_folder(path: &Path, created: &Created) -> io::Result<()> {
     use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
     let folder = path.parent().filter(|_| created.with_folder);

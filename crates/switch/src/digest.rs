@@ -1,11 +1,11 @@
-//! Whether two texts are the same, without keeping either: their SHA-256.
+//! Compares two texts by their SHA-256, without keeping either.
 
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Stands for the bytes of a file.
+/// The SHA-256 of a file's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest(String);
 

@@ -1,11 +1,12 @@
-//! The errors of work on other programs' files, and what to do then.
+//! The errors of changing other programs' files, and the next step for each.
 
 use std::io;
 use std::path::PathBuf;
 
 use looptax_model::failure::Explain;
 
-/// Why a file was not replaced, or a switch not kept. Whatever it is, each file is as it was or as it was to become.
+/// Why a file was not replaced, or a switch not kept. Whatever the error, each file has either its old or its new
+/// contents, never a mixture.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {
     /// The file cannot be read, or is not a regular file.
@@ -13,35 +14,35 @@ pub enum SwitchError {
     Read { path: PathBuf, source: io::Error },
     #[error("{path} is not an ordinary file")]
     NoFile { path: PathBuf },
-    /// Its neighbour, which is to take its place, cannot be made as it is.
+    /// The new file cannot be made next to the old one, with the old one's attributes.
     #[error("cannot write a new {path}: {what}")]
     Stage { path: PathBuf, what: &'static str, source: io::Error },
     /// The new file cannot take the place of the old one.
     #[error("cannot replace the old {path} with the new one")]
     Exchange { path: PathBuf, source: io::Error },
-    /// Somebody wrote the file since it was read; what they wrote stays.
+    /// Another program wrote the file after looptax read it; that text stays.
     #[error("{path} was changed since looptax read it, and stays as it is now")]
     Changed { path: PathBuf },
-    /// The file's contents are not what the switch wrote; they stay.
+    /// The file's contents are not those that the switch wrote; they stay.
     #[error("{path} is not the file that the switch wrote: {found}")]
     Foreign { path: PathBuf, found: String },
-    /// It was to be made, and is there.
+    /// A file that looptax was to make exists already.
     #[error("{path} exists already, and stays as it is")]
     Exists { path: PathBuf },
-    /// Somebody wrote the very lines that a switch had written; what they wrote stays.
+    /// Somebody changed the very lines that a switch had written; that text stays.
     #[error("the lines that the switch wrote into {path} were changed since; the file stays as it is now")]
     Rewritten {
         path: PathBuf,
-        /// The file with the contents before the switch.
+        /// The file with the contents from before the switch.
         kept: PathBuf,
     },
-    /// The journal, or what is kept beside it, cannot be written.
+    /// The journal, or a file that is kept with it, cannot be written.
     #[error("cannot write the journal in {path}")]
     Journal { path: PathBuf, source: io::Error },
-    /// The old files are back, and the journal cannot say so.
+    /// The old files are back, but the journal cannot record that.
     #[error("the old files are back, but looptax cannot note this in the journal in {path}")]
     Unnoted { path: PathBuf, source: io::Error },
-    /// Not all could be written, and what was is not all back.
+    /// Some files could not be written, and some that were written could not be put back.
     #[error("{why}, and not all old files are back")]
     NotBack {
         id: String,
@@ -55,7 +56,7 @@ pub enum SwitchError {
     Unreadable { path: PathBuf, why: String },
     #[error("another looptax process is working on {id}")]
     Busy { id: String },
-    /// It changed a server, by more than files.
+    /// The switch changed a server, not only files.
     #[error("{id} changed something in {server}, and can be undone only there")]
     OnServer { id: String, server: String },
     #[error("there is no switch {id}")]
@@ -63,7 +64,7 @@ pub enum SwitchError {
 }
 
 impl SwitchError {
-    /// Turns a journal's error into the one for a step that is done already.
+    /// Turns a journal's error into the error for a step that is done already.
     pub(crate) fn after_it(self) -> Self {
         match self {
             Self::Journal { path, source } => Self::Unnoted { path, source },
@@ -115,7 +116,7 @@ impl Explain for SwitchError {
     }
 }
 
-/// Explains how a folder can take a new file.
+/// Explains what a folder needs before a new file can be made in it.
 fn file_hint(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::PermissionDenied => {

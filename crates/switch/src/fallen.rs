@@ -7,7 +7,7 @@ use crate::journal::{MovedFrom, Step};
 use crate::list::Switch;
 use crate::proof::Kin;
 
-/// A process over TCP that is like those of a switch.
+/// A process over TCP that looks like the processes of an earlier switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fallen {
     pub id: String,
@@ -15,11 +15,11 @@ pub struct Fallen {
     /// The process: `php-fpm8.2 812`.
     pub who: String,
     pub pid: u32,
-    /// The server that it was moved on: the same process may use others over TCP as before.
+    /// The server from which the switch moved it: the same process may use other servers over TCP as before.
     pub server_pid: u32,
 }
 
-/// Finds them among the clients that are connected now.
+/// Finds such processes among the clients that are connected now.
 pub fn fallen_back(switches: &[Switch], survey: &Survey) -> Vec<Fallen> {
     let mut found = Vec::new();
     for switch in switches.iter().filter(|it| is_over_socket(it)) {

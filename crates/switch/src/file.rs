@@ -1,4 +1,4 @@
-//! A file as it was found: its bytes, and the metadata that shows whether it is still the same.
+//! A file as looptax found it: its bytes, and the metadata that shows whether it is still the same.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::SwitchError;
 /// Largest file that is read. Configuration that people write has some kilobytes.
 pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
-/// An ordinary file with what it holds, or that there is none yet.
+/// A regular file with its contents, or the place of a file that does not exist yet.
 #[derive(Debug)]
 pub struct Original {
     pub(crate) path: PathBuf,
@@ -26,31 +26,31 @@ pub struct Original {
 
 #[derive(Debug)]
 pub(crate) enum State {
-    /// It is, and it and the folder that it is in are held open, so that a path that leads elsewhere meanwhile changes
+    /// The file exists. It and its folder are held open, so that a path that leads elsewhere in the meantime changes
     /// nothing.
     There { folder: Folder, file: File },
     Absent {
-        /// Its folder, or the one that its folder is to be made in.
+        /// The file's folder, or the folder in which to make that folder.
         above: Folder,
         created: Created,
     },
 }
 
-/// How a file is made that was not there.
+/// How to make a file that does not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Created {
     pub(crate) mode: u32,
     pub(crate) owner: u32,
     pub(crate) group: u32,
-    /// Whether its folder is not there either.
+    /// Whether the file's folder does not exist either.
     pub(crate) with_folder: bool,
 }
 
 impl Original {
-    /// Reads the file that `path` leads to, links followed.
+    /// Reads the file to which `path` leads, following links.
     ///
     /// # Errors
-    /// [`SwitchError::Read`], also for a link with which another user leads root to a file that is not hers;
+    /// [`SwitchError::Read`], also for a link with which another user leads root to a file that is not that user's;
     /// [`SwitchError::NoFile`] for a folder, a device or a pipe.
     pub fn read(path: &Path) -> Result<Self, SwitchError> {
         let failed = |source| SwitchError::Read { path: path.to_owned(), source };
@@ -67,7 +67,7 @@ impl Original {
         Ok(Self::held(path, walked.folder, file, bytes, links))
     }
 
-    /// The file of that path, which is held open with its folder.
+    /// A file that is held open together with its folder.
     pub(crate) fn held(path: PathBuf, folder: Folder, file: File, bytes: Vec<u8>, links: Vec<Link>) -> Self {
         Self {
             name: path.file_name().unwrap_or_default().to_owned(),
@@ -78,11 +78,11 @@ impl Original {
         }
     }
 
-    /// A file that is not there and is to be made like another one: with its owner and permissions. Its folder may be
-    /// missing too, and not what that is in.
+    /// A file that does not exist yet and will get the owner and permissions of another file. Its folder may be missing
+    /// too, but not that folder's parent.
     ///
     /// # Errors
-    /// [`SwitchError::Exists`] if there is a file or anything else; [`SwitchError::Read`] if that cannot be seen.
+    /// [`SwitchError::Exists`] if something has this name already; [`SwitchError::Read`] if that cannot be determined.
     pub fn absent(path: &Path, like: &Self) -> Result<Self, SwitchError> {
         let failed = |source| SwitchError::Read { path: path.to_owned(), source };
         let no_file = || SwitchError::NoFile { path: path.to_owned() };
@@ -120,7 +120,7 @@ impl Original {
         &self.path
     }
 
-    /// The links that were followed to it.
+    /// The links that led to the file.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
@@ -139,7 +139,7 @@ impl Original {
     }
 }
 
-/// Returns the neighbour's name until it is complete, so that every file with its own name is complete.
+/// Returns the name of the new file while it is incomplete, so that a file under its own name is always complete.
 pub(crate) fn part_of(staged: &OsStr) -> OsString {
     let mut name = staged.to_owned();
     name.push(".part");

@@ -1,6 +1,6 @@
-//! The steps that a switch was about to do and did: a line of JSON per step, on the disk before the step is done.
+//! The steps that a switch was about to do and did: a line of JSON per step, on disk before the step is done.
 //!
-//! If looptax was killed, the last line may be a part of one; it means a step that was not begun.
+//! If looptax was killed, the last line may be incomplete; the step of an incomplete line was not begun.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -23,62 +23,62 @@ use crate::proof::Kin;
 pub(crate) const NAME: &str = "journal";
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
-/// More than the steps of any switch.
+/// More bytes than the steps of any switch need.
 const MOST_BYTES: u64 = 64 << 20;
-/// Form of the lines; a newer one is not touched.
+/// Version of the lines' form; looptax does not touch a journal with a newer one.
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub enum Step {
-    /// The plan of files to write; the first line.
+    /// The plan of files to write; always the first line.
     Planned {
         version: u32,
-        /// When, as RFC 3339.
+        /// The time, as RFC 3339.
         at: String,
         /// The subject of the switch, for a person: `WordPress, mysql at 127.0.0.1:3306`.
         title: String,
         files: Vec<PlannedFile>,
-        /// Where it prepares the way for others: what it changes beside files.
+        /// The change to something other than files, if the switch prepares the way for others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fix: Option<Fix>,
     },
     Moving {
         connections: Vec<MovedFrom>,
-        /// Where a web server moves together with what is behind it: the programs that read the files.
+        /// The programs that read the files, if a web server moves together with its upstream.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stack: Option<StackOf>,
-        /// Where a server's own file is the first one: what has the server read it.
+        /// The command that makes a server read its own file, if that file is the first one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server: Option<Box<ServerOf>>,
     },
-    /// All files are about to become new.
+    /// looptax is about to write all new files.
     Writing,
     Written,
-    /// All files are about to become old again.
+    /// looptax is about to put all old files back.
     PuttingBack {
-        /// Why, for a person; a code of a step would not tell.
+        /// The reason, for a person; the code of a step would not be enough.
         why: String,
     },
-    /// All files are as they were.
+    /// All files are as they were before the switch.
     PutBack,
-    /// The instructions for a person to have the application read its file.
+    /// How a person makes the application read its file.
     ByHand {
         words: String,
     },
-    /// A command is about to be run.
+    /// looptax is about to run a command.
     Running {
         command: String,
     },
     Ran {
-        /// Its exit code; `None` if a signal ended it.
+        /// The command's exit code; `None` if a signal ended it.
         code: Option<i32>,
     },
-    /// A statement is about to be run on the server.
+    /// looptax is about to run a statement on the server.
     Fixing {
-        /// Its place in the fix, from zero.
+        /// Index of the statement in the fix.
         idx: usize,
-        /// Without its password.
+        /// The statement without its password.
         statement: String,
         /// The statements that take it back, without passwords.
         undo: Vec<String>,
@@ -87,70 +87,70 @@ pub enum Step {
         idx: usize,
         state: Digest,
     },
-    /// The statements are about to be taken back.
+    /// looptax is about to take the statements back.
     Unfixing {
         why: String,
     },
-    /// The accounts are as they were.
+    /// The accounts are as they were before the fix.
     Unfixed,
-    /// The evidence that the switch is done, or that it is not.
+    /// The evidence that the switch works, or that it does not.
     Proof {
         holds: bool,
         words: String,
     },
-    /// Nothing more is to be done; the last line of a switch that was not undone.
+    /// The switch is complete; the last line, unless it is undone later.
     Ended {
         how: End,
     },
 }
 
-/// A connection as it was before a switch: a client that is found there again has fallen back.
+/// A connection as it was before a switch: a client that is found there again no longer uses the socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedFrom {
-    /// Where it went.
+    /// The address to which it went.
     pub tcp: SocketAddr,
-    /// The processes that were seen there as the account.
+    /// The processes that were seen there with the application's account.
     pub kin: Vec<Kin>,
 }
 
-/// The programs of a web server's switch, to be found again when it is undone.
+/// The programs of a web server's switch, which an undo has to find again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackOf {
     pub front: ProgramOf,
-    /// The server behind it; `None` if its file stayed as it was.
+    /// The server that gets the web server's requests; `None` if its file stayed as it was.
     pub pool: Option<ProgramOf>,
-    /// Where it listened.
+    /// The address at which that server listened.
     pub tcp: SocketAddr,
-    /// Where it was moved to.
+    /// The socket to which it was moved.
     pub socket: PathBuf,
 }
 
-/// A server whose own file is the first of a switch.
+/// A server whose own file is the first file of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerOf {
-    /// For a person: `redis-server`.
+    /// The server's name for a person: `redis-server`.
     pub name: String,
     pub tcp: SocketAddr,
-    /// The socket that it got, or had.
+    /// The socket that the server got, or already had.
     pub socket: PathBuf,
-    /// Whether it had the socket before, and got a longer queue.
+    /// Whether the server already had the socket, and only got a longer queue.
     #[serde(default)]
     pub had_socket: bool,
-    /// The command that restarts it, for a shell.
+    /// The shell command that restarts the server.
     pub restart: String,
-    /// The command that takes the user out of its group again.
+    /// The command that removes the user from the server's group again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leave: Option<String>,
 }
 
 impl ServerOf {
-    /// Returns the change that it keeps until it is restarted with its old file.
+    /// Returns the change that the server keeps until it restarts with its old file.
     pub fn gain(&self) -> &'static str {
         if self.had_socket { "its longer queue" } else { "its socket" }
     }
 }
 
-/// The server of a switch, out of its steps.
+/// Finds the server of a switch in the switch's steps.
 pub(crate) fn server_of(steps: &[Step]) -> Option<&ServerOf> {
     steps.iter().find_map(|it| match it {
         Step::Moving { server, .. } => server.as_deref(),
@@ -158,7 +158,7 @@ pub(crate) fn server_of(steps: &[Step]) -> Option<&ServerOf> {
     })
 }
 
-/// The programs of a web server's switch, out of its steps.
+/// Finds the programs of a web server's switch in the switch's steps.
 pub(crate) fn stack_of(steps: &[Step]) -> Option<&StackOf> {
     steps.iter().find_map(|it| match it {
         Step::Moving { stack, .. } => stack.as_ref(),
@@ -166,7 +166,7 @@ pub(crate) fn stack_of(steps: &[Step]) -> Option<&StackOf> {
     })
 }
 
-/// A program that runs all the time.
+/// A program that runs permanently.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramOf {
     /// The program's name; its file may be an interpreter.
@@ -178,13 +178,13 @@ pub struct ProgramOf {
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     Moved,
-    /// The server lets the application in over the socket now; its own files are another switch.
+    /// The server now admits the application over the socket; the application's own files are another switch.
     Prepared,
-    /// Written; nothing connected within the time, so nothing is proved.
+    /// The files are written, but nothing connected within the time, so nothing is proved.
     Unproved,
-    /// The old files are back, since it did not work.
+    /// The old files are back, because the switch did not work.
     PutBack,
-    /// The old files are back, since somebody wanted them.
+    /// The old files are back, because a person asked for that.
     Undone,
 }
 
@@ -200,16 +200,16 @@ impl End {
     }
 }
 
-/// A change that prepares the way for switches, and is undone not only by files.
+/// A change that prepares the way for switches, and cannot be undone by files only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Fix {
-    /// Statements on a server of MySQL or MariaDB.
+    /// Statements that ran on a server of MySQL or MariaDB.
     Account {
         /// The server's address, without a password.
         server: String,
     },
-    /// A line of PostgreSQL's `pg_hba.conf`: a file of the switch, which the server has to read again.
+    /// A line of PostgreSQL's `pg_hba.conf`, a file of the switch that the server has to reload.
     Hba { data: PathBuf },
 }
 
@@ -217,16 +217,16 @@ pub enum Fix {
 pub struct PlannedFile {
     /// The file's path, with links followed.
     pub path: PathBuf,
-    /// The neighbour's name until it takes the file's place.
+    /// The name that the new file has before it takes the old file's place.
     pub(crate) staged: String,
     pub(crate) old: Digest,
     pub(crate) new: Digest,
-    /// The identity of its folder; `None` if that is made with it.
+    /// The identity of the file's folder; `None` if the folder is made with the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<Identity>,
-    /// Whose it is: user and group.
+    /// The file's user and group.
     pub(crate) owner: [u32; 2],
-    /// How it is made, if it was not there before.
+    /// How to create the file, if it did not exist before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) created: Option<Created>,
 }
@@ -246,13 +246,13 @@ impl From<&Stat> for Identity {
 }
 
 impl Identity {
-    /// For a part of a name that no other folder gives.
+    /// A mark for a part of a file name; no other folder gives the same mark.
     pub(crate) fn mark(self) -> String {
         format!("{:x}-{:x}", self.dev, self.ino)
     }
 }
 
-/// An open journal that no other process works on.
+/// An open journal that no other process is working on.
 #[derive(Debug)]
 pub(crate) struct Journal {
     folder: PathBuf,
@@ -261,12 +261,12 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Makes one in a folder without a journal.
+    /// Makes a journal in a folder that does not have one yet.
     pub(crate) fn create(folder: &Folder) -> Result<Self, SwitchError> {
         Self::locked(folder, folder.create(NAME, 0o600))
     }
 
-    /// Opens that of a switch which was begun earlier.
+    /// Opens the journal of a switch that was begun earlier.
     pub(crate) fn open(folder: &Folder) -> Result<Self, SwitchError> {
         let mut journal = Self::locked(folder, folder.append_own(NAME))?;
         journal.steps = read(folder)?;
@@ -281,12 +281,12 @@ impl Journal {
                 let id = folder.path().file_name().unwrap_or_default();
                 Err(SwitchError::Busy { id: id.to_string_lossy().into_owned() })
             }
-            // A file system without locks has them all free.
+            // On a file system without locks, every lock counts as free.
             _ => Ok(Self { folder: folder.path().to_owned(), file, steps: Vec::new() }),
         }
     }
 
-    /// Ends a line that was cut off, so that the next one is separate.
+    /// Ends a line that was cut off, so that the next line is separate.
     fn close_last_line(&mut self) -> Result<(), SwitchError> {
         let mut text = Vec::new();
         let mut file = &self.file;
@@ -297,14 +297,14 @@ impl Journal {
         self.or_failed(done)
     }
 
-    /// Has a step on the disk.
+    /// Writes a step to the disk.
     pub(crate) fn add(&mut self, step: Step) -> Result<(), SwitchError> {
         let mut line = serde_json::to_vec(&step).expect("a step is plain data");
         line.push(b'\n');
         let before = self.file.metadata().map(|it| it.len());
         let done = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if let (Err(_), Ok(before)) = (&done, before) {
-            // The next line has to be separate.
+            // The next line has to start on a separate line.
             let _cut_off = self.file.set_len(before);
         }
         self.or_failed(done)?;
@@ -317,8 +317,8 @@ impl Journal {
     }
 }
 
-/// Takes the lock, and waits a moment for it: a process that its last holder has just begun to start holds it until it
-/// runs its own program.
+/// Takes the lock, and waits a moment for it: a process that the last holder has just started has the lock too, until
+/// it executes its own program.
 fn lock(file: &File) -> rustix::io::Result<()> {
     let take = || rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
     for _ in 0..LOCK_TRIES {
@@ -330,7 +330,7 @@ fn lock(file: &File) -> rustix::io::Result<()> {
     take()
 }
 
-/// Whether a looptax works on it just now.
+/// Whether another looptax process is working on the journal at present.
 pub(crate) fn is_busy(folder: &Folder) -> bool {
     let Ok(file) = folder.open_own(NAME) else {
         return false;
@@ -339,14 +339,15 @@ pub(crate) fn is_busy(folder: &Folder) -> bool {
     locked == Err(Errno::WOULDBLOCK)
 }
 
-/// Whether there is a journal without a whole line, and no looptax works on it: the process that made it ended before
-/// it had a plan.
+/// Whether a journal has no complete line and no looptax process is working on it: the process that made it ended
+/// before it had a plan.
 pub(crate) fn is_without_plan(folder: &Folder) -> bool {
     let begun = folder.read_own(NAME, MOST_BYTES);
     begun.is_ok_and(|it| !it.contains(&b'\n')) && !is_busy(folder)
 }
 
-/// Removes a folder that has no plan: its journal last, so that what cannot be removed now is known for what it is later.
+/// Removes a folder that has no plan. The journal goes last, so that a folder that is only partly removed can still be
+/// recognised later.
 pub(crate) fn discard(all: &Folder, id: &OsStr) -> io::Result<()> {
     let own = all.folder(id)?;
     for name in own.names()?.iter().filter(|it| *it != NAME) {
@@ -355,11 +356,11 @@ pub(crate) fn discard(all: &Folder, id: &OsStr) -> io::Result<()> {
     all.remove_all(id)
 }
 
-/// Reads the steps of a journal, even if a process is at work on it; a line that is not a step is left out.
+/// Reads the steps of a journal, even while a process is working on it; skips a line that is not a step.
 pub(crate) fn read(folder: &Folder) -> Result<Vec<Step>, SwitchError> {
     let unreadable = |why: String| SwitchError::Unreadable { path: folder.path().to_owned(), why };
     let bytes = match folder.read_own(NAME, MOST_BYTES) {
-        // Killed before there was one.
+        // looptax was killed before there was a journal.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found.map_err(|error| unreadable(error.to_string()))?,
     };

@@ -1,9 +1,9 @@
-//! Applications moved to the socket: their files replaced whole, with a journal and a way back.
+//! Moves applications to the socket: replaces their files as a whole, with a journal and a way back.
 //!
-//! The only room that writes files that looptax did not make. `plan` and `stack` say what would be written, `carry`
-//! writes it, has it read and proved, or puts it back. [`Work`] lays down first what is to be written, and has each step
-//! in a journal on disk before it is done: after an interruption both say what is there ([`Switch::standing`]), and the
-//! switch can be finished or undone.
+//! The only room that writes files that looptax did not make. `plan` and `stack` decide what would be written; `carry`
+//! writes it, makes programs read it, and proves it or puts it back. [`Work`] first stores the planned text, and
+//! records each step in a journal on disk before the step is done. After an interruption both show the state of the
+//! files ([`Switch::standing`]), and the switch can be finished or undone.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod before;

@@ -1,4 +1,5 @@
-//! A step that is run to its end: a line of a shell, or a question for the program of a process, and how it is shown.
+//! A command that looptax runs to its end, and how the command is shown: a shell line, or a question for the program of
+//! a process.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables};
 /// The suffix that the kernel adds to the name of a program that was replaced.
 const REPLACED: &str = " (deleted)";
 
-/// Something that is run to its end: a line of a shell, or a question for the program of a process.
+/// A command that looptax runs to its end: a shell line, or a question for the program of a process.
 #[derive(Debug, Clone)]
 pub struct Line {
     text: String,
@@ -19,8 +20,8 @@ pub struct Line {
 }
 
 impl From<&str> for Line {
-    /// A line of a shell, which runs with our rights: only for what the caller of looptax ordered, and for programs of
-    /// the system.
+    /// A shell line. It runs with looptax's own rights, so make one only from what the caller of looptax ordered, or
+    /// for programs of the system.
     fn from(text: &str) -> Self {
         let text = text.to_owned();
         let question = None;
@@ -29,7 +30,7 @@ impl From<&str> for Line {
 }
 
 impl Line {
-    /// As it is typed and shown.
+    /// Returns the command as a person types it and sees it.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -45,39 +46,39 @@ impl From<Question> for Line {
     }
 }
 
-/// The commands that test files, and those that reload them then, each in this order.
+/// The commands that test files, and those that reload them afterwards, each in this order.
 #[derive(Debug, Default)]
 pub struct Commands {
-    /// The commands for a server's own file, which is the first: it is written, tested and read before any other is
-    /// written.
+    /// The commands for a server's own file. That file is the first one: it is written, tested and read before any
+    /// other is written.
     pub server: Option<ServerCommands>,
     /// The commands that test the files before a program reads them.
     pub tests: Vec<Line>,
     pub reloads: Vec<Line>,
 }
 
-/// The commands that have a server read its own file.
+/// The commands that make a server read its own file.
 #[derive(Debug, Default)]
 pub struct ServerCommands {
     pub tests: Vec<Line>,
     pub reloads: Vec<Line>,
-    /// The commands that have it read its old file, after the applications have read theirs.
+    /// The commands that make the server read its old file, after the applications have read theirs.
     pub back: Vec<Line>,
 }
 
 impl Commands {
-    /// All of them as they are typed and shown.
+    /// Returns all commands as a person types and sees them.
     pub fn texts(&self) -> Vec<&str> {
         let all = self.tests.iter().chain(&self.reloads);
         all.map(Line::text).collect()
     }
 }
 
-/// A question for the program of a process, which is asked as the owner of the process.
+/// A question for the program of a process. The program runs as the owner of the process.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) process: Process,
-    /// The program's `argv[0]`; its path if no other name is needed.
+    /// The program's `argv[0]`; the program's path if no other name is needed.
     pub(crate) name: Option<String>,
     pub(crate) words: Vec<String>,
     pub(crate) variables: Variables,
@@ -91,10 +92,10 @@ impl Question {
         line(&name, &self.words)
     }
 
-    /// Asks it.
+    /// Runs the program and returns its answer.
     ///
     /// # Errors
-    /// Why it was not asked, or gave no answer.
+    /// Why the program was not run, or gave no answer.
     pub(crate) fn answer(&self, within: Duration, stop: Option<&AtomicBool>) -> Result<Answer, ProgramError> {
         Subject::hold(self.process.pid)?.ask(&Ask {
             name: self.name.as_ref().map(OsString::from),
@@ -106,14 +107,14 @@ impl Question {
     }
 }
 
-/// Its file, also where a newer one has taken its place.
+/// The program's file, even if a newer file has taken its place.
 pub(crate) fn file_of(process: &Process) -> PathBuf {
     let path = process.program.clone().unwrap_or_default();
     let text = path.to_string_lossy();
     PathBuf::from(text.trim_end_matches(REPLACED))
 }
 
-/// Words as a shell takes them.
+/// Joins words, quoted for a shell.
 pub(crate) fn line(program: &str, words: &[String]) -> String {
     let words = words.iter().map(|it| &**it);
     let all: Vec<String> = std::iter::once(program).chain(words).map(quoted).collect();

@@ -1,4 +1,4 @@
-//! The switches of this user: a folder each, with the journal, and old and new files.
+//! The switches of this user. Each has a folder with its journal and its old and new files.
 
 use std::net::SocketAddr;
 
@@ -11,20 +11,20 @@ use crate::journal::{self, Fix, PlannedFile, ServerOf, StackOf, Step, server_of,
 use crate::settle::{self, look, original_of, standing};
 use crate::work::{Work, text_back};
 
-/// A switch that was begun once.
+/// A switch from this or an earlier run.
 #[derive(Debug)]
 pub struct Switch {
-    /// Its name: the day and a number.
+    /// The switch's name: the day and a number.
     pub id: String,
-    /// When it was begun, as RFC 3339.
+    /// When the switch was begun, as RFC 3339.
     pub at: String,
     /// The subject of the switch, for a person.
     pub title: String,
     /// The state of the switch by its journal.
     pub standing: SwitchStanding,
-    /// Its files, and what is there now.
+    /// The switch's files, and what they hold at present.
     pub files: Vec<ListedFile>,
-    /// The change beside files, if it prepared the way for switches.
+    /// The change to something other than files, if this switch prepared the way for others.
     pub fix: Option<Fix>,
     pub steps: Vec<Step>,
 }
@@ -53,16 +53,16 @@ impl Switch {
         })
     }
 
-    /// The server whose own file is the first one.
+    /// The server whose own file is the first file of the switch.
     pub fn server(&self) -> Option<&ServerOf> {
         server_of(&self.steps)
     }
 }
 
-/// Lists all switches, oldest first; those whose journal cannot be read apart, with the reason.
+/// Lists all switches, oldest first, and separately the errors of those whose journal cannot be read.
 ///
 /// # Errors
-/// [`SwitchError::Read`] if their folder cannot be read.
+/// [`SwitchError::Read`] if the folder of all switches cannot be read.
 pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError> {
     let failed = |source| SwitchError::Read { path: kept.folder.clone(), source };
     let folder = match kept.open() {
@@ -71,12 +71,12 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
     };
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     for name in folder.names().map_err(failed)? {
-        // Only folders are switches: the lock is beside them.
+        // Only folders are switches; the lock is in the same place.
         let Ok(own) = folder.folder(&name) else {
             continue;
         };
         match read(&own, &name.to_string_lossy()) {
-            // Killed before it had a plan: nothing was touched.
+            // looptax was killed before it had a plan, and touched no file.
             Ok(None) => {}
             Ok(Some(switch)) => found.push(switch),
             Err(error) => unread.push(error),
@@ -86,8 +86,8 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
     Ok((found, unread))
 }
 
-/// Removes leftovers: folders of a looptax that ended before it had a plan, and what a switch that is undone left
-/// beside its files. Those that cannot be removed are left for the next call.
+/// Removes leftovers: folders of a looptax process that ended before it had a plan, and files that a switch left next
+/// to an application's files although it is undone. Those that cannot be removed are left for the next call.
 pub(crate) fn sweep(kept: &Kept) {
     let Ok(all) = kept.open() else {
         return;
@@ -101,7 +101,7 @@ pub(crate) fn sweep(kept: &Kept) {
             continue;
         }
         match journal::read(&own) {
-            // Made in vain, or about to be filled: it is removed only as long as it is empty.
+            // The folder was made in vain, or is about to be filled; it is removed only while it is empty.
             Ok(steps) if steps.is_empty() => {
                 let _not_empty = all.remove_folder(&name);
             }
@@ -133,7 +133,7 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
             SwitchStanding::Interrupted | SwitchStanding::Planned if journal::is_busy(folder) => {
                 SwitchStanding::UnderWay
             }
-            // Its journal took no more notes when it was half way back.
+            // Its journal could not be written any more when the switch was half way back.
             SwitchStanding::Moved | SwitchStanding::Unproved if holds(FileHolds::Old) && holds(FileHolds::New) => {
                 SwitchStanding::Interrupted
             }
@@ -150,14 +150,15 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
 pub struct ComingBack {
     pub path: String,
     pub now: Vec<u8>,
-    /// Empty for one that is taken away.
+    /// Empty for a file that would be removed.
     pub then: Vec<u8>,
 }
 
-/// Lists what the way back of a switch would write, without those files that hold it already; nothing is changed.
+/// Lists the files that the way back of a switch would write, without those that already have their old contents.
+/// Changes nothing.
 ///
 /// # Errors
-/// As [`Work::put_back`] before it writes.
+/// The errors of [`Work::put_back`] before it writes.
 pub fn coming_back(kept: &Kept, id: &str) -> Result<Vec<ComingBack>, SwitchError> {
     let failed = |source| SwitchError::Read { path: kept.folder.clone(), source };
     let folder = kept.open().and_then(|it| it.folder(id)).map_err(failed)?;
@@ -179,8 +180,8 @@ pub fn coming_back(kept: &Kept, id: &str) -> Result<Vec<ComingBack>, SwitchError
     Ok(back.into_iter().filter(|it| it.now != it.then).collect())
 }
 
-/// Takes up a switch that was begun earlier, to finish or undo it; what a killed looptax left beside its files is
-/// settled first.
+/// Opens a switch that was begun earlier, to finish or undo it. Files that a killed looptax left next to the switch's
+/// files are settled first.
 ///
 /// # Errors
 /// [`SwitchError::Unknown`], [`SwitchError::Busy`], `Unreadable` or `Journal`.

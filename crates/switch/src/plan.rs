@@ -1,4 +1,4 @@
-//! The plan of a switch of a file: which connections, which bytes, and the objections. Writes nothing.
+//! The plan for the switch of a file: which connections move, which bytes change, and the objections. Writes nothing.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,32 +21,32 @@ use crate::work::Edited;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// The file, as it was given.
+    /// The file, as the person passed it.
     pub path: &'a Path,
-    /// The other file, if a web server moves together with what is behind it: either may be the first.
+    /// The other file, if a web server moves together with its upstream; either file may be the first.
     pub other: Option<&'a Path>,
     pub pid: Option<u32>,
-    /// Which of its connections, counted from one; empty for all that can be.
+    /// The numbers of the connections to move, from one; empty means all that can move.
     pub only: &'a [usize],
-    /// Which application it is, if several may be meant.
+    /// The application's name, if the file may belong to several.
     pub application: Option<&'a str>,
-    /// Whether it describes containers that are to share the folder of the socket.
+    /// Whether the file describes containers that are to share the folder of the socket.
     pub containers: bool,
-    /// As which user the application runs.
+    /// The user as which the application runs.
     pub user: Option<&'a str>,
     pub socket: Option<&'a Path>,
-    /// How many connections come at once, if somebody said that.
+    /// How many connections open together, if the person passed that.
     pub n_connections: Option<u32>,
-    /// The command that reloads both programs, if that is not their own signal or service.
+    /// The command that reloads both programs, if that is not done by their own signal or service.
     pub reload: Option<&'a str>,
-    /// Whether a server may be restarted.
+    /// Whether looptax may restart a server.
     pub restart: Restart<'a>,
 }
 
-/// Whether a server may be restarted, and by what.
+/// Whether looptax may restart a server, and the command for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Restart<'a> {
-    /// No person has agreed to it.
+    /// No person has agreed to a restart.
     #[default]
     NotAgreed,
     ByItsService,
@@ -54,7 +54,7 @@ pub enum Restart<'a> {
 }
 
 impl<'a> Wish<'a> {
-    /// All of a file, as it is found.
+    /// A wish to move all connections of a file.
     pub fn of(path: &'a Path) -> Self {
         Self {
             path,
@@ -72,12 +72,13 @@ impl<'a> Wish<'a> {
     }
 }
 
-/// The work to do: the files, the commands that test and reload them, and the proof.
+/// The work of a switch: the files, the commands that test and reload them, and the proof.
 pub struct Subject {
-    /// The application's file, or the first of a web server's two.
+    /// The application's file, or the first of a web server's two files.
     pub file: PathBuf,
     pub plan: Plan,
-    /// The commands that test the files, and those that reload them; no reload if the caller has to name it.
+    /// The commands that test the files, and those that reload them. There is no command to reload them if the caller
+    /// has to pass one.
     pub commands: Commands,
     pub proof: Box<dyn Proof>,
 }
@@ -85,14 +86,14 @@ pub struct Subject {
 #[derive(Debug, Default)]
 pub struct Plan {
     pub connections: Vec<Planned>,
-    /// The parts of the file that were not understood.
+    /// The parts of the file that looptax did not understand.
     pub unread: Vec<String>,
-    /// The files with their new text: the one that was named, or those that set its values. Empty if nothing is
+    /// The files with their new text: the file that was passed, or the files that set its values. Empty if nothing is
     /// written.
     pub edited: Vec<Edited>,
-    /// The same files as they are shown: the lines that change, without passwords, and what is to be known of each.
+    /// The same files as people see them: the lines that change, without passwords, and remarks on each file.
     pub files: Vec<SwitchFile>,
-    /// The command that reloads such files, if the application's own restart is not enough.
+    /// The command that reloads such files, if a restart of the application is not enough.
     pub reload: Option<String>,
 }
 
@@ -100,9 +101,9 @@ pub struct Plan {
 pub struct Planned {
     pub found: Switchable,
     pub fate: SwitchFate,
-    /// Which of its changes moves it.
+    /// Index of the connection's change that moves it.
     pub change_idx: Option<usize>,
-    /// If an application has to be named: of these one, or of all that are known.
+    /// The applications of which the person has to name one: those that fit, or all that looptax knows.
     pub may_be: Vec<String>,
 }
 
@@ -119,7 +120,7 @@ impl Planned {
         }
     }
 
-    /// As many connects as come at once, over its socket; `None` if that number is not known.
+    /// Returns a burst of as many connects over the socket as come together; `None` if their number is not known.
     fn burst(&self, n: Option<u32>) -> Option<Burst> {
         let (socket, address) = (self.found.socket.as_ref()?, self.found.address.as_ref()?);
         let n_connections = n.or(self.found.at_once.as_ref().map(|it| it.n))?;
@@ -139,7 +140,7 @@ impl Planned {
     }
 }
 
-/// A file as it was read, and held, with what is set elsewhere for it.
+/// A file that was read and is held open, with the variables that are set elsewhere for it.
 pub struct FileToSwitch<'a> {
     wish: Wish<'a>,
     text: Text,
@@ -149,17 +150,17 @@ pub struct FileToSwitch<'a> {
 }
 
 impl<'a> FileToSwitch<'a> {
-    /// Reads it.
+    /// Reads the file, and the variables that are set elsewhere for it.
     ///
     /// # Errors
-    /// That it cannot be read, or the environment of its process.
+    /// If the file, or the environment of its process, cannot be read.
     pub fn read(wish: Wish<'a>) -> Result<Self, Failure> {
         let mut read = Self::read_only(wish)?;
         read.followed = followed(&read.text())?;
         Ok(read)
     }
 
-    /// Reads it with the unit of its server's container.
+    /// Reads the file together with the unit of its server's container.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -168,10 +169,10 @@ impl<'a> FileToSwitch<'a> {
         Ok(Self { server_unit: Some(unit), ..Self::read(wish)? })
     }
 
-    /// Reads it, and nothing that is set elsewhere for it.
+    /// Reads the file, and no variables that are set elsewhere for it.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// If the file cannot be read.
     pub(crate) fn read_only(wish: Wish<'a>) -> Result<Self, Failure> {
         Ok(Self { wish, text: Text::read(wish.path)?, server_unit: None, followed: Followed::default() })
     }
@@ -193,20 +194,21 @@ impl<'a> FileToSwitch<'a> {
         }
     }
 
-    /// Where its connections go over TCP that may be moved: see [`Sources::targets`].
+    /// Returns the TCP destinations of the connections that may be moved: see [`Sources::targets`].
     pub(crate) fn targets(&self, around: Around<'_>) -> Result<Vec<(Address, SocketAddr)>, Failure> {
         let all = Sources::targets(&self.text(), around)?.into_iter();
         let wanted = all.filter(|(idx, ..)| self.is_wanted(*idx));
         Ok(wanted.map(|(_, address, tcp)| (address, tcp)).collect())
     }
 
-    /// Returns the user of the PHP-FPM pool whose section names the connection: its processes connect for an instant.
+    /// Returns the user of the PHP-FPM pool whose section names the connection: the pool's own processes connect only
+    /// for an instant.
     pub(crate) fn user_of_pool(&self, label: &str) -> Option<String> {
         let pool = Section::find(&self.text.content, label)?;
         pool.value("pm").and(pool.value("user"))
     }
 
-    /// Whose the file is that was read.
+    /// The owner of the file that was read.
     pub(crate) fn owner(&self) -> Option<u32> {
         self.text.original.stat().ok().flatten().map(|it| it.st_uid)
     }
@@ -215,22 +217,22 @@ impl<'a> FileToSwitch<'a> {
         self.wish.only.is_empty() || self.wish.only.contains(&(idx + 1))
     }
 
-    /// Plans its switch.
+    /// Plans the switch of the file.
     ///
     /// # Errors
-    /// That it names no connection, or not one that is wanted.
+    /// If the file names no connection, or not one that is wanted.
     pub fn plan(self, around: Around<'_>) -> Result<Plan, Failure> {
         self.plan_with(around, |_, found| found)
     }
 
-    /// Its connections as they would be on a socket that is yet to be made, by their places: see
+    /// Returns the file's connections as they would be on a socket that does not exist yet, each with its index: see
     /// [`Sources::for_socket`].
     pub(crate) fn for_socket(&self, socket: &Path) -> Result<Vec<(usize, Switchable)>, Failure> {
         let all = Sources::for_socket(&self.text(), socket)?.into_iter().enumerate();
         Ok(all.filter(|(idx, _)| self.is_wanted(*idx)).collect())
     }
 
-    /// Plans its switch, with another answer in the place of what was found of a connection.
+    /// Plans the switch of the file; `answer` may replace what was found of a connection.
     ///
     /// # Errors
     /// As [`Self::plan`].
@@ -253,11 +255,11 @@ impl<'a> FileToSwitch<'a> {
         self.plan_of(found, &sources, |idx, found| planned(answer(idx, found), wish.application))
     }
 
-    /// Plans its switch by its text only: each server is taken to have the socket that is given, or else the usual one.
-    /// Nothing of this machine is looked at but the files beside it.
+    /// Plans the switch by the file's text only: each server is assumed to have the given socket, or else the usual
+    /// one. Nothing of this machine is read except for files in the same folder.
     ///
     /// # Errors
-    /// That no application has the name that is given.
+    /// If no application has the given name.
     pub(crate) fn plan_by_text(self) -> Result<Plan, Failure> {
         let application = self.wish.application;
         let (found, sources) = Sources::by_text(&self.text(), self.wish.socket)?;
@@ -290,7 +292,7 @@ impl<'a> FileToSwitch<'a> {
     }
 }
 
-/// Where the variables are set that the file's connections depend on.
+/// Finds the places where the variables are set on which the file's connections depend.
 fn followed(file: &FileText<'_>) -> Result<Followed, Failure> {
     let names = sources::variables(file)?;
     if names.is_empty() {
@@ -328,7 +330,7 @@ fn moved(found: Switchable, application: Option<&str>) -> Planned {
     planned
 }
 
-/// The change of the application that is meant; whichever it is where the same bytes are written.
+/// Returns the index of the change for the right application, or of any change if all write the same bytes.
 fn which(found: &Switchable, application: Option<&str>) -> Option<usize> {
     let mut titles = found.checked.changes.iter().map(|it| &it.title);
     let named = application.and_then(|name| titles.position(|it| it.eq_ignore_ascii_case(name)));
@@ -347,14 +349,14 @@ pub(crate) struct Edits {
 }
 
 impl Edits {
-    /// Adds what moves a connection. Two changes of the same bytes or variable are left to people.
+    /// Adds the edits that move a connection. Two different edits of the same bytes or variable are left to people.
     pub(crate) fn take(&mut self, planned: &mut Planned, text: &str, followed: &Followed) {
         let Some(idx) = planned.change_idx else {
             return;
         };
         let own = planned.found.moves[idx].clone().unwrap_or_default();
         let own_lines = own.own;
-        // Parts of a file that several connections share are written once.
+        // A part of a file that several connections share is written once.
         let added = own.here.into_iter().filter(|it| !self.here.contains(it));
         let here: Vec<Rewrite> = self.here.iter().cloned().chain(added).collect();
         let added = { own.variables.into_iter() }.filter(|it| !self.variables.contains(it));
@@ -362,7 +364,7 @@ impl Edits {
         let own = planned.found.variables.iter().cloned();
         let near: Vec<String> = self.near.iter().cloned().chain(own).collect();
         let is_writable = variables.is_empty() || followed.edits(&variables, &near).is_some();
-        // The variables for a container's own environment have a place there by now.
+        // By now the variables for a container's own environment have a place in this file.
         if rewritten(text, &here).is_some() && is_writable && own_lines.is_empty() {
             let beside = planned.found.beside.clone().or_else(|| self.beside.take());
             *self = Self { here, variables, near, beside };
@@ -371,7 +373,7 @@ impl Edits {
         }
     }
 
-    /// The files with all of it.
+    /// Adds the edited files with all edits to the plan.
     fn write(self, file: FileToSwitch<'_>, whole: &Whole, plan: &mut Plan) -> Result<(), Failure> {
         let mut parts = whole.parted(&self.here).into_iter();
         let here = parts.next().map_or_else(Vec::new, |it| it.2);
@@ -416,7 +418,7 @@ impl Edits {
                 plan.without_set_elsewhere();
             }
             Some(_) => {
-                // Values that are set elsewhere are shown there.
+                // A value that is set elsewhere is shown in the file that sets it.
                 lines.retain(|it| it.line.is_some() || self.variables.is_empty());
                 if let Some(edited) = text.edited(&here) {
                     plan.add(edited, file.wish.path, lines);
@@ -438,16 +440,17 @@ impl Edits {
 }
 
 impl Plan {
-    /// The connections as they are saved, numbered, without passwords.
+    /// The connections in the form in which they are saved, with numbers and without passwords.
     pub fn connections(&self) -> Vec<SwitchConnection> {
         let numbered = self.connections.iter().zip(1..);
         numbered.map(|(it, number)| it.saved(number)).collect()
     }
 
-    /// A burst for each socket that its connections move to: of this many connects, or as many as are counted.
+    /// Returns a burst for each socket to which connections move, with this many connects or, without a number, as many
+    /// as were counted.
     ///
     /// # Errors
-    /// That nothing counts them, or there is no socket that could be connected to.
+    /// If nothing counts the connections, or if there is no socket to connect to.
     pub fn bursts(&self, n: Option<u32>) -> Result<Vec<Burst>, Failure> {
         let mut all: Vec<Burst> = Vec::new();
         for planned in { self.connections.iter() }.filter(|it| it.moves()) {
@@ -470,7 +473,7 @@ impl Plan {
         Ok(all)
     }
 
-    /// Adds a file that is written; `named` is its path as it was given.
+    /// Adds a file to write; `named` is its path as the person passed it.
     pub(crate) fn add(&mut self, edited: Edited, named: &Path, lines: Vec<Edit>) {
         self.files.push(SwitchFile {
             path: edited.original.path().display().to_string(),
@@ -480,7 +483,7 @@ impl Plan {
         self.edited.push(edited);
     }
 
-    /// Adds the unit of a server's container, and the unit of a volume that is not there yet.
+    /// Adds the unit of a server's container, and the unit of a volume that does not exist yet.
     fn add_beside(&mut self, beside: Beside, server: Text) -> Result<(), Failure> {
         if let Some((name, text)) = beside.new {
             let path = server.original.path().with_file_name(name);
@@ -495,7 +498,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes out of the advice that something is set elsewhere, which is known and written.
+    /// Removes from the advice that a value is set elsewhere, because looptax knows that place and writes it.
     fn without_set_elsewhere(&mut self) {
         let connections = self.connections.iter_mut();
         for change in connections.flat_map(|it| &mut it.found.checked.changes) {
@@ -510,7 +513,7 @@ impl Plan {
     }
 }
 
-/// The lines of those connections that move, each once.
+/// The lines of the connections that move, each line once.
 pub(crate) fn lines(connections: &[Planned]) -> Vec<Edit> {
     let change = |it: &Planned| it.found.checked.changes.get(it.change_idx?).cloned();
     let mut lines: Vec<Edit> = Vec::new();

@@ -1,4 +1,4 @@
-//! The command that has an application read its files again: which it may be, and running it.
+//! The command that makes an application read its files again: which command that may be, and how looptax runs it.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,29 +20,29 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::clock::Since;
 use crate::line::{Line, Question};
 
-/// The most of its output that is shown.
+/// Show at most this many bytes of the command's output.
 const MOST_BYTES: u64 = 4 << 10;
-/// The output is in memory: this much is kept at most, and only the end of a longer one.
+/// The output is kept in memory. Of a longer output only this much is kept, from the end.
 const MOST_KEPT: u64 = 1 << 20;
-/// Ours, and not for a program that is asked to read its files.
+/// looptax's own variables, which a program that reads its files must not get.
 const SECRETS: [&str; 2] = ["LOOPTAX_PASSWORD", "LOOPTAX_ADMIN_PASSWORD"];
 const STEP: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// Its exit code; `None` if a signal ended it, or our patience.
+    /// The command's exit code; `None` if a signal or the time limit ended it.
     pub(crate) code: Option<i32>,
-    /// The end of what it said.
+    /// The end of the command's output.
     pub(crate) said: String,
 }
 
-/// The command that usually does it for the service that a process belongs to; `None` if it belongs to none, or
-/// systemd does not run here.
+/// Returns the usual reload command of the service to which a process belongs; `None` if it does not belong to a
+/// service, or systemd is not running.
 pub fn usual_reload(process: &Process) -> Option<String> {
     unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
-/// The service that a process belongs to, if systemd runs here.
+/// Returns the service to which a process belongs, if systemd is running.
 fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;
@@ -51,8 +51,8 @@ fn unit_of(process: &Process) -> Option<&str> {
     is_service.then_some(&**unit)
 }
 
-/// Returns the unit if the process is its main one: of a service that keeps several programs (supervisord's, a cron
-/// job's) no single one represents it.
+/// Returns the unit if the process is its main process: in a service with several programs (supervisord's, a cron
+/// job's) no single program represents the unit.
 pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
     unit_of(process).filter(|unit| main_pid(unit) == Some(process.pid))
 }
@@ -67,15 +67,15 @@ fn main_pid(unit: &str) -> Option<u32> {
     String::from_utf8_lossy(&output.stdout).trim().parse().ok()
 }
 
-/// Returns the command that reloads a process by the service that it is the main one of.
+/// Returns the command that reloads a process through the service whose main process it is.
 pub(crate) fn reload_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
-/// Runs it. Processes that a shell leaves in the background keep running.
+/// Runs a command. Processes that a shell leaves in the background keep running.
 ///
 /// # Errors
-/// That no shell can be started, or why the program was not asked.
+/// If no shell can be started, or the reason why the program was not run.
 pub(crate) fn run(line: &Line, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     match line.question() {
         Some(question) => answer(question, within, stop),
@@ -105,7 +105,7 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     for name in SECRETS {
         shell.env_remove(name);
     }
-    // It leads a process group: what it started ends with it if its time is over.
+    // The shell leads a process group: when its time is over, the processes that it started end with it.
     let mut child = shell.process_group(0).spawn()?;
     let start = Since::now();
     let code = loop {
@@ -121,7 +121,7 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
         forget_what_is_old(&output);
         thread::sleep(STEP);
     };
-    // The output of processes in the background is not read any more.
+    // Nothing reads the output of background processes any more.
     let _said_enough = fcntl_add_seals(&output, SealFlags::GROW);
     let length = output.metadata()?.len();
     output.seek(io::SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
@@ -130,12 +130,12 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     Ok(Ran { code, said: String::from_utf8_lossy(&said).trim().to_owned() })
 }
 
-/// Kills the shell's group, and whatever it started that left the group.
+/// Kills the shell's group, and every process that it started and that left the group.
 fn end_with_descendants(shell: &Child) {
     let mut family = BTreeSet::from([shell.id()]);
     // A child may be listed before its parent.
     while any_process(|it| family.contains(&it.parent) && family.insert(it.pid)) {}
-    // Each may have ended by itself.
+    // Each process may have ended by itself.
     let _ended = kill_process_group(Pid::from_child(shell), Signal::KILL);
     for pid in family.into_iter().filter(|it| *it != shell.id()) {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -143,13 +143,13 @@ fn end_with_descendants(shell: &Child) {
     }
 }
 
-/// Gives the memory back of what a command said long ago.
+/// Frees the memory of old output.
 fn forget_what_is_old(output: &File) {
     let length = output.metadata().map_or(0, |it| it.len());
     let old = length.saturating_sub(MOST_BYTES);
     let kept = output.metadata().map_or(0, |it| it.blocks() * 512);
     if kept > MOST_KEPT {
-        // Where that cannot be done it stays.
+        // If the memory cannot be freed, the output stays.
         let _forgotten = fallocate(output, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, old);
     }
 }

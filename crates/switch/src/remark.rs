@@ -1,6 +1,6 @@
 //! Remarks for a person before a file is written: other programs that write it, and reasons why it cannot be written.
 //!
-//! Reads only, and starts nothing: a folder of somebody else's may hold settings that would run as us.
+//! Reads only, and starts nothing: another user's folder may contain settings that would run with looptax's rights.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,9 +10,9 @@ use rustix::fs::{IFlags, StatVfsMountFlags, fstatvfs, ioctl_getflags};
 
 use crate::file::{Original, State};
 
-/// Lines at the head of a file in which programs say that they wrote it.
+/// Programs note in the first lines of a file that they wrote it.
 const HEAD_LINES: usize = 20;
-/// Programs that overwrite files, and their marks in them, in lower case.
+/// Programs that overwrite files, and their marks in those files, in lower case.
 const MANAGERS: [(&str, &str); 8] = [
     ("ansible managed", "Ansible"),
     ("managed by ansible", "Ansible"),
@@ -24,11 +24,11 @@ const MANAGERS: [(&str, &str); 8] = [
     ("managed by terraform", "Terraform"),
 ];
 
-/// More than the list of any package's conffiles.
+/// More bytes than any package's list of conffiles has.
 const MOST_LIST_BYTES: u64 = 1 << 20;
 
-/// Builds a remark about a file. Writing that may be undone, or be wrong for another program, without any sign of it,
-/// needs one.
+/// Builds a remark about a file. A remark is needed if the change may be undone, or may be wrong for another program,
+/// without any sign of that.
 pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRemark {
     use FileRemarkCode as Code;
     FileRemark {
@@ -39,7 +39,7 @@ pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRema
     }
 }
 
-/// An absolute path without `..`, which is not a link.
+/// Returns an absolute path without `..`; follows no links.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -52,7 +52,7 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// Collects what is to be known of a file; `named` is its path as it was given.
+/// Collects the remarks on a file; `named` is its path as the person passed it.
 pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
     use FileRemarkCode as Code;
     let mut found = Vec::new();
@@ -115,9 +115,9 @@ fn manager(bytes: &[u8]) -> Option<&'static str> {
     named.map(|(_, name)| *name)
 }
 
-/// The package that has the file among its conffiles.
+/// The package that lists the file among its conffiles.
 fn package_of(info: &Path, path: &Path) -> Option<String> {
-    // Conffiles are only there.
+    // Conffiles are only in this folder.
     path.starts_with("/etc").then_some(())?;
     let path = path.to_str()?;
     read::list(info).ok()?.into_iter().find_map(|list| {

@@ -1,9 +1,10 @@
-//! One file replaced: a neighbour is made as the old file is, with other bytes, and takes its place in one step.
+//! Replaces one file: a new file with the old one's attributes and other bytes is made next to it, and takes its place
+//! in one step.
 //!
-//! The two exchange names (`RENAME_EXCHANGE`), so that the previous file is at hand afterwards: if it is not the one
-//! that was read, another process wrote meanwhile, and the names are exchanged back. On a file system without that, the
-//! file is compared once more and renamed over, which leaves an instant in which another process's writing would be
-//! lost.
+//! The two exchange their names (`RENAME_EXCHANGE`), so that the previous file is still available: if it is not the
+//! file that was read, another process wrote it in the meantime, and the names are exchanged back. On a file system
+//! that cannot do this, looptax compares the file once more and renames the new one over it. There remains an instant
+//! in which another process's text would be lost.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,20 +19,21 @@ use crate::SwitchError;
 use crate::create::create;
 use crate::file::{MOST_BYTES, Original, State, part_of};
 
-/// The kernel's own limits: names of all attributes together, and the value of one.
+/// The kernel's own limits, for the names of all attributes together, and for the value of one.
 const MOST_ATTRIBUTE_BYTES: usize = 1 << 16;
 
-/// Puts `new` in the place of what `original` holds, by way of a neighbour called `staged`.
+/// Replaces the file in `original` with the bytes in `new`, by way of a file next to it called `staged`.
 ///
-/// Owner, permissions, access lists and every other attribute are the old file's; the time of change is new, since
-/// that is what programs notice a change by.
+/// Owner, permissions, access lists and every other attribute are those of the old file. The modification time is new,
+/// since programs notice a change by it.
 ///
 /// Creates the file instead if it did not exist.
 pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
     replace_and(original, new, staged, |folder, old| folder.remove(old))
 }
 
-/// The same; the old file keeps the neighbour's name, so that the way back takes no room (`settle::give_back`).
+/// Does the same, but the old file keeps the name `staged`, so that the way back needs no disk space
+/// (`settle::give_back`).
 pub(crate) fn replace_and_keep(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
     replace_and(original, new, staged, |_, _| Ok(()))
 }
@@ -52,14 +54,14 @@ fn replace_and(
     let failed = |what| move |source: io::Error| SwitchError::Stage { path: original.path.clone(), what, source };
     let made = folder.create(&part, 0o600).map_err(failed("its folder does not accept a new file"))?;
     if let Err((what, error)) = stage((folder, file), made, new) {
-        // Without it nothing has happened.
+        // If removing fails, the target file is still unchanged.
         let _gone = folder.remove(&part);
         return Err(failed(what)(error));
     }
     take_place(original, folder, (&part, staged), with_old)
 }
 
-/// Fills the neighbour, and has it on the disk. The error has what could not be done.
+/// Fills the new file, and writes it to disk. The error names what could not be done.
 fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<(), (&'static str, io::Error)> {
     let failed = |what| move |source| (what, source);
     file.write_all(new).map_err(failed("it was not written completely"))?;
@@ -67,7 +69,7 @@ fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
         .map_err(|error| ("its owner cannot be set to that of the old file", error.into()))?;
-    // A configuration file does not need bits that change a user or group on execution.
+    // A configuration file does not need the setuid and setgid bits.
     fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
         .map_err(|error| ("its permissions cannot be set", error.into()))?;
     copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;
@@ -75,7 +77,8 @@ fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<
     folder.sync().map_err(failed("its folder could not be flushed to the disk"))
 }
 
-/// Gives `to` the attributes of `from` (access lists, labels, one's own), and takes away what its folder gave it.
+/// Gives `to` the attributes of `from` (access lists, labels, user attributes), and removes those that its folder gave
+/// it.
 fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
     let wanted = attribute_names(from)?;
     for name in attribute_names(to)? {
@@ -101,7 +104,7 @@ fn attribute_names(file: &File) -> io::Result<Vec<OsString>> {
     let names = names[..n_bytes].split(|byte| *byte == 0);
     let names = names.filter(|name| !name.is_empty());
     Ok(names
-        // Rights of a program that is executed are for no file that is configured by.
+        // Capabilities are for programs that are executed, not for configuration files.
         .filter(|name| *name != b"security.capability")
         .map(|name| OsString::from_vec(name.to_vec()))
         .collect())
@@ -149,7 +152,7 @@ fn take_place(
     outcome.and_then(|()| folder.sync()).map_err(failed)
 }
 
-/// Gives the file its name back, and removes what had it meanwhile: ours.
+/// Gives the old file its name back, and removes looptax's file, which had that name in the meantime.
 pub(crate) fn exchange_back(folder: &Folder, staged: &OsStr, name: &OsStr) -> io::Result<()> {
     folder.exchange(staged, name)?;
     folder.remove(staged)?;

@@ -1,4 +1,4 @@
-//! Finds the state of a switch's file, and what a killed looptax left beside it.
+//! Finds the state of a switch's file, and the files that a killed looptax left next to it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,7 +14,7 @@ use crate::file::{MOST_BYTES, Original, part_of};
 use crate::journal::{Identity, PlannedFile, Step};
 use crate::replace::exchange_back;
 
-/// The state of a switch by its steps, as far as no looptax is at work on it.
+/// The state of a switch by its steps, if no looptax process is working on it.
 pub(crate) fn standing(steps: &[Step]) -> SwitchStanding {
     match steps.last() {
         None | Some(Step::Planned { .. } | Step::Moving { .. }) => SwitchStanding::Planned,
@@ -23,10 +23,10 @@ pub(crate) fn standing(steps: &[Step]) -> SwitchStanding {
     }
 }
 
-/// The folder of a file: the very one that the switch wrote in.
+/// Opens the folder of a file, if it is the very folder in which the switch wrote.
 ///
 /// # Errors
-/// The kernel's error, also for a link on the way, and `InvalidData` for another folder of that path.
+/// The kernel's error, also for a link on the way, and `InvalidData` if the path leads to another folder.
 pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     let folder = Folder::open(file.path.parent().unwrap_or(&file.path))?;
     let found = Identity::from(&folder.stat()?);
@@ -37,7 +37,7 @@ pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     Ok(folder)
 }
 
-/// Why something cannot be a file of the switch's; `None` if it can.
+/// Why an object cannot be a file of the switch; `None` if it can.
 fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
@@ -52,7 +52,7 @@ fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
     })
 }
 
-/// Why a file of a switch was not read or replaced: what is there is not the switch's, or the kernel's reason.
+/// The error if a file of a switch was not read or replaced: the file is not the switch's, or the kernel's reason.
 pub(crate) fn not_read(file: &PlannedFile, source: io::Error) -> SwitchError {
     let path = file.path.clone();
     let found = looptax_host::refusal(&source).map(ToString::to_string);
@@ -66,10 +66,10 @@ pub(crate) fn not_read(file: &PlannedFile, source: io::Error) -> SwitchError {
     }
 }
 
-/// A file of a switch as it is now, held with its folder, to be replaced.
+/// Opens the present file of a switch and its folder, so that it can be replaced.
 ///
 /// # Errors
-/// [`SwitchError::Foreign`] for what the switch cannot have written; [`SwitchError::Read`].
+/// [`SwitchError::Foreign`] for a file that the switch cannot have written; [`SwitchError::Read`].
 pub(crate) fn original_of(file: &PlannedFile) -> Result<Original, SwitchError> {
     let path = || file.path.clone();
     let foreign = |found: String| SwitchError::Foreign { path: path(), found };
@@ -89,7 +89,7 @@ pub(crate) fn original_of(file: &PlannedFile) -> Result<Original, SwitchError> {
     Ok(Original::held(path(), folder, held, bytes, Vec::new()))
 }
 
-/// Says what is at a file's place now.
+/// Reports what a file holds now.
 pub(crate) fn look(file: &PlannedFile) -> FileHolds {
     let folder = match folder_of(file) {
         Err(error) if is_missing(&error) && file.created.is_some() => return FileHolds::Old,
@@ -124,8 +124,9 @@ fn lies(folder: &Folder, name: &OsStr, file: &PlannedFile) -> FileHolds {
     }
 }
 
-/// Gives a file that is as it was written its old bytes back by exchanging it with the old one, which was kept beside it: a
-/// full disk does not keep it from that. False if the file or its neighbour is another one; then nothing is done.
+/// Gives a file that is still as the switch wrote it its old bytes back, by exchanging it with the old file, which was
+/// kept next to it: a full disk does not prevent that. Returns false, and does nothing, if one of the two is not that
+/// file any more.
 pub(crate) fn give_back(file: &PlannedFile) -> io::Result<bool> {
     let folder = folder_of(file)?;
     let staged = OsStr::new(&file.staged);
@@ -133,9 +134,9 @@ pub(crate) fn give_back(file: &PlannedFile) -> io::Result<bool> {
     if (lies(&folder, name, file), lies(&folder, staged, file)) != (FileHolds::New, FileHolds::Old) {
         return Ok(false);
     }
-    // Programs notice a change by its time.
+    // Programs notice a change by the modification time.
     let (old, bytes) = folder.read(staged, MOST_BYTES)?;
-    // Its name may be another file's since it was looked at.
+    // Since the look, the name may have passed to another file.
     if objection(file, &fstat(&old)?).is_some() || Digest::of_bytes(&bytes) != file.old {
         return Ok(false);
     }
@@ -153,14 +154,15 @@ pub(crate) fn give_back(file: &PlannedFile) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Takes away the old file that was kept beside the new one.
+/// Removes the old file that was kept next to the new one.
 pub(crate) fn let_go(file: &PlannedFile) -> io::Result<()> {
     let folder = folder_of(file)?;
     let staged = OsStr::new(&file.staged);
     if lies(&folder, staged, file) == FileHolds::Old { folder.remove(staged) } else { Ok(()) }
 }
 
-/// Takes away what a switch that is over left beside its file, since it could not be removed then.
+/// Removes a file that a finished switch left next to the application's file because it could not be removed at that
+/// time.
 pub(crate) fn sweep(file: &PlannedFile) -> io::Result<()> {
     let folder = folder_of(file)?;
     let staged = OsStr::new(&file.staged);
@@ -176,8 +178,8 @@ pub(crate) fn sweep(file: &PlannedFile) -> io::Result<()> {
     if is_ours { folder.remove(staged) } else { Ok(()) }
 }
 
-/// Removes the neighbour that a killed looptax left. If it holds what another process wrote at the very moment of the
-/// exchange, that is put back into its place instead.
+/// Removes the file that a killed looptax left next to the application's. If it contains text that another process
+/// wrote at the very moment of the exchange, it is put back into its place instead.
 pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     let folder = match folder_of(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -195,7 +197,7 @@ pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     match (lies(&folder, name, file), lies(&folder, staged, file)) {
         (_, FileHolds::Old | FileHolds::New) => folder.remove(staged),
         (FileHolds::Old | FileHolds::New, FileHolds::Other) => exchange_back(&folder, staged, name),
-        // Somebody wrote again since: both are theirs, and neither is taken away.
+        // Another process has written again since: both texts are its own, and neither is removed.
         (_, FileHolds::Nothing | FileHolds::Foreign)
         | (FileHolds::Other | FileHolds::Nothing | FileHolds::Foreign, FileHolds::Other) => Ok(()),
     }

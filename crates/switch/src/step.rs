@@ -1,6 +1,6 @@
-//! A step of a switch as it is shown and saved, and a command as such a step.
+//! A step of a switch in the form in which it is shown and saved, and a command as such a step.
 //!
-//! Called by `carry`, which does the steps, and by those that prove a switch.
+//! Called by `carry`, which does the steps, and by the modules that prove a switch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use looptax_model::record::{StepCode, SwitchStep};
 use crate::line::Line;
 use crate::reload;
 
-/// Takes each step as it is done.
+/// Receives each step as soon as it is done.
 pub type Tell<'a> = &'a mut dyn FnMut(SwitchStep);
 
 pub(crate) fn step(code: StepCode, words: impl Into<String>) -> SwitchStep {
@@ -22,7 +22,7 @@ pub(crate) fn stopped() -> SwitchStep {
     step(StepCode::Stopped, "stopped before the change was proved")
 }
 
-/// Runs the command; the step that says how it ended, as an error if it failed.
+/// Runs the command. Returns the step that reports how it ended, as an error if it failed.
 pub(crate) fn run(line: &Line, within: Duration, stop: &AtomicBool) -> Result<SwitchStep, SwitchStep> {
     let failed = |words: String| Err(step(StepCode::ReloadFailed, words));
     let text = line.text();

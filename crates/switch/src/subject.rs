@@ -15,7 +15,7 @@ use crate::plan::{FileToSwitch, Subject, Wish};
 use crate::server;
 use crate::stack::{self, pool_tests};
 
-/// The files of a process's working folder that name connections.
+/// The files in a process's working folder that name connections.
 pub fn files_of(pid: u32) -> Vec<PathBuf> {
     let Ok(folder) = kernel::link(format!("/proc/{pid}/cwd")) else {
         return Vec::new();
@@ -28,10 +28,11 @@ pub fn files_of(pid: u32) -> Vec<PathBuf> {
     there.map(|name| folder.join(name)).collect()
 }
 
-/// Plans, as the user whose processes are connected now if none is named: who that is, is found before the one plan.
+/// Plans a switch for the user whose processes are connected now, if the caller names no user; this user is determined
+/// before the one plan is made.
 ///
 /// # Errors
-/// That the file cannot be read or names no connection; that a user or process is not there.
+/// If the file cannot be read or names no connection, or if a user or process does not exist.
 pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
     if let Some(other) = wish.other.filter(|it| [wish.path, it].iter().all(|it| sources::is_container_unit(it))) {
         return of_units(wish, other, survey);
@@ -50,7 +51,7 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
     plan(wish, FileToSwitch::read(wish)?, survey)
 }
 
-/// Plans two `.container` units: the application's is the one with a connection that moves.
+/// Plans a switch of two `.container` units: the unit with a connection that moves is the application's.
 fn of_units(wish: Wish<'_>, other: &Path, survey: &Survey) -> Result<Subject, Failure> {
     if wish.path.parent() != other.parent() {
         return Err(Failure::usage(

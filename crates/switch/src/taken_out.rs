@@ -1,19 +1,20 @@
-//! Takes a switch's text out of a file that another process wrote since: its lines stay, the old ones are back.
+//! Removes a switch's lines from a file that another process has changed since: the other process's lines stay, and the
+//! old lines are back.
 //!
-//! Compares only lines of bytes. If the switch's own lines are not there as it wrote them, it returns nothing: a person
-//! has to decide what was meant then.
+//! Compares lines byte for byte. If the switch's own lines are not as it wrote them, it returns nothing: a person has
+//! to decide what to do.
 
 use std::ops::Range;
 
 use diffy::{DiffOptions, Line};
 
-/// Lines of the switch, and the lines that they replaced. Either may be empty.
+/// Lines of the switch, and the lines that they replaced. Either range may be empty.
 struct Change {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// The file as it is now with the old lines in place of the new ones; `None` if their place is not certain.
+/// Returns the present file with the old lines in place of the new ones; `None` if their place is not certain.
 pub(crate) fn take_out(old: &[u8], new: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     let texts = Texts { old: lines(old), new: lines(new), now: lines(now), kept: pairing(new, now) };
     let mut result: Vec<&[u8]> = Vec::new();
@@ -36,11 +37,11 @@ pub(crate) fn take_out(old: &[u8], new: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     Some(result.concat())
 }
 
-/// Where a change of the switch is in the file as it is now.
+/// The place of one of the switch's changes in the present file.
 struct Place {
     start: usize,
     end: usize,
-    /// Whether somebody put the old lines back already.
+    /// Whether somebody has put the old lines back already.
     is_back: bool,
 }
 
@@ -48,30 +49,31 @@ struct Texts<'a> {
     old: Vec<&'a [u8]>,
     new: Vec<&'a [u8]>,
     now: Vec<&'a [u8]>,
-    /// Where each line of `new` is in `now`, if it is there.
+    /// For each line of `new`, its index in `now`, if it is there.
     kept: Vec<Option<usize>>,
 }
 
 impl Texts<'_> {
     fn place(&self, change: &Change) -> Option<Place> {
         let Range { start, end } = change.new;
-        // Where the neighbours end and begin now; the file's own ends are always there.
+        // The present end of the line before and the present start of the line after; the ends of the file always
+        // exist.
         let after = start.checked_sub(1).map_or(Some(0), |it| self.kept[it].map(|it| it + 1));
         let until = self.kept.get(end).copied().unwrap_or(Some(self.now.len()));
         let found = if start == end {
-            // The switch took lines away here: a neighbour shows the place.
+            // The switch removed lines here: a neighbouring line shows the place.
             after.or(until).map(|at| at..at)
         } else {
             self.written(start..end, after, until)
         };
-        // Lines that were taken away are back if they are there again.
+        // Lines that the switch removed are back if they are there again.
         let is_back = |at: usize| start == end && self.now[at..].starts_with(&self.old[change.old.clone()]);
         let place = |it: Range<usize>| Place { start: it.start, end: it.end, is_back: is_back(it.start) };
         let is_gone = change.new.clone().all(|it| self.kept[it].is_none());
         found.map(place).or_else(|| self.back(change).filter(|_| is_gone))
     }
 
-    /// The lines that the switch wrote, if they are there as it wrote them.
+    /// Finds the lines that the switch wrote, if they are as it wrote them.
     fn written(&self, new: Range<usize>, after: Option<usize>, until: Option<usize>) -> Option<Range<usize>> {
         let first = self.kept[new.start]?;
         let end = first + new.len();
@@ -79,12 +81,12 @@ impl Texts<'_> {
         let block = &self.new[new];
         let places = |text: &[&[u8]]| text.windows(block.len()).filter(|it| *it == block).count();
         let (n_new, n_now) = (places(&self.new), places(&self.now));
-        // A neighbour identifies one of several equal lines.
+        // A neighbouring line identifies one of several equal lines.
         let is_near = after == Some(first) || until == Some(end);
         (is_whole && n_new == n_now && (n_now == 1 || is_near)).then_some(first..end)
     }
 
-    /// The old lines with their neighbours, once.
+    /// Finds the old lines with their neighbours, if they are there exactly once.
     fn back(&self, change: &Change) -> Option<Place> {
         let before = change.old.start.saturating_sub(1);
         let around = &self.old[before..(change.old.end + 1).min(self.old.len())];
@@ -95,7 +97,7 @@ impl Texts<'_> {
     }
 }
 
-/// The changes that make the old text of the new one. `kept` is where each new line is in the old text.
+/// Returns the changes between the old text and the new one. `kept` has the index of each new line in the old text.
 fn changes(kept: &[Option<usize>], n_old: usize) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut next = Change { old: 0..0, new: 0..0 };
@@ -103,7 +105,7 @@ fn changes(kept: &[Option<usize>], n_old: usize) -> Vec<Change> {
         let Some(old) = old else { continue };
         next = Change { old: next.old.start..old, new: next.new.start..new };
         if next.old.len() == next.new.len() {
-            // Each line on its own: somebody may have put one between them.
+            // Each line is a separate change: somebody may have added a line between them.
             changes.extend(
                 next.old
                     .clone()
@@ -118,7 +120,7 @@ fn changes(kept: &[Option<usize>], n_old: usize) -> Vec<Change> {
     changes
 }
 
-/// For each line of the first text the same line of the second one, as a diff pairs them.
+/// Returns, for each line of the first text, the index of the same line in the second, as a diff pairs them.
 fn pairing(from: &[u8], to: &[u8]) -> Vec<Option<usize>> {
     let n_from = lines(from).len();
     let mut options = DiffOptions::new();
@@ -137,7 +139,7 @@ fn pairing(from: &[u8], to: &[u8]) -> Vec<Option<usize>> {
     pairs
 }
 
-/// The lines of a text, with their ends.
+/// The lines of a text, with their line ends.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }

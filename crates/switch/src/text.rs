@@ -1,4 +1,4 @@
-//! A file's bytes as text and back: its mark of byte order and its encoding stay.
+//! A file's bytes as text and back: its byte order mark and its encoding stay.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::SwitchError;
 use crate::file::Original;
 use crate::work::Edited;
 
-/// Three bytes that some editors begin a file with.
+/// The byte order mark: three bytes with which some editors begin a file.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug)]
@@ -28,29 +28,29 @@ impl Text {
         Ok(Self { named: named.to_owned(), original, encoding, content })
     }
 
-    /// The encoding's name, if the bytes are not UTF-8: in it each byte is a character.
+    /// The encoding's name, if the bytes are not UTF-8: each byte then counts as one character.
     pub(crate) fn encoding(&self) -> Option<&'static str> {
         self.encoding.is_bytes.then_some("ISO-8859-1")
     }
 
-    /// The file with these changes; `None` if they cannot be written.
+    /// Returns the file with these changes; `None` if they cannot be written.
     pub(crate) fn edited(self, rewrites: &[Rewrite]) -> Option<Edited> {
         let new = rewritten(&self.content, rewrites)?;
         Some(Edited { new: self.encoding.write(&new)?, original: self.original })
     }
 }
 
-/// How a file's bytes are text.
+/// How a file's bytes become text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Encoding {
     has_mark: bool,
-    /// Text that is not UTF-8 is read byte for byte: names and signs of settings are ASCII in every encoding of files
-    /// that people write, and everything else is written back as it was.
+    /// Whether the text is read byte by byte, because it is not UTF-8: names and signs of settings are ASCII in every
+    /// encoding that people use, and all other bytes are written back unchanged.
     is_bytes: bool,
 }
 
 impl Encoding {
-    /// The text of some bytes, without the mark.
+    /// Returns the text of these bytes, without the mark.
     fn read(bytes: &[u8]) -> (Self, String) {
         let body = bytes.strip_prefix(MARK);
         let has_mark = body.is_some();
@@ -61,7 +61,7 @@ impl Encoding {
         (encoding, found.unwrap_or_else(byte_for_byte))
     }
 
-    /// The bytes of a text; `None` if a character of it is not in the encoding.
+    /// Returns the bytes of a text; `None` if the encoding does not have one of its characters.
     fn write(self, text: &str) -> Option<Vec<u8>> {
         let mut bytes = if self.has_mark { MARK.to_vec() } else { Vec::new() };
         if self.is_bytes {

@@ -1,4 +1,4 @@
-//! One visitor of a page of the application, who asks for it again and again while a switch is carried out.
+//! A visitor that requests a page of the application again and again while a switch is carried out.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,29 +11,29 @@ use crate::clock::Since;
 use crate::proof::{Differs, Page};
 use crate::step::step;
 
-/// Shortest pause between two requests. The pause after a slower one is as long as its answer took, so that the visitor
-/// takes half of one worker's time at most.
+/// Shortest pause between two requests. After a slower request the pause is as long as the answer took, so that the
+/// visitor uses at most half of one worker's time.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 
-/// The visitor's clock, and what was seen so far.
+/// The visitor's clock, and its results so far.
 #[derive(Debug)]
 pub(crate) struct Visitor {
     start: Since,
     seen: Mutex<Visits>,
 }
 
-/// The results of the requests. All times are since the visitor's start.
+/// The results of the requests. All times count from the visitor's start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Visits {
-    /// The page was as before at each request since then.
+    /// Since when the page was as before at each request.
     pub(crate) fine_since: Option<Duration>,
-    /// The page was not as before at each request since then, and how it differed at the last one.
+    /// Since when the page has differed at each request, and how it differed at the last one.
     pub(crate) differs: Option<(Duration, String)>,
-    /// Requests that began earlier say nothing of the new files.
+    /// Requests that began before this time show nothing about the new files.
     counts_from: Duration,
     n_asked: u32,
     n_failed: u32,
-    /// When the first of the failed requests began, and the last one ended.
+    /// When the first failed request began, and when the last one ended.
     failed: Option<(Duration, Duration)>,
     slowest: Duration,
 }
@@ -51,7 +51,7 @@ impl Visitor {
         self.seen.lock().map_or_else(|_| Visits::default(), |it| it.clone())
     }
 
-    /// The new files have been read: only later requests show how the page is with them.
+    /// Notes that the new files have been read: only later requests show the page with them.
     pub(crate) fn files_are_read(&self) {
         if let Ok(mut seen) = self.seen.lock() {
             seen.counts_from = self.now();
@@ -59,7 +59,7 @@ impl Visitor {
         }
     }
 
-    /// Asks until it is over.
+    /// Requests the page again and again until `is_over` is set.
     pub(crate) fn ask(&self, mut page: Page, is_over: &AtomicBool) {
         while !is_over.load(Ordering::Relaxed) {
             let began = self.now();
@@ -103,7 +103,7 @@ impl Visits {
         }
     }
 
-    /// How many requests failed during the whole switch, for a person; `None` without a request.
+    /// Reports how many requests failed during the whole switch, for a person; `None` without a request.
     pub(crate) fn step(&self, url: &str) -> Option<SwitchStep> {
         let (n, n_failed) = (self.n_asked, self.n_failed);
         let requests = if n == 1 { "request" } else { "requests" };

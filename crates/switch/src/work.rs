@@ -1,4 +1,4 @@
-//! A switch under way: all its files become new, or all stay as they were.
+//! A switch in progress: all its files become new, or all stay as they were.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -22,22 +22,22 @@ use crate::replace::{replace, replace_and_keep};
 use crate::settle::{folder_of, give_back, let_go, look, not_read, original_of, settle, standing};
 use crate::taken_out::take_out;
 
-/// More than any file of a switch has, or what a fix keeps.
+/// More bytes than any file of a switch has, or the data that a fix keeps.
 const MOST_KEPT_BYTES: u64 = 16 << 20;
-/// The file of a fix beside the journal: it may hold passwords' hashes.
+/// The file with a fix's data, in the same folder as the journal: it may contain password hashes.
 const FIX_FILE: &str = "fix";
 
-/// A file with what is to be written there.
+/// A file and its new contents.
 #[derive(Debug)]
 pub struct Edited {
     pub original: Original,
-    /// All of what it is to hold.
+    /// The whole new contents.
     pub new: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct Named<'a> {
-    /// The beginning of its name: `20261123`.
+    /// The beginning of the switch's name: `20261123`.
     pub day: &'a str,
     /// The time, as RFC 3339.
     pub at: &'a str,
@@ -45,26 +45,26 @@ pub struct Named<'a> {
     pub title: &'a str,
 }
 
-/// The data of a fix to keep: its kind, and its own data.
+/// The kind of a fix, and the fix's own data to keep.
 #[derive(Debug)]
 pub(crate) struct FixPlan<'a> {
     pub(crate) fix: Fix,
     pub(crate) kept: &'a [u8],
 }
 
-/// A switch that only this process works on.
+/// A switch on which only this process is working.
 #[derive(Debug)]
 pub struct Work {
     id: String,
-    /// Its own, with journal, old and new files.
+    /// The switch's own folder, with journal, old and new files.
     folder: Folder,
     journal: Journal,
     files: Vec<PlannedFile>,
-    /// Those that somebody else had written meanwhile, as they were put back.
+    /// Files that another process had written in the meantime and that were put back.
     shared: Vec<PathBuf>,
 }
 
-/// Which of the two texts of a file.
+/// Chooses one of the two texts of a file.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Old,
@@ -82,7 +82,7 @@ impl Side {
 }
 
 impl Work {
-    /// Lays down old and new files and the plan; no file of the application is touched yet.
+    /// Stores old and new files and the plan; touches no file of the application yet.
     ///
     /// # Errors
     /// [`SwitchError::Journal`]; then nothing is kept.
@@ -90,7 +90,7 @@ impl Work {
         Self::plan_fix(kept, named, edited, None)
     }
 
-    /// The same for what prepares the way.
+    /// Does the same for a fix, which prepares the way for switches.
     pub(crate) fn plan_fix(
         kept: &Kept,
         named: Named<'_>,
@@ -138,7 +138,7 @@ impl Work {
             let folder = folder.map(Folder::stat).transpose().map_err(read)?;
             files.push(PlannedFile {
                 path: original.path.clone(),
-                // Another user's switches have the same names as one's own.
+                // Another user's switches have the same names as this user's.
                 staged: format!(".{}.looptax-{id}-{mark}", short(&original.name)),
                 old: Digest::of_bytes(&original.bytes),
                 new: Digest::of_bytes(new),
@@ -174,12 +174,12 @@ impl Work {
         Ok(Self { id: id.to_owned(), folder, journal, files, shared: Vec::new() })
     }
 
-    /// Its name, for `--undo`.
+    /// The switch's name, for `--undo`.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Returns the change beside files, if it prepares the way for switches.
+    /// Returns the change to something other than files, if the switch prepares the way for others.
     pub fn fix(&self) -> Option<&Fix> {
         match self.journal.steps.first() {
             Some(Step::Planned { fix, .. }) => fix.as_ref(),
@@ -187,7 +187,7 @@ impl Work {
         }
     }
 
-    /// Returns the own data of its fix.
+    /// Returns the fix's own data.
     pub(crate) fn kept_of_fix<T: DeserializeOwned>(&self) -> Result<T, SwitchError> {
         let path = self.folder.path().join(FIX_FILE);
         let why = |error: serde_json::Error| SwitchError::Unreadable { path, why: error.to_string() };
@@ -199,7 +199,7 @@ impl Work {
         stack_of(&self.journal.steps).cloned()
     }
 
-    /// The server whose own file is the first one.
+    /// The server whose own file is the first file of the switch.
     pub(crate) fn server(&self) -> Option<ServerOf> {
         server_of(&self.journal.steps).cloned()
     }
@@ -208,7 +208,7 @@ impl Work {
         &self.journal.steps
     }
 
-    /// The folder of its journal, its old and its new files.
+    /// The folder with the switch's journal, old and new files.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -217,16 +217,16 @@ impl Work {
         standing(&self.journal.steps)
     }
 
-    /// Writes all files. If one cannot be written, those before it are put back, and the error is that one's.
+    /// Writes all files. If one cannot be written, those before it are put back, and its error is returned.
     ///
     /// # Errors
-    /// [`SwitchError::Changed`] if another process wrote a file since it was read; `Stage`, `Exchange`, `Journal`.
+    /// [`SwitchError::Changed`] if another process wrote a file after looptax read it; `Stage`, `Exchange`, `Journal`.
     pub fn write(&mut self, edited: &[Edited]) -> Result<(), SwitchError> {
         self.write_or_end(edited, ..)?;
         self.all_is_written()
     }
 
-    /// The same for the first file only: the others follow.
+    /// Writes only the first file in the same way; the others follow later.
     pub(crate) fn write_first(&mut self, edited: &[Edited]) -> Result<(), SwitchError> {
         self.write_or_end(edited, ..1)
     }
@@ -234,9 +234,9 @@ impl Work {
     fn write_or_end(&mut self, edited: &[Edited], which: impl RangeBounds<usize>) -> Result<(), SwitchError> {
         self.journal.add(Step::Writing)?;
         if let Err((idx, error)) = self.write_these(edited, which) {
-            // That they are put back counts more than that it is noted.
+            // It is more important to put them back than to note it.
             let noted = self.journal.add(Step::PuttingBack { why: error.to_string() });
-            // It may have its place already, and only not be on the disk; what somebody else wrote is theirs.
+            // The file may be in place already, only not on the disk yet; text that another process wrote stays.
             let may_be_new = match &error {
                 SwitchError::Exchange { .. } => true,
                 SwitchError::Stage { .. } => self.files[idx].created.is_some(),
@@ -251,7 +251,7 @@ impl Work {
         Ok(())
     }
 
-    /// Writes some of the files; the error has the place of the one that was not written.
+    /// Writes some of the files; the error has the index of the file that was not written.
     pub(crate) fn write_these(
         &mut self,
         edited: &[Edited],
@@ -272,7 +272,7 @@ impl Work {
         Err(error)
     }
 
-    /// That the way back of what failed did not work either.
+    /// The error if the way back failed as well.
     fn not_back(&self, why: &SwitchError, source: SwitchError) -> SwitchError {
         SwitchError::NotBack {
             id: self.id.clone(),
@@ -309,24 +309,24 @@ impl Work {
         self.journal.add(Step::Written)
     }
 
-    /// Puts every old file back that is not there yet, and ends the switch. Of a file that somebody wrote since, what
-    /// they wrote stays, and the old lines are back ([`Work::shared`]).
+    /// Puts back every old file that is not in place yet, and ends the switch. If another process has changed a file
+    /// since, its text stays, and only the switch's own lines become the old ones ([`Work::shared`]).
     ///
     /// # Errors
     /// [`SwitchError::Rewritten`] if another process changed the very lines of the switch: then nothing is done;
-    /// [`SwitchError::Unnoted`] if all is done and the journal cannot say so. Else as [`Work::write`].
+    /// [`SwitchError::Unnoted`] if all is done but the journal cannot record it; otherwise as [`Work::write`].
     pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
         self.refuse_fix()?;
         self.bring_back(why)?;
         self.end(how).map_err(SwitchError::after_it)
     }
 
-    /// Files that somebody else had written meanwhile, as they were put back.
+    /// Files that another process had changed in the meantime and that were put back.
     pub fn shared(&self) -> &[PathBuf] {
         &self.shared
     }
 
-    /// Refuses a switch that changed a server: files only do not end it.
+    /// Refuses a switch that changed a server: putting files back is not enough to undo it.
     fn refuse_fix(&self) -> Result<(), SwitchError> {
         let Some(fix) = self.fix() else {
             return Ok(());
@@ -340,20 +340,20 @@ impl Work {
         })
     }
 
-    /// Puts every old file back that is not there yet; the switch goes on.
+    /// Puts back every old file that is not in place yet; the switch goes on.
     pub(crate) fn bring_back(&mut self, why: &str) -> Result<(), SwitchError> {
-        // Of several files all are put back, or none.
+        // Either all files can be put back, or none is.
         for idx in 0..self.files.len() {
             text_back(&self.folder, &self.files[idx], idx)?;
         }
-        // That they are back counts more than that it is noted.
+        // It is more important that they are back than that it is noted.
         let noted = self.journal.add(Step::PuttingBack { why: why.to_owned() });
         self.bring_old(..)?;
         let noted = noted.and_then(|()| self.journal.add(Step::PutBack));
         noted.map_err(SwitchError::after_it)
     }
 
-    /// Brings these files back, those that are not there yet.
+    /// Puts these files back, if they are not in place yet.
     fn bring_old(&mut self, which: impl RangeBounds<usize>) -> Result<(), SwitchError> {
         for idx in (0..self.files.len()).filter(|idx| which.contains(idx)) {
             let file = &self.files[idx];
@@ -361,7 +361,7 @@ impl Work {
                 take_away(file, created)?;
                 continue;
             }
-            // Where that fails there is the longer way.
+            // If that fails, the file is written again instead.
             if give_back(file).unwrap_or(false) {
                 continue;
             }
@@ -377,22 +377,22 @@ impl Work {
         Ok(())
     }
 
-    /// Notes what is about to be done, or was, beside the files.
+    /// Notes an action, other than on files, that is about to be done or was done.
     ///
     /// # Errors
-    /// [`SwitchError::Journal`]; then it is not to be done.
+    /// [`SwitchError::Journal`]; then the action must not be done.
     pub fn note(&mut self, step: Step) -> Result<(), SwitchError> {
         self.journal.add(step)
     }
 
-    /// Notes that nothing more is to be done.
+    /// Notes that the switch is complete.
     ///
     /// # Errors
     /// [`SwitchError::Journal`].
     pub fn end(&mut self, how: End) -> Result<(), SwitchError> {
         self.journal.add(Step::Ended { how })?;
         for file in &self.files {
-            // One that stays is taken away when the switch is undone.
+            // A file that cannot be removed now is removed when the switch is undone.
             let _stays = let_go(file);
         }
         Ok(())
@@ -407,7 +407,7 @@ pub(crate) fn text_back(own: &Folder, file: &PlannedFile, idx: usize) -> Result<
             return Err(SwitchError::Changed { path });
         }
         FileHolds::Foreign => return Err(foreign(file)),
-        // It is taken away, and held nothing.
+        // The switch made this file, so it is removed.
         _ if file.created.is_some() => return Ok(None),
         FileHolds::Old => return Ok(None),
         FileHolds::New | FileHolds::Nothing => return kept(own, idx, Side::Old).map(Some),
@@ -423,7 +423,7 @@ pub(crate) fn text_back(own: &Folder, file: &PlannedFile, idx: usize) -> Result<
     Ok(Some(text).filter(|text| text != now.bytes()))
 }
 
-/// One of the texts that were laid down.
+/// Reads one of the two texts that were stored.
 fn kept(own: &Folder, idx: usize, side: Side) -> Result<Vec<u8>, SwitchError> {
     read(own, &side.file_name(idx))
 }
@@ -437,12 +437,12 @@ fn read(own: &Folder, name: &str) -> Result<Vec<u8>, SwitchError> {
 fn foreign(file: &PlannedFile) -> SwitchError {
     match original_of(file) {
         Err(error) => error,
-        // It was exchanged once more in this instant.
+        // The file was exchanged once more at this instant.
         Ok(original) => SwitchError::Changed { path: original.path().to_owned() },
     }
 }
 
-/// Writes a file as it was planned.
+/// Writes a file with its planned attributes.
 fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
     let staged = OsStr::new(&file.staged);
     let Some(created) = &file.created else {
@@ -465,10 +465,10 @@ fn on_disk(file: &PlannedFile) -> Result<(), SwitchError> {
     synced.map_err(|source| SwitchError::Exchange { path: file.path.clone(), source })
 }
 
-/// Takes a file away that a switch made, and its folder if it made that.
+/// Removes a file that a switch made, and the file's folder if the switch made that.
 fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
     let failed = |source| SwitchError::Exchange { path: file.path.clone(), source };
-    // A neighbour that could not be removed would keep the folder.
+    // A leftover next to the file would prevent the removal of the folder.
     settle(file).map_err(failed)?;
     if look(file) != FileHolds::Old {
         let folder = folder_of(file).map_err(failed)?;
@@ -500,7 +500,7 @@ fn write_private(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The name, short enough for what is put around it.
+/// The file's name, short enough for the text that is put around it.
 fn short(name: &OsStr) -> String {
     name.to_string_lossy().chars().filter(|c| *c != '\u{fffd}').take(40).collect()
 }

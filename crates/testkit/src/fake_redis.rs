@@ -1,7 +1,7 @@
-//! A Redis that keeps to a script: it answers what looptax asks, and fails as the script has it.
+//! A Redis that follows a script: it answers looptax's commands, and fails when the script says so.
 //!
-//! It listens on a socket and on a port that the kernel chose. Every key is missing. One thread takes
-//! connections, one serves each; all end with the connections. Tests of the command line call it.
+//! The server listens on a socket and on a port that the kernel chose. Every key is missing. One thread accepts
+//! connections, and a separate thread serves each; all end with the connections. Used by tests of the command line.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -19,15 +19,15 @@ use rustix::net::{Shutdown, shutdown};
 /// The scripted faults. By default there are none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Script {
-    /// The server stops listening after this many connections, before it answers the last of them.
+    /// The server stops listening after this many connections, before it answers on the last of them.
     pub n_connections: Option<usize>,
-    /// The GET of a connection, counted from 1, at which the connection is closed without an answer.
+    /// The number of the GET, counted from 1, at which its connection is closed without an answer.
     pub closes_at: Option<u64>,
-    /// How late it is closed then.
+    /// How long the server waits before it closes that connection.
     pub closes_after: Duration,
 }
 
-/// A fake server. Goes on until its listeners are dropped by the script or the test program ends.
+/// A fake server. It runs until the script drops its listeners or the test program ends.
 #[derive(Debug)]
 pub struct FakeRedis {
     pub socket: PathBuf,
@@ -38,7 +38,7 @@ pub struct FakeRedis {
 struct Shared {
     script: Script,
     tcp: SocketAddr,
-    /// The lines of `CLIENT LIST`; the number of a connection is its place, from 1.
+    /// The lines of `CLIENT LIST`; the number of a connection is its position, from 1.
     clients: Mutex<Vec<String>>,
 }
 
@@ -46,7 +46,7 @@ impl FakeRedis {
     /// Listens in `folder` and on a free port.
     ///
     /// # Panics
-    /// When it cannot.
+    /// If it cannot listen.
     pub fn start(folder: &Path, script: Script) -> Self {
         let socket = folder.join("fake.sock");
         let unix = UnixListener::bind(&socket).expect("the folder is the test's own");
@@ -59,7 +59,7 @@ impl FakeRedis {
     }
 }
 
-/// Takes connections of both kinds until the script says that it was the last one.
+/// Accepts connections of both kinds until the script says that the last one was accepted.
 fn listen(unix: &UnixListener, inet: &TcpListener, socket: &Path, shared: &Arc<Shared>) {
     let mut n_taken = 0;
     loop {
@@ -78,7 +78,7 @@ fn listen(unix: &UnixListener, inet: &TcpListener, socket: &Path, shared: &Arc<S
         n_taken += taken.len();
         let is_last = shared.script.n_connections == Some(n_taken);
         if is_last {
-            // Before the answer: no client connects after the last one.
+            // Done before the answer, so that no client connects after the last one.
             fs::remove_file(socket).ok();
             for listener in [unix.as_fd(), inet.as_fd()] {
                 shutdown(listener, Shutdown::Both).ok();
@@ -142,7 +142,7 @@ fn bulk(text: &str) -> String {
     format!("${}\r\n{text}\r\n", text.len())
 }
 
-/// One command; `None` when the connection ends or sends anything else.
+/// Reads one command; `None` if the connection ends or sends something else.
 fn request(requests: &mut impl BufRead) -> Option<Vec<String>> {
     let n_words: usize = line(requests)?.strip_prefix('*')?.parse().ok()?;
     let word = |_| {

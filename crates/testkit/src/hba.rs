@@ -1,5 +1,5 @@
-//! Random `pg_hba.conf` files, and who gets in by them: written only from PostgreSQL's documentation, to compare other
-//! readers of such files with.
+//! Random `pg_hba.conf` files, and who can log in with them. Written only from PostgreSQL's documentation, to compare
+//! other parsers of such files with it.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html
@@ -11,11 +11,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Users and databases in the files; some are called as keywords are.
+/// Users and databases in the files; some have the same names as keywords.
 pub const NAMES: [&str; 9] = ["alice", "bob", "carol", "shop", "Shop", "x y", "all", "sameuser", "replication"];
 
-/// Addresses, and whether connections from 127.0.0.1 and from `::1` are in them; `None` where a look-up of names
-/// decides.
+/// Addresses, and whether they include connections from 127.0.0.1 and from `::1`; `None` if a name lookup decides that.
 const ADDRESSES: [(&str, Option<[bool; 2]>); 16] = [
     ("127.0.0.1/32", Some([true, false])),
     ("127.0.0.1 255.255.255.255", Some([true, false])),
@@ -53,11 +52,11 @@ struct Rule {
     options: &'static str,
 }
 
-/// A file with what it says.
+/// A file and its meaning.
 #[derive(Debug, Clone)]
 pub struct File {
     rules: Vec<Rule>,
-    /// As it is on the disk.
+    /// The text as it is on the disk.
     pub text: String,
 }
 
@@ -66,9 +65,9 @@ pub enum Transport {
     Socket,
     /// TCP from 127.0.0.1 or from `::1`.
     Tcp {
-        /// From `::1`.
+        /// From `::1`, not from 127.0.0.1.
         is_v6: bool,
-        /// Plain, with TLS, with GSSAPI's encryption.
+        /// Without encryption, with TLS, or with GSSAPI's encryption.
         wrap: Wrap,
     },
 }
@@ -92,19 +91,19 @@ pub struct Login<'a> {
 /// The answer of a server to a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It refuses: a line rejects the login, or no line matches.
+    /// The server refuses: a line rejects the login, or no line matches.
     Refused,
-    /// It goes on with this method and these options.
+    /// The server continues with this method and these options.
     Asked(&'static str, &'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// All that may stand in a file.
+    /// All rules that a file may contain.
     Whole,
-    /// Rules that the file decides by itself.
+    /// Rules whose result depends only on the file.
     Plain,
-    /// Rules that work on a server without certificates, Kerberos and other roles; a database is always one of
+    /// Rules that work on a server without certificates, Kerberos and other roles; the database is always one of
     /// [`NAMES`].
     Live,
 }
@@ -116,7 +115,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Always the same ones for a seed.
+    /// A generator; the same seed gives the same files.
     pub fn new(seed: u64, language: Language) -> Self {
         Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), language }
     }
@@ -133,7 +132,7 @@ impl Files {
         all[self.below(all.len())]
     }
 
-    /// The next file: rules at random, or rules that are the same on either side except for a change or two.
+    /// The next file: random rules, or rules that are the same for socket and TCP except for a change or two.
     pub fn draw(&mut self) -> File {
         let mut rules = Vec::new();
         if self.is_in(4) {
@@ -145,7 +144,7 @@ impl Files {
             for _ in 0..=self.below(4) {
                 self.add_alike(&mut sides);
             }
-            // The order among the lines of a side is kept.
+            // Keeps the order of the lines within each side.
             let [mut local, mut host] = sides;
             local.reverse();
             host.reverse();
@@ -157,7 +156,7 @@ impl Files {
                 self.change(&mut rules);
             }
         }
-        // A server takes no file without rules.
+        // A server does not accept a file without rules.
         if rules.is_empty() {
             rules.push(self.rule());
         }
@@ -165,7 +164,7 @@ impl Files {
         File { rules, text }
     }
 
-    /// A rule for the socket, and one or two for TCP that say the same.
+    /// Adds a rule for the socket, and one or two rules for TCP with the same meaning.
     fn add_alike(&mut self, [local, host]: &mut [Vec<Rule>; 2]) {
         let mut rule = self.rule();
         rule.method = self.one(&["trust", "md5", "scram-sha-256", "password", "reject"]);
@@ -297,8 +296,8 @@ impl Files {
 }
 
 impl File {
-    /// Returns the answer of a server. `world` draws what the file does not show: the members of a role, the names that
-    /// a pattern matches.
+    /// Returns the answer of a server. `world` draws the facts that the file does not show: the members of a role, and
+    /// the names that a pattern matches.
     pub fn answer(&self, login: Login<'_>, transport: Transport, world: u64) -> Answer {
         let hidden = |what: &str, name: &str| {
             let mut hasher = DefaultHasher::new();
@@ -345,13 +344,14 @@ impl File {
         match self.rules.iter().find(fits) {
             None => Answer::Refused,
             Some(rule) if rule.method == "reject" => Answer::Refused,
-            // For sockets another word for the same.
+            // For sockets, `ident` means the same as `peer`.
             Some(rule) if rule.kind == "local" && rule.method == "ident" => Answer::Asked("peer", ""),
             Some(rule) => Answer::Asked(rule.method, rule.options),
         }
     }
 
-    /// All that may be told apart: the names of the file, two that it does not have, and replication.
+    /// All logins that may get different answers: with the names in the file, with two other names, and for
+    /// replication.
     pub fn logins(&self) -> Vec<Login<'static>> {
         let rules = self.rules.iter();
         let items = rules.flat_map(|rule| rule.databases.iter().chain(&rule.users));
@@ -369,7 +369,7 @@ impl File {
         pairs.collect()
     }
 
-    /// Whether only the file decides.
+    /// Whether the answers depend only on the file.
     pub fn is_plain(&self) -> bool {
         let is_hidden = |item: &Item| matches!(item, Item::Hidden(_));
         let mut rules = self.rules.iter();
@@ -378,12 +378,12 @@ impl File {
         })
     }
 
-    /// A login that the socket answers otherwise than TCP from one of these families does.
+    /// A login for which the socket and TCP from one of these families get different answers.
     pub fn differs(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
         self.find(families, world, |tcp, socket| tcp != socket)
     }
 
-    /// A login that the socket may let in and TCP from one of these families may not.
+    /// A login that may be accepted over the socket and may be refused over TCP from one of these families.
     pub fn gets_more(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
         self.find(families, world, |tcp, socket| {
             let is_open = *tcp == Answer::Asked("trust", "");

@@ -1,17 +1,17 @@
-//! Waiting for what another process does: looks again and again, with an end.
+//! Waits for something that another process does: checks repeatedly, up to a limit.
 //!
-//! No test may pass or fail by how fast something is; the end only keeps a broken one from hanging.
-//! The runner and the tests call it.
+//! No test may pass or fail because of speed; the limit only keeps a broken test from hanging. Used by the runner and
+//! the tests.
 
 use std::thread;
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Looks until `look` gives something.
+/// Calls `look` until it returns a value.
 ///
 /// # Panics
-/// After `at_most` spent in pauses, naming `what` was waited for.
+/// After pauses of `at_most` in total; the message says `what` was waited for.
 #[track_caller]
 pub fn wait_for<T>(what: &str, at_most: Duration, look: impl FnMut() -> Option<T>) -> T {
     let found = wait(at_most, look);
@@ -19,7 +19,7 @@ pub fn wait_for<T>(what: &str, at_most: Duration, look: impl FnMut() -> Option<T
     found.expect("just asserted")
 }
 
-/// Looks until `look` gives something; `None` after `at_most` spent in pauses.
+/// Calls `look` until it returns a value; `None` after pauses of `at_most` in total.
 pub fn wait<T>(at_most: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let n_looks = at_most.div_duration_f64(PAUSE).ceil() as u64;
     (0..=n_looks).find_map(|look_idx| {

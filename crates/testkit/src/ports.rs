@@ -1,21 +1,22 @@
 //! Addresses for the servers that a test starts.
 //!
-//! A port that the kernel chooses is free for a moment only: given back, it may be chosen for the next who
-//! asks, or for a connection of another test. These are given once, and are below those that it chooses from.
+//! A port that the kernel chooses stays free only for a moment: once it is given back, another program or a connection
+//! of another test may get it. The ports of this file are returned only once, and are below the range from which the
+//! kernel chooses.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const FIRST: u32 = 15_000;
-/// Below the range of ports that the kernel chooses from by default, which begins at 32768.
+/// Number of ports; all are below the range from which the kernel chooses by default, which begins at 32768.
 const N_PORTS: u32 = 17_000;
-/// How far apart two test programs that run at once begin, by their process ids.
+/// Distance between the first ports of two test programs that run at the same time, by their process ids.
 const STRIDE: u32 = 500;
 
-/// An address of 127.0.0.1 on which no process listens, and that this program gets only once.
+/// An address of 127.0.0.1 on which no process listens; this program gets each address only once.
 ///
 /// # Panics
-/// When all are taken.
+/// If no port is left.
 pub fn free_address() -> SocketAddr {
     static N_TRIED: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id() % (N_PORTS / STRIDE) * STRIDE;

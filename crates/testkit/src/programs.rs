@@ -1,7 +1,7 @@
-//! Programs that a test lays down itself, to start them.
+//! Programs that a test creates in order to start them.
 //!
-//! Another process writes them: of a file that we write, a child that another test starts at that moment holds a
-//! descriptor until it executes, and starting the program meanwhile fails with `ETXTBSY`.
+//! Another process writes each program file. If we wrote it, a child that another test starts at that moment would hold
+//! a descriptor of the file until it executes, and starting the program would fail with `ETXTBSY`.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,22 +10,23 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Copies a program, which can be started at once.
+/// Copies a program, so that the copy can be started immediately.
 ///
 /// # Panics
-/// When it cannot be copied.
+/// If it cannot be copied.
 #[track_caller]
 pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let status = Command::new("cp").arg("--").args([from.as_ref(), to.as_ref()]).status();
     assert!(status.expect("cp is everywhere").success());
 }
 
-/// A program that other accounts may start too: itself, or a copy if root's tests run in a folder that is private.
+/// A program that other accounts may also start: the program itself, or a copy if root's tests run in a private folder.
 ///
-/// The copy is removed when this process has ended, however it ends: a shell waits for the end of its input.
+/// The copy is removed when this process has ended in whatever way: a shell waits for the end of its input, and then
+/// removes it.
 ///
 /// # Panics
-/// When it cannot be copied.
+/// If it cannot be copied.
 #[track_caller]
 #[allow(clippy::zombie_processes, reason = "it outlives us")]
 pub fn for_everybody(program: &Path) -> PathBuf {
@@ -34,7 +35,7 @@ pub fn for_everybody(program: &Path) -> PathBuf {
     if !rustix::process::geteuid().is_root() || folders.all(is_open) {
         return program.to_owned();
     }
-    // Some tests hide the folder for temporary files, or fill it.
+    // Some tests hide or fill the folder for temporary files.
     let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is there").keep();
     let mut remover = Command::new("sh");
     remover.args(["-c", "read -r _; rm -r -- \"$1\"", "sh"]).arg(&folder).stdin(Stdio::piped());
@@ -46,10 +47,10 @@ pub fn for_everybody(program: &Path) -> PathBuf {
     to
 }
 
-/// Writes a script that everybody may start.
+/// Writes a script that every account may start.
 ///
 /// # Panics
-/// When it cannot be written.
+/// If it cannot be written.
 #[track_caller]
 pub fn write(path: impl AsRef<Path>, text: &str) {
     let mut file = tempfile::NamedTempFile::new().expect("the folder for temporary files");

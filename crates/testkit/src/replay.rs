@@ -1,8 +1,7 @@
-//! A peer that answers from a recording, in memory: no thread, no socket, nothing to wait for.
+//! A peer that answers from a recording in memory: no thread, no socket, no waiting.
 //!
-//! It does not look at what it is asked, so it fits exchanges whose answers are fixed; a server that
-//! has to compute its answer (SCRAM) needs a thread at the other end of a socket pair. Used by the
-//! protocol tests.
+//! The peer does not check the requests, so it is for exchanges with fixed answers. A server that has to compute its
+//! answer (SCRAM) needs a thread at the other end of a socket pair. Used by the protocol tests.
 
 use std::io::{self, Read, Write};
 
@@ -10,37 +9,37 @@ use std::io::{self, Read, Write};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Closed,
-    /// The peer says nothing more: reading gives `WouldBlock`, as on a socket with a time limit.
+    /// The peer sends nothing more: a read returns `WouldBlock`, as on a socket with a time limit.
     Silent,
 }
 
-/// The client's end of a recorded conversation.
+/// The client's end of a recorded connection.
 #[derive(Debug)]
 pub struct Replay {
     answers: Vec<u8>,
     n_read: usize,
     piece_bytes: usize,
-    /// Where the answers that arrive whole begin.
+    /// The position from which on answers arrive whole.
     whole_from: usize,
     end: End,
     sent: Vec<u8>,
 }
 
 impl Replay {
-    /// A peer that sends `answers` and then does as `end` says.
+    /// A peer that sends `answers` and then behaves as `end` says.
     pub fn new(answers: impl Into<Vec<u8>>, end: End) -> Self {
         let answers = answers.into();
         Self { whole_from: answers.len(), answers, n_read: 0, piece_bytes: usize::MAX, end, sent: Vec::new() }
     }
 
-    /// The same peer, whose answers arrive in pieces of `piece_bytes` (1 or more).
+    /// The same peer, with answers that arrive in pieces of `piece_bytes` (1 or more) bytes.
     #[must_use]
     pub fn in_pieces(mut self, piece_bytes: usize) -> Self {
         self.piece_bytes = piece_bytes.max(1);
         self
     }
 
-    /// The same peer, which continues with `answers`; these arrive in a separate piece.
+    /// The same peer, which then also sends `answers` in a separate piece.
     #[must_use]
     pub fn then(mut self, answers: &[u8]) -> Self {
         self.answers.extend_from_slice(answers);
@@ -52,7 +51,7 @@ impl Replay {
         &self.sent
     }
 
-    /// Recorded bytes that the client has not read.
+    /// Recorded bytes that the client has not read yet.
     pub fn unread(&self) -> &[u8] {
         &self.answers[self.n_read..]
     }

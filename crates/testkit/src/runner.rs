@@ -1,7 +1,7 @@
 //! Runs the program under test in a scratch folder with a cleaned environment.
 //!
-//! A failure is reported with command, folder, status and both streams. Integration tests of the command line call it;
-//! it knows nothing of what the program does.
+//! A failure is reported with command, folder, status and both streams. Used by integration tests of the command line;
+//! the runner does not know what the program does.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -23,9 +23,9 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::patience;
 use crate::scratch::Scratch;
 
-/// How long a run may take before a test gives up: far over what any takes.
+/// How long a run may take before a test gives up: far longer than any run takes.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
-/// Wide enough for a whole line of progress.
+/// Wide enough for a whole progress line.
 const COLUMNS: u16 = 250;
 
 #[derive(Debug, Clone)]
@@ -39,33 +39,33 @@ pub struct Looptax<'a> {
 }
 
 impl<'a> Looptax<'a> {
-    /// The program `exe` in `scratch`.
+    /// Prepares a run of the program `exe` in `scratch`.
     pub fn new(exe: impl Into<PathBuf>, scratch: &'a Scratch) -> Self {
         Self { scratch, exe: exe.into(), args: Vec::new(), env: Vec::new(), uid: None, has_terminal: false }
     }
 
-    /// With these arguments, after those given before.
+    /// Adds these arguments after the earlier ones.
     #[must_use]
     pub fn args<T: Into<OsString>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// With a variable beside `PATH`, `HOME`, `LANG` and `TMPDIR`.
+    /// Sets a variable, in addition to `PATH`, `HOME`, `LANG` and `TMPDIR`.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// As another account, which is given the scratch folders. Needs root.
+    /// Runs the program as another account, which becomes the owner of the scratch folders. Needs root.
     #[must_use]
     pub fn uid(mut self, uid: u32) -> Self {
         self.uid = Some(uid);
         self
     }
 
-    /// With a terminal as stderr, on which progress is shown.
+    /// Gives the program a terminal as stderr, on which progress is shown.
     #[must_use]
     pub fn on_terminal(mut self) -> Self {
         self.has_terminal = true;
@@ -77,10 +77,10 @@ impl<'a> Looptax<'a> {
         self.spawn().wait()
     }
 
-    /// Starts it.
+    /// Starts the program.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     #[track_caller]
     pub fn spawn(self) -> Running<'a> {
         let mut command = Command::new(&self.exe);
@@ -108,7 +108,7 @@ impl<'a> Looptax<'a> {
         });
         let shown = format!("{command:?}\n  in {}", self.scratch.work().display());
         let mut child = command.spawn().expect("the program under test starts");
-        // Its copy of the terminal would keep ours from ever seeing the end.
+        // Drops the command's copy of the terminal; otherwise we would never see the terminal's end.
         drop(command);
         let stdout = child.stdout.take().map(OwnedFd::from);
         let stderr = child.stderr.take().map(OwnedFd::from).or(master);
@@ -123,7 +123,7 @@ impl<'a> Looptax<'a> {
     }
 }
 
-/// Both ends of a new terminal: ours, and the program's.
+/// Both ends of a new terminal: our end, and the program's.
 fn terminal() -> (OwnedFd, OwnedFd) {
     let master =
         openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("the kernel has terminals");
@@ -141,7 +141,7 @@ fn terminal() -> (OwnedFd, OwnedFd) {
     (master, program_end.into())
 }
 
-/// The output of one stream of the program so far.
+/// The output of the program on one stream so far.
 #[derive(Debug)]
 struct Stream {
     text: Arc<Mutex<Vec<u8>>>,
@@ -155,7 +155,7 @@ impl Stream {
         let reader = thread::spawn(move || {
             let mut file = File::from(fd);
             let mut part = [0; 4096];
-            // A terminal whose other end is closed gives an error, which is an end, too.
+            // A terminal whose other end is closed gives an error, which also means the end.
             while let Ok(n_bytes @ 1..) = file.read(&mut part) {
                 let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
                 heard.extend_from_slice(&part[..n_bytes]);
@@ -177,7 +177,7 @@ impl Stream {
     }
 }
 
-/// The program while it runs. Dropped before its end, it is killed.
+/// The running program. If this is dropped before the program's end, the program is killed.
 #[derive(Debug)]
 pub struct Running<'a> {
     scratch: &'a Scratch,
@@ -193,19 +193,19 @@ impl Running<'_> {
         self.child.id()
     }
 
-    /// Sends it a signal.
+    /// Sends the program a signal.
     ///
     /// # Panics
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         send(self.pid(), signal);
     }
 
-    /// Waits until `look` gives something.
+    /// Waits until `look` returns a value.
     ///
     /// # Panics
-    /// When it does not, or when the program ends before.
+    /// If it does not in time, or if the program ends before that.
     #[track_caller]
     pub fn wait_for<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         let child = &mut self.child;
@@ -224,7 +224,7 @@ impl Running<'_> {
         );
     }
 
-    /// Waits until stderr holds `words`.
+    /// Waits until stderr contains `words`.
     ///
     /// # Panics
     /// As [`Self::wait_for`].
@@ -237,10 +237,10 @@ impl Running<'_> {
         });
     }
 
-    /// Waits for its end.
+    /// Waits for the program's end.
     ///
     /// # Panics
-    /// When there is none.
+    /// If the program does not end in time.
     #[track_caller]
     pub fn wait(mut self) -> Finished {
         let child = &mut self.child;
@@ -267,7 +267,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// The text without what only moves a terminal's cursor, each redrawn line on its own.
+/// The text without the sequences that only move a terminal's cursor, with each redrawn line on a separate line.
 fn without_drawing(text: &str) -> String {
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut parts = lines.split("\x1b[");
@@ -282,14 +282,14 @@ fn without_drawing(text: &str) -> String {
 /// Sends a signal to a process that the test started.
 ///
 /// # Panics
-/// When the kernel refuses.
+/// If the kernel refuses.
 #[track_caller]
 pub fn send(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     kill_process(pid.expect("a process id"), signal).expect("the process is ours");
 }
 
-/// How it ended, and what it said.
+/// How the program ended, and its output.
 #[derive(Debug)]
 pub struct Finished {
     pub status: ExitStatus,
@@ -300,16 +300,16 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Stdout as one line: line breaks depend on the length of folder names.
+    /// Stdout as one line, because line breaks depend on the length of folder names.
     pub fn words(&self) -> String {
         let words: Vec<_> = self.stdout.split_whitespace().collect();
         words.join(" ")
     }
 
-    /// Fails unless it ended with this exit code.
+    /// Fails unless the program ended with this exit code.
     ///
     /// # Panics
-    /// Then.
+    /// If it did not.
     #[track_caller]
     pub fn expect_code(&self, code: i32) -> &Self {
         if self.status.code() != Some(code) {
@@ -318,11 +318,11 @@ impl Finished {
         self
     }
 
-    /// Fails unless it ended with this code and told one error, with these words in it or its causes,
-    /// and one hint.
+    /// Fails unless the program ended with this code and reported one error, with these words in the error or its
+    /// causes, and one hint.
     ///
     /// # Panics
-    /// Then.
+    /// If it did not.
     #[track_caller]
     pub fn expect_error(&self, code: i32, words: &[&str]) -> &Self {
         self.expect_code(code);
@@ -343,7 +343,7 @@ impl Finished {
         self
     }
 
-    /// Fails with all that is known of the run.
+    /// Fails, with all that is known about the run.
     ///
     /// # Panics
     /// Always.

@@ -1,6 +1,6 @@
-//! A scratch folder for one test, with its own working folder and TMPDIR, and the processes that still use them.
+//! A scratch folder for one test, with a separate working folder and TMPDIR; finds the processes that still use them.
 //!
-//! Reads `/proc`; touches nothing outside its folder. Tests and the runner call it.
+//! Reads `/proc`, and changes nothing outside its folder. Used by tests and the runner.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,26 +17,27 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes the folder, reachable by every account: private servers run under their own.
+    /// Makes the folder, which every account can reach, because private servers run under separate accounts.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// If it cannot be made.
     pub fn new() -> Self {
         Self::below(&std::env::temp_dir())
     }
 
-    /// The same where programs can be put that root may start: everybody may write in the folder for temporary files.
+    /// Like [`Self::new`], but in a folder for programs that root may start: in the folder for temporary files every
+    /// account may write.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// If it cannot be made.
     pub fn for_programs() -> Self {
         if rustix::process::geteuid().is_root() { Self::below(Path::new("/var")) } else { Self::new() }
     }
 
-    /// The same in a folder of which something depends on where it is.
+    /// Like [`Self::new`], in a given folder, for tests that depend on the location.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// If it cannot be made.
     pub fn below(folder: &Path) -> Self {
         signals::are_heard_by_children();
         let folder = tempfile::Builder::new()
@@ -60,29 +61,29 @@ impl Scratch {
         self.folder.path().join("t")
     }
 
-    /// A file in the working folder.
+    /// The path of a file in the working folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.work().join(name)
     }
 
-    /// Gives both folders to another account.
+    /// Makes another account the owner of both folders.
     ///
     /// # Panics
-    /// When we are not root.
+    /// If we are not root.
     pub fn give_to(&self, uid: u32) {
         for part in [self.work(), self.tmp()] {
             chown(&part, Some(uid), Some(uid)).expect("root may give folders away");
         }
     }
 
-    /// Everything in the folder, a line each.
+    /// A list of everything in the folder, one entry per line.
     pub fn tree(&self) -> String {
         let mut text = String::new();
         list(self.folder.path(), 1, &mut text);
         text
     }
 
-    /// Processes that work in the folder, or have it in their command line or environment.
+    /// Processes that work in the folder, or that have it in their command line or environment.
     pub fn processes(&self) -> Vec<u32> {
         let Ok(entries) = fs::read_dir("/proc") else {
             return Vec::new();
@@ -105,27 +106,27 @@ impl Scratch {
         works_here || mentions("cmdline") || mentions("environ")
     }
 
-    /// Of [`Self::processes`] those whose program has this name.
+    /// Those of [`Self::processes`] whose program has this name.
     pub fn processes_of(&self, program: &str) -> Vec<u32> {
         let is_it =
             |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == program);
         self.processes().into_iter().filter(is_it).collect()
     }
 
-    /// Fails when a process still uses the folder after a second, or TMPDIR holds anything. The guard of `looptax run`
-    /// ends when it sees that who started it has ended.
+    /// Fails if a process still uses the folder after a second, or if TMPDIR contains anything. The guard of `looptax
+    /// run` ends only when it sees that the process that started it has ended.
     ///
     /// # Panics
-    /// Then.
+    /// If something is left.
     #[track_caller]
     pub fn check_nothing_left(&self) {
         self.check_nothing_left_after(Duration::from_secs(1));
     }
 
-    /// The same, after waiting for it: for a program that could not clean up itself.
+    /// Like [`Self::check_nothing_left`], but waits for it: for a program that could not clean up itself.
     ///
     /// # Panics
-    /// When something is left after `at_most`.
+    /// If something is left after `at_most`.
     #[track_caller]
     pub fn check_nothing_left_after(&self, at_most: Duration) {
         let is_gone = patience::wait(at_most, || {

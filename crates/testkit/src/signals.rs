@@ -8,7 +8,7 @@ use std::sync::Once;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 
-/// Programs that are started from now on have the default action. This process goes on ignoring the signals.
+/// Programs that are started from now on have the default action. This process continues to ignore the signals.
 pub(crate) fn are_heard_by_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,7 +1,7 @@
-//! Tests that cannot run on this machine: reported, and counted.
+//! Tests that cannot run on this machine are reported and counted.
 //!
-//! Each says so on stderr at once. `cargo xtask check` names a file, into which every skipped test of
-//! every program writes a line, and adds the lines up when all is done.
+//! Each such test is reported on stderr immediately. `cargo xtask check` names a file to which every skipped test of
+//! every program adds a line, and in the end counts the lines.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -9,14 +9,14 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Names the file; `xtask` knows it by the same name.
+/// The variable with the file's path; `xtask` uses the same name.
 pub const FILE_VARIABLE: &str = "LOOPTAX_SKIPPED_TESTS";
 
-/// Says that the test that calls it, or a part of it, is skipped, and why.
+/// Reports that the calling test, or a part of it, is skipped, and why.
 pub fn skip(why: &str) {
     static N_UNNAMED: AtomicUsize = AtomicUsize::new(1);
     let thread = std::thread::current();
-    // The harness runs a test on a thread of its name, unless it may have one thread only.
+    // The harness runs a test on a thread with the test's name, unless it may use only one thread.
     match thread.name() {
         Some(test) if test != "main" => skip_named(test, why),
         _ => {
@@ -26,10 +26,10 @@ pub fn skip(why: &str) {
     }
 }
 
-/// Says that `test` is skipped, and why. The same words about the same test of a program count once.
+/// Reports that `test` is skipped, and why. The same reason for the same test of a program counts once.
 ///
 /// # Panics
-/// When the file that was named cannot be written: the count would be wrong.
+/// If the named file cannot be written, because the count would then be wrong.
 pub fn skip_named(test: &str, why: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let line = format!("{why}\t{test}\n");
@@ -38,10 +38,10 @@ pub fn skip_named(test: &str, why: &str) {
         return;
     }
     let words = format!("skipped, {} so far: {test}: {why}\n", said.len());
-    // Not a macro: the test harness would keep those words to itself.
+    // Not a macro, because the test harness would capture that text.
     io::stderr().write_all(words.as_bytes()).ok();
     if let Some(path) = std::env::var_os(FILE_VARIABLE) {
-        // One write at the end of the file: other test programs may write, too.
+        // A single write at the end of the file, because other test programs may write, too.
         OpenOptions::new()
             .append(true)
             .create(true)

@@ -1,29 +1,29 @@
-//! The interface that the load engine's loop needs from a protocol: requests out, replies in.
+//! The interface between the load engine's loop and a protocol: writes requests, recognises replies.
 //!
-//! Implementations live beside their protocol. They hold a prepared request and patch the key into
-//! it; nothing here reads or writes a socket.
+//! Each implementation is in the folder of its protocol. It holds a prepared request and writes the key into it; it
+//! does not read or write a socket.
 
 use std::ops::Range;
 
 use crate::{Draws, Renewal, WireError};
 
-/// One complete reply, found at the front of the received bytes.
+/// One complete reply at the start of the received bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Bytes that the reply took, counted from the front.
+    /// Length of the reply in bytes, from the start.
     pub bytes: usize,
-    /// The place of the data itself in them (a row's value, a bulk string, the echoed bytes); empty if the reply
-    /// carries no data. The two arms' data are compared.
+    /// The place of the data in these bytes (a row's value, a bulk string, the echoed bytes); empty if the reply has no
+    /// data. The data of the two arms are compared.
     pub data: Range<usize>,
 }
 
-/// Room for an answer before the buffer has to grow: a point select takes 200 to 400 bytes. Thousands of
-/// connections have one each.
+/// Initial size of the receive buffer: the answer to a point select takes 200 to 400 bytes. Thousands of connections
+/// have one buffer each.
 const ROOM_BYTES: usize = 4 << 10;
-/// Room where answers are long and dropped as they come: as much as both ends' sockets hold.
+/// Size of the receive buffer if answers are long and are dropped as they arrive: as much as both ends' sockets hold.
 pub(crate) const STREAM_ROOM_BYTES: usize = 256 << 10;
 
-/// Whether a dump had all rows.
+/// Checks that a dump contained all rows.
 pub(crate) fn check_rows(protocol: &'static str, found: u64, expected: u64) -> Result<(), WireError> {
     if found == expected {
         return Ok(());
@@ -36,49 +36,49 @@ pub(crate) fn check_rows(protocol: &'static str, found: u64, expected: u64) -> R
     })
 }
 
-/// A logged-in conversation's requests and replies, without its I/O.
+/// The requests and replies of a logged-in connection, without I/O.
 ///
-/// A request takes one message to the server and one reply, or several in turn: a transaction of
-/// five statements is one request.
+/// A request consists of one message to the server and its reply, or of several such exchanges in turn: a transaction
+/// of five statements is one request.
 ///
 /// # Cost
-/// All members run once per message in the measured loop: no allocation, no lock, no system call.
+/// All methods run once per message in the measured loop: no allocation, no lock, no system call.
 pub trait Codec: Send {
-    /// Writes the next message at the end of `out` (whose capacity the caller keeps). A request's
-    /// numbers are drawn when its first message is written.
+    /// Appends the next message to `out`, whose capacity the caller keeps. A request's numbers are drawn when its first
+    /// message is written.
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>);
 
-    /// Looks for one whole reply at the front of `received`; `Ok(None)` when more bytes are needed.
+    /// Looks for one whole reply at the start of `received`; `Ok(None)` if more bytes are needed.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server answered with an error, [`WireError::Malformed`] or
-    /// [`WireError::TooLong`] when the bytes are not a reply to our request.
+    /// [`WireError::Server`] if the server answered with an error; [`WireError::Malformed`] or [`WireError::TooLong`]
+    /// if the bytes are not a reply to our request.
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError>;
 
-    /// Whether the request that the last reply belongs to goes on with another message; a request that
-    /// finds out by then that it does not writes nothing.
+    /// Whether the request of the last reply may continue with another message. If it turns out that it does not,
+    /// [`Codec::request`] then writes nothing.
     fn goes_on(&self) -> bool {
         false
     }
 
-    /// How a request of one message is made of the last one. The same for all requests of a connection.
+    /// How a request of one message is made from the request before. The same for all requests of a connection.
     fn renewal(&self) -> Renewal {
         Renewal::Anew
     }
 
-    /// The length of a request that is a stream: its message is sent again and again, the last time cut, until this
+    /// The length of a request that is a stream: its message is sent repeatedly, the last time only in part, until this
     /// many bytes are sent. `None` if a message is sent once. The same for all requests of a connection.
     fn stream_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// After [`Codec::reply`] found no whole reply: how many bytes at the front of what it was given are
-    /// done with, so that the caller drops them and a long answer needs no long buffer.
+    /// After [`Codec::reply`] found no whole reply: how many bytes at the start of `received` are finished. The caller
+    /// drops them, so that a long answer needs no long buffer.
     fn n_passed(&self) -> usize {
         0
     }
 
-    /// Room that the caller's receive buffer has at first. It grows for a reply that does not fit.
+    /// Initial size of the caller's receive buffer. It grows for a reply that does not fit.
     fn room_bytes(&self) -> usize {
         ROOM_BYTES
     }

@@ -1,14 +1,14 @@
-//! The numbers that requests are made of: the sender draws, a protocol only asks.
+//! The random numbers in requests: the sender draws them, a protocol only requests them.
 
-/// The numbers that a request is made of.
+/// The source of the numbers that a request is made from.
 pub trait Draws {
-    /// The next key, from 1 to the number of keys that there are.
+    /// The next key, from 1 to the number of keys.
     fn key(&mut self) -> u64;
     /// 64 random bits.
     fn bits(&mut self) -> u64;
 }
 
-/// The same number whenever one is asked for: for set-up and tests.
+/// Returns the same number every time: for set-up and tests.
 impl Draws for u64 {
     fn key(&mut self) -> u64 {
         *self

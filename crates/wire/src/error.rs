@@ -1,4 +1,4 @@
-//! The errors of a conversation: one variant per failed action, with its object.
+//! The errors of a connection: one variant per failed action, with its object.
 
 use std::io;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use looptax_model::failure::Explain;
 
 use crate::secrets::masked;
 
-/// A conversation with a server failed.
+/// Communication with a server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// Reading or writing failed while doing `action`.
@@ -17,10 +17,10 @@ pub enum WireError {
         action: &'static str,
         source: io::Error,
     },
-    /// No byte came (or could be sent) within the stream's time limit.
+    /// No byte arrived, or none could be sent, within the stream's time limit.
     #[error("no answer within {after:?} (tried to {action})")]
     Timeout { action: &'static str, after: Duration },
-    /// The peer closed the connection in the middle of something.
+    /// The peer closed the connection in the middle of `action`.
     #[error("the server closed the connection (tried to {action})")]
     Closed { action: &'static str },
     /// The bytes are not what this protocol sends at this point.
@@ -30,10 +30,10 @@ pub enum WireError {
         protocol: &'static str,
         action: &'static str,
         expected: &'static str,
-        /// The bytes that arrived; escaped and cut short.
+        /// The bytes that arrived, escaped and truncated.
         found: String,
     },
-    /// The peer announced a length over our limit.
+    /// The peer announced a length above our limit.
     #[error("the server announced {stated} bytes (tried to {action}); at most {limit} are accepted")]
     TooLong {
         action: &'static str,
@@ -45,26 +45,26 @@ pub enum WireError {
     /// The server answered with an error.
     #[error("the server reports: {message} (code {code})")]
     Server {
-        /// MySQL's or `MongoDB`'s number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
+        /// MySQL's or `MongoDB`'s error number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
         code: String,
-        /// The server's words; escaped and cut short.
+        /// The server's message, escaped and truncated.
         message: String,
     },
-    /// A Redis got a password for its default user, which does not have one.
+    /// Redis received a password for its default user, who does not have one.
     #[error("the server reports: {message} (code {code})")]
     NeedlessPassword {
-        /// The first word.
+        /// The first word of the server's message.
         code: String,
-        /// The server's words; escaped and cut short.
+        /// The server's message, escaped and truncated.
         message: String,
     },
-    /// A request could not be made from what it was to be made of.
+    /// A request could not be made from the given parts.
     #[error("{what}")]
     Request {
         /// The fault, with its place.
         what: String,
     },
-    /// The server answered, without error, something that the statement cannot have done.
+    /// The server answered without an error, but the statement cannot have had this result.
     #[error("`{statement}` should have given {expected} {what}, but the server reports {found}")]
     Unexpected {
         statement: String,
@@ -75,35 +75,36 @@ pub enum WireError {
     },
     #[error("the server offers no TLS")]
     NoTls,
-    /// An HTTP server closes each connection behind its answer.
+    /// An HTTP server closes each connection after its answer.
     #[error("the server closes the connection after its answer (tried to {action})")]
     EndsConnection { action: &'static str },
-    /// The server asks for the password as it is, by MySQL's plugin for that.
+    /// The server asks for the password in clear text, through MySQL's plugin for that.
     #[error("the server asks for the password in clear text (`mysql_clear_password`), which is not enabled")]
     ClearNotEnabled,
-    /// The server asks for something that we do not do, or that is unsafe on this channel.
+    /// The server asks for something that looptax does not support, or that is unsafe on this channel.
     #[error("this connection needs `{what}`, which looptax does not support")]
     Unsupported { what: String },
 }
 
-/// Names, in errors, the request of a server that would expose the password.
+/// In errors, the name of a server's request that would expose the password.
 pub(crate) const READABLE: &str = "a password that others could read on the way";
 
-/// Most characters of the peer's text that we repeat: a line or two on a terminal.
+/// At most this many characters of the peer's text are repeated: a line or two on a terminal.
 const PRINTABLE_CHARS: usize = 200;
 
-/// The peer's bytes as text that is safe to print: control and invisible characters and bytes that are not UTF-8 are
-/// escaped, passwords of this process are stars, and from 200 characters on it is cut (it then ends in `…`).
+/// The peer's bytes as text that is safe to print: control characters, invisible characters and bytes that are not
+/// UTF-8 are escaped, this process's passwords become stars, and a text of 200 characters or more is cut and ends in
+/// `…`.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut n_chars = 0;
-    // A character has four bytes at most.
+    // A character has at most four bytes.
     for chunk in masked(bytes, 4 * PRINTABLE_CHARS).utf8_chunks() {
         let valid = chunk.valid().chars().map(escaped);
         let broken = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
         for piece in valid.chain(broken) {
             let n_piece = piece.chars().count();
-            // One place stays free for the ellipsis, so the result never exceeds the limit.
+            // One character is reserved for the ellipsis, so the result never exceeds the limit.
             if n_chars + n_piece >= PRINTABLE_CHARS {
                 text.push('…');
                 return text;
@@ -115,7 +116,7 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     text
 }
 
-/// One character, escaped unless a reader can see it. Quotes stay: no shell or parser follows.
+/// One character, escaped unless it is visible. Quotes stay unescaped: neither a shell nor a parser reads the text.
 fn escaped(found: char) -> String {
     match found {
         '"' | '\'' => found.to_string(),
@@ -128,14 +129,15 @@ fn escaped(found: char) -> String {
 impl Explain for WireError {}
 
 impl WireError {
-    /// The peer sent `found` where `expected` should be.
+    /// The error for a peer that sent `found` instead of `expected`.
     pub fn malformed(protocol: &'static str, action: &'static str, expected: &'static str, found: &[u8]) -> Self {
         Self::Malformed { protocol, action, expected, found: printable(found) }
     }
 
-    /// Whether a login may have ended so because the server had no room for one more connection.
+    /// Whether a login may have ended this way because the server accepts no more connections.
     ///
-    /// Redis tells it in words, which get lost when it closes the connection before it has read.
+    /// Redis sends a message about it, which can get lost because Redis closes the connection before it has read
+    /// anything.
     pub fn may_be_crowding(&self) -> bool {
         match self {
             Self::Closed { .. } => true,

@@ -1,15 +1,16 @@
-//! The only ways in which a set-up conversation reads and writes: whole, or a clear error.
+//! The only functions with which a connection reads and writes during set-up: each succeeds completely or returns a
+//! clear error.
 //!
-//! Here, and nowhere else, an `io::Error` becomes a [`WireError`]: time limits become `Timeout`, a
-//! peer that is gone becomes `Closed`. The measured loop does its own I/O and does not come here.
-//! Called by the connections of every protocol.
+//! Only here does an `io::Error` become a [`WireError`]: an exceeded time limit becomes `Timeout`, a connection that
+//! the peer has closed becomes `Closed`. The measured loop does its own I/O and does not use this. Called by the
+//! connections of every protocol.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use crate::WireError;
 
-/// Fills `buf`. `limit` is the stream's own time limit and serves only for the error's text.
+/// Fills `buf`. `limit` is the stream's own time limit, only for error messages.
 pub(crate) fn read_exact(
     stream: &mut impl Read,
     buf: &mut [u8],
@@ -19,7 +20,7 @@ pub(crate) fn read_exact(
     stream.read_exact(buf).map_err(|source| failure(source, action, limit))
 }
 
-/// Reads what is there into `buf`, at least one byte: the count of bytes, never 0.
+/// Reads available bytes into `buf`, at least one; returns their number, which is never 0.
 pub(crate) fn read_some(
     stream: &mut impl Read,
     buf: &mut [u8],
@@ -32,7 +33,7 @@ pub(crate) fn read_some(
     }
 }
 
-/// Reads what is there into `buf`: the count of bytes, 0 when the peer has closed in order.
+/// Reads available bytes into `buf`; returns their number, 0 if the peer has closed the connection regularly.
 pub(crate) fn read_or_end(
     stream: &mut impl Read,
     buf: &mut [u8],
@@ -58,7 +59,7 @@ pub(crate) fn write_all(
     stream.write_all(bytes).and_then(|()| stream.flush()).map_err(|source| failure(source, action, limit))
 }
 
-/// Names what an I/O error means for a conversation.
+/// Translates an I/O error into a [`WireError`].
 fn failure(source: io::Error, action: &'static str, limit: Duration) -> WireError {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock, WriteZero};
     match source.kind() {

@@ -1,13 +1,12 @@
-//! The common parts of the commands with a key: a template with twelve digits, values, fixed replies.
+//! The common parts of commands with a key: a template with twelve digits, values, fixed replies.
 //!
-//! Hot file: `write` copies a template and writes twelve digits into it. It does not allocate (the
-//! caller keeps the capacity), lock or call the system.
-//! Called by the measured commands of Redis and memcached.
+//! Hot file: `write` copies a template and writes twelve digits into it. It does not allocate (the caller keeps the
+//! capacity), lock or make a system call. Used by the measured commands of Redis and memcached.
 
 pub(crate) use crate::renewal::KEY_DIGITS;
 use crate::{KeyForm, Renewal, Reply, WireError};
 
-/// Most bytes of a value in a reply.
+/// Highest number of bytes in a value of a reply.
 pub(crate) const VALUE_LIMIT: u64 = 16 << 20;
 const FILLER: u8 = b'x';
 
@@ -19,13 +18,13 @@ pub(crate) struct Keyed {
 }
 
 impl Keyed {
-    /// `bytes` is a whole command whose key ends in [`KEY_DIGITS`] digits, which start at `digits_at`.
+    /// `bytes` is a whole command; its key ends in [`KEY_DIGITS`] digits, which start at `digits_at`.
     pub(crate) fn new(bytes: Vec<u8>, digits_at: usize) -> Self {
         debug_assert!(bytes.len() >= digits_at + KEY_DIGITS, "the key lies inside");
         Self { bytes, digits_at }
     }
 
-    /// Appends the command for this key (its lowest twelve digits).
+    /// Appends the command for this key, with the key's lowest twelve digits.
     #[inline]
     pub(crate) fn write(&self, key: u64, out: &mut Vec<u8>) {
         let start = out.len();
@@ -33,7 +32,7 @@ impl Keyed {
         KeyForm::Digits.write(key, &mut out[start + self.digits_at..]);
     }
 
-    /// How the command for the next key is made of the last.
+    /// How the command for the next key is made from the command before.
     pub(crate) fn renewal(&self) -> Renewal {
         Renewal::key(self.digits_at, KeyForm::Digits)
     }
@@ -48,7 +47,7 @@ pub(crate) fn filler(n_bytes: usize) -> Vec<u8> {
     vec![FILLER; n_bytes]
 }
 
-/// Looks for a reply that can only be `wanted`, without data; `other` says what is there instead.
+/// Looks for a reply without data that can only be `wanted`; for other bytes, `other` returns the result.
 #[inline]
 pub(crate) fn fixed_reply(
     received: &[u8],

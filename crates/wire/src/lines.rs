@@ -1,8 +1,7 @@
-//! Lines and bytes read from the stream during set-up, for the protocols that are made of lines.
+//! Reads lines and bytes from the stream during set-up, for line-based protocols.
 //!
-//! Reads ahead into a buffer, which is empty again after each exchange (else the peer sent more than
-//! it was asked for). The measured loop reads by itself.
-//! Called by the connections of Redis and memcached.
+//! Reads ahead into a buffer, which is empty again after each exchange; if it is not, the peer sent more than it was
+//! asked for. The measured loop does its own reading. Called by the connections of Redis and memcached.
 
 use std::time::Duration;
 
@@ -11,27 +10,27 @@ use crate::io::{read_some, write_all};
 use crate::{Stream, WireError};
 
 const SEND: &str = "send a command";
-/// The action while a reply is read, for errors.
+/// Names the action in errors while a reply is read.
 pub(crate) const READ: &str = "read a reply";
 
-/// Most bytes of a line: errors and simple strings are short.
+/// Highest number of bytes in a line: errors and simple strings are short.
 pub(crate) const LINE_LIMIT: usize = 64 << 10;
-/// Bytes asked of the stream at a time: replies during set-up are short, and connections many.
+/// Number of bytes that are read at a time: replies during set-up are short, and there are many connections.
 const READ_BYTES: usize = 4 << 10;
 
-/// The stream, and what was read from it.
+/// The stream, and the bytes that were read from it.
 #[derive(Debug)]
 pub(crate) struct Lines<S> {
     stream: S,
     protocol: &'static str,
     timeout_hint: Duration,
     buffer: Vec<u8>,
-    /// Bytes at the front of `buffer` that are used up.
+    /// Number of bytes at the start of `buffer` that have been processed.
     n_used: usize,
 }
 
 impl<S: Stream> Lines<S> {
-    /// `timeout_hint` is the stream's own time limit, for the text of errors.
+    /// `timeout_hint` is the stream's own time limit, for error messages.
     pub(crate) fn new(stream: S, protocol: &'static str, timeout_hint: Duration) -> Self {
         Self { stream, protocol, timeout_hint, buffer: Vec::new(), n_used: 0 }
     }
@@ -40,7 +39,7 @@ impl<S: Stream> Lines<S> {
         write_all(&mut self.stream, request, SEND, self.timeout_hint)
     }
 
-    /// Fails when the peer sent more than the replies that were read.
+    /// Fails if the peer sent more than the replies that were read.
     pub(crate) fn check_nothing_left(&self) -> Result<(), WireError> {
         match self.unused() {
             [] => Ok(()),
@@ -52,7 +51,7 @@ impl<S: Stream> Lines<S> {
         self.stream
     }
 
-    /// The next byte, which stays where it is.
+    /// Returns the next byte without consuming it.
     pub(crate) fn first_byte(&mut self) -> Result<u8, WireError> {
         loop {
             if let Some(&byte) = self.unused().first() {
@@ -62,7 +61,7 @@ impl<S: Stream> Lines<S> {
         }
     }
 
-    /// Takes one line, without its end.
+    /// Consumes one line, and returns it without its end.
     pub(crate) fn line(&mut self) -> Result<Vec<u8>, WireError> {
         let mut n_searched = 0;
         loop {
@@ -85,7 +84,7 @@ impl<S: Stream> Lines<S> {
         }
     }
 
-    /// Takes `n_bytes` and the line end behind them.
+    /// Consumes `n_bytes` bytes and the line end after them.
     pub(crate) fn string(&mut self, n_bytes: usize) -> Result<Vec<u8>, WireError> {
         while self.unused().len() < n_bytes + 2 {
             self.fill()?;
@@ -104,12 +103,12 @@ impl<S: Stream> Lines<S> {
         &self.buffer[self.n_used..]
     }
 
-    /// The peer sent `found` where `expected` should be.
+    /// The error for a peer that sent `found` instead of `expected`.
     pub(crate) fn malformed(&self, expected: &'static str, found: &[u8]) -> WireError {
         WireError::Malformed { protocol: self.protocol, action: READ, expected, found: printable(found) }
     }
 
-    /// Reads more, at least one byte.
+    /// Reads more bytes, at least one.
     fn fill(&mut self) -> Result<(), WireError> {
         self.buffer.drain(..self.n_used);
         self.n_used = 0;
@@ -123,7 +122,8 @@ impl<S: Stream> Lines<S> {
     }
 }
 
-/// An error line: its first word, and the rest (or the word again); both escaped and cut short.
+/// Splits an error line into its first word and the rest (if there is no rest, the word again); both are escaped and
+/// truncated.
 pub(crate) fn error_words(line: &[u8]) -> (String, String) {
     let n_code = line.iter().position(|&byte| byte == b' ');
     let (code, message) = match n_code {

@@ -1,4 +1,4 @@
-//! The input of a login: the user, the secret, the kind of channel.
+//! The input of a login: the user, the password, the kind of channel.
 
 use std::io::{self, Read, Write};
 
@@ -6,27 +6,28 @@ use looptax_model::dsn::Secret;
 
 use crate::scram::Salted;
 
-/// A byte stream with time limits of its own (`read` gives `WouldBlock` or `TimedOut` when they pass).
+/// A byte stream with its own time limits; if one is exceeded, `read` returns `WouldBlock` or `TimedOut`.
 pub trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-/// Who logs in, and where to.
+/// The account that logs in, and the database to log in to.
 #[derive(Debug, Clone, Default)]
 pub struct Login {
     /// User name; empty for Redis's default user.
     pub user: String,
-    /// Password; empty for none.
+    /// Password; empty if there is no password.
     pub password: Secret,
-    /// Database (Redis: its number); `None` for the server's default. HTTP: the page that is asked for; PHP-FPM: the
-    /// folder of the site's scripts.
+    /// Database (Redis: its number); `None` for the server's default. HTTP: the page to request; PHP-FPM: the folder of
+    /// the site's scripts.
     pub database: Option<String>,
-    /// `MongoDB`: the database that holds the account, where it is another than is usual.
+    /// `MongoDB`: the database that holds the account, if it is not the usual one.
     pub accounts: Option<String>,
-    /// The data that is kept for the next login.
+    /// Data that is kept for the next login.
     pub salted: Salted,
-    /// Whether the user has enabled MySQL's `mysql_clear_password`, as its own clients require it, too.
+    /// Whether the user has enabled MySQL's `mysql_clear_password`, which MySQL's own clients require, too.
     pub enables_clear: bool,
-    /// Whether the server is one that we started: no other program knows its password, which opens nothing else.
+    /// Whether looptax started the server: then no other program knows its password, which is valid only for this
+    /// server.
     pub is_for_own_server: bool,
 }
 
@@ -37,14 +38,14 @@ impl Login {
     }
 }
 
-/// The channel between us and the server: decides whether a password may travel in clear.
+/// The kind of channel to the server; it decides whether a password may be sent in clear text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
-    /// A Unix domain socket: no other program can listen in, so clear text is safe.
+    /// A Unix domain socket: no other program can listen, so clear text is safe.
     Local,
     /// TCP without TLS, within this machine.
     PlainTcp,
-    /// TCP without TLS, to another machine: anybody may answer.
+    /// TCP without TLS to another machine: any program may answer.
     Foreign,
     Tls,
 }
@@ -55,5 +56,5 @@ impl Channel {
     }
 }
 
-/// Starts TLS on a stream in the middle of a login; what is read and written afterwards is sealed.
+/// Starts TLS on a stream in the middle of a login; all bytes written and read afterwards are encrypted.
 pub type StartTls<'a, S> = &'a mut dyn FnMut(&mut S) -> io::Result<()>;

@@ -1,16 +1,16 @@
-//! Reads and writes in a proportion, drawn for each request.
+//! Reads and writes in a given ratio, drawn for each request.
 //!
-//! Hot file: nothing here locks or calls the system, and it allocates only if more commands are in flight than there is
-//! room for at first. The load engine calls it; both halves are other codecs.
+//! Hot file: it does not lock or make system calls, and allocates only if more commands are in flight than it initially
+//! has room for. The load engine calls it; the reads and the writes are other codecs.
 
 use std::collections::VecDeque;
 
 use crate::{Codec, Draws, Reply, WireError};
 
-/// Most commands in flight that need no new memory.
+/// With more commands in flight than this, memory is allocated.
 const IN_FLIGHT: usize = 64;
 
-/// `reads` requests of one codec for every `writes` requests of another, at random.
+/// At random, `reads` requests of one codec for every `writes` requests of another.
 #[derive(Debug, Clone)]
 pub struct Mixed<Get, Set> {
     get: Get,
@@ -22,8 +22,8 @@ pub struct Mixed<Get, Set> {
 }
 
 impl<Get: Codec, Set: Codec> Mixed<Get, Set> {
-    /// Reads with `get` and writes with `set` in the proportion `reads` to `writes`. Each must answer
-    /// a request with one reply.
+    /// Reads with `get` and writes with `set` in the ratio `reads` to `writes`. Each codec must answer a request with
+    /// one reply.
     pub fn new(get: Get, set: Set, [reads, writes]: [u32; 2]) -> Self {
         Self { get, set, reads, writes, in_flight: VecDeque::with_capacity(IN_FLIGHT) }
     }

@@ -1,22 +1,22 @@
-//! Several requests in one send: a request is then the whole batch.
+//! Several requests in one send; the whole batch then counts as one request.
 
 use crate::{Codec, Draws, Reply, WireError};
 
-/// Sends `n` requests of another codec at once and waits for all their replies.
+/// Sends `n` requests of another codec together and waits for all their replies.
 #[derive(Debug)]
 pub struct Pipelined<C> {
     inner: C,
     n: usize,
     n_answered: usize,
-    /// Fewest bytes of data that each reply must hold.
+    /// Least number of data bytes that each reply must hold.
     least_data_bytes: usize,
-    /// Where the next reply starts.
+    /// The position at which the next reply starts.
     at: usize,
 }
 
 impl<C: Codec> Pipelined<C> {
-    /// `n` requests of `inner` per batch; one at least. Each must be answered by one reply that holds
-    /// `least_data_bytes`: the caller sees only the whole batch's reply.
+    /// A batch has `n` requests of `inner`, but at least one. Each must be answered by one reply with at least
+    /// `least_data_bytes` bytes of data: the caller sees only the whole batch's reply.
     pub fn new(inner: C, n: usize, least_data_bytes: usize) -> Self {
         Self { inner, n: n.max(1), n_answered: 0, least_data_bytes, at: 0 }
     }
@@ -29,7 +29,7 @@ impl<C: Codec> Codec for Pipelined<C> {
         }
     }
 
-    /// The data are those of all replies with the bytes between them, for only their bounds are known without copying.
+    /// The data are all replies with the bytes between their data, because only the bounds are known without copying.
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         while self.n_answered < self.n {
             let rest = received.get(self.at..).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Bytes that no other process can guess: nonces of logins, and names that no other run has.
+//! Bytes that no other process can guess: for nonces of logins, and for names that no other run uses.
 
 use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Returns `N` of them, at most 256: up to that number the kernel always returns all of them.
+/// Returns `N` random bytes, at most 256: up to that number the kernel always returns all of them.
 ///
 /// # Errors
-/// When the kernel returns no bytes.
+/// If the kernel returns no bytes.
 ///
 /// # Source
 /// getrandom(2), "up to 256 bytes will always return as many bytes as requested".

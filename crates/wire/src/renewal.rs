@@ -1,23 +1,23 @@
-//! How the next request is made of the last one.
+//! How the next request is made from the one before.
 //!
-//! A load engine has many connections, each with memory that the others have driven out of the cache: bytes that stay
-//! the same are better left than written, and bytes that are not read cost nothing.
+//! A load engine has many connections, and each one's memory is driven out of the cache by the others. So it is cheaper
+//! not to write bytes that stay the same, and bytes that are not read cost nothing.
 
 use crate::Draws;
 
-/// Digits of a key that is written as text: room for 10^12 of them, and every key has the same length.
+/// Number of digits of a key that is written as text: enough for 10^12 keys, and every key has the same length.
 pub(crate) const KEY_DIGITS: usize = 12;
 
 /// The change that turns a request into the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Renewal {
-    /// It has to be written again.
+    /// The request has to be written again.
     Anew,
-    /// Nothing: all requests are the same bytes.
+    /// No change: the bytes of all requests are the same.
     Same,
-    /// The next key is written into it.
+    /// The next key is written into the request.
     Key {
-        /// Where it begins.
+        /// The position of the key.
         at: u16,
         form: KeyForm,
     },
@@ -25,20 +25,21 @@ pub enum Renewal {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyForm {
-    /// Its low 32 bits, the highest byte first.
+    /// The key's low 32 bits, most significant byte first.
     Int4,
-    /// The highest byte first.
+    /// All 64 bits of the key, most significant byte first.
     Int8,
     Digits,
 }
 
 impl Renewal {
-    /// With a key at this offset; one that is too far behind is not reached.
+    /// A change of the key at this position; if the position does not fit into 16 bits, the request is written again
+    /// instead.
     pub(crate) fn key(at: usize, form: KeyForm) -> Self {
         u16::try_from(at).map_or(Self::Anew, |at| Self::Key { at, form })
     }
 
-    /// Turns `request`, which is the last one, into the next; returns false if it has to be written again.
+    /// Turns `request`, which is the one before, into the next request. Returns false if it has to be written again.
     #[inline]
     pub fn apply(self, draws: &mut impl Draws, request: &mut [u8]) -> bool {
         match self {
@@ -51,7 +52,7 @@ impl Renewal {
 }
 
 impl KeyForm {
-    /// Writes a key at the front of `place`.
+    /// Writes a key at the start of `place`.
     #[inline]
     pub(crate) fn write(self, key: u64, place: &mut [u8]) {
         match self {

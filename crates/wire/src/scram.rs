@@ -1,7 +1,7 @@
 //! The client's side of SCRAM-SHA-256, for every protocol that carries it.
 //!
-//! Text in, text out: how a message travels is the protocol's own affair. Called by the logins of PostgreSQL and
-//! `MongoDB`. The server has to prove that it knows the password before anybody goes on.
+//! Text in, text out: each protocol decides how a message is sent. Called by the logins of PostgreSQL and `MongoDB`.
+//! The server has to prove that it knows the password before the login continues.
 //!
 //! # Source
 //! RFC 5802, RFC 7677.
@@ -19,12 +19,13 @@ use crate::random;
 
 pub(crate) const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 
-/// Most rounds that a server may ask for: it states the number before we know whose it is, and each costs time.
-/// PostgreSQL's own number is 4096, `MongoDB`'s 15000; its JDBC driver stops here, too (CVE-2026-42198).
+/// Highest number of rounds that a server may request: it states the number before we know whose server it is, and each
+/// round takes time. PostgreSQL's own number is 4096, `MongoDB`'s 15000; PostgreSQL's JDBC driver has the same limit
+/// (CVE-2026-42198).
 const MOST_ROUNDS: u32 = 100_000;
-/// Random bytes of a nonce, a multiple of three, so that base64 needs no padding.
+/// Number of random bytes in a nonce: a multiple of three, so that base64 needs no padding.
 const NONCE_BYTES: usize = 24;
-/// The text before the first message: no channel binding, no other user's rights.
+/// The text before the first message: no channel binding, and no other user's identity.
 const HEADER: &str = "n,,";
 
 pub(crate) struct Exchange {
@@ -34,18 +35,18 @@ pub(crate) struct Exchange {
     bare: String,
 }
 
-/// Our answer to a challenge, and what its server has to say then.
+/// Our answer to a challenge, and the values that the server's last message must match.
 pub(crate) struct Answer {
     pub(crate) message: String,
     salted: [u8; 32],
     signed: String,
 }
 
-/// The result of the rounds for a password, for the logins that follow: an account's salt stays the same, and 4,096
-/// rounds take milliseconds. Copies share it. Keeps nothing by default, as most clients do.
+/// Keeps the result of the rounds for a password, for later logins: an account's salt stays the same, and 4,096 rounds
+/// take milliseconds. Copies share the result. By default nothing is kept, as in most clients.
 ///
 /// # Source
-/// RFC 5802, section 5.1: a client may keep it.
+/// RFC 5802, section 5.1: a client may keep the result.
 #[derive(Clone, Default)]
 pub struct Salted(Option<Arc<Mutex<Option<Made>>>>);
 
@@ -55,7 +56,7 @@ struct Made {
 }
 
 impl Salted {
-    /// Keeps the last one.
+    /// A value that keeps the last result.
     pub fn kept() -> Self {
         Self(Some(Arc::default()))
     }
@@ -77,7 +78,7 @@ impl Salted {
     }
 }
 
-/// Tells nothing of it.
+/// Does not print the result.
 impl Debug for Salted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Salted")
@@ -85,10 +86,10 @@ impl Debug for Salted {
 }
 
 impl Exchange {
-    /// Begins an exchange; PostgreSQL needs no name here, because it knows it already.
+    /// Begins an exchange. PostgreSQL needs no user name at this point, because it already knows the name.
     ///
     /// # Errors
-    /// When the kernel gives no random bytes.
+    /// If the kernel returns no random bytes.
     pub(crate) fn begin(user: &str, password: &str) -> io::Result<Self> {
         let nonce = STANDARD.encode(random::bytes::<NONCE_BYTES>()?);
         Ok(Self::with_nonce(user, password, nonce))
@@ -96,7 +97,7 @@ impl Exchange {
 
     fn with_nonce(user: &str, password: &str, nonce: String) -> Self {
         let user = user.replace('=', "=3D").replace(',', "=2C");
-        // A password that may not be prepared is taken as it is, as PostgreSQL does.
+        // If SASLprep does not allow the password, it is used unchanged, as by PostgreSQL.
         let password = stringprep::saslprep(password)
             .map_or_else(|_| password.as_bytes().to_vec(), |it| it.into_owned().into_bytes());
         Self { password, bare: format!("n={user},r={nonce}"), nonce }
@@ -107,8 +108,8 @@ impl Exchange {
         format!("{HEADER}{}", self.bare)
     }
 
-    /// Answers the challenge, with the result that is kept of the last one; `None` if it does not answer our nonce, or
-    /// asks for more than 100 000 rounds.
+    /// Answers the challenge, with the kept result if it fits. `None` if the challenge does not contain our nonce, or
+    /// requests more than 100 000 rounds.
     pub(crate) fn answer(&self, challenge: &[u8], kept: &Salted) -> Option<Answer> {
         let challenge = str::from_utf8(challenge).ok()?;
         let mut parts = challenge.split(',');
@@ -130,7 +131,7 @@ impl Exchange {
 }
 
 impl Answer {
-    /// Whether the server's last message shows that it knows the password.
+    /// Whether the server's last message proves that it knows the password.
     pub(crate) fn is_proved_by(&self, last: &[u8]) -> bool {
         let signature = last.strip_prefix(b"v=").unwrap_or_default();
         let signature = signature.split(|byte| *byte == b',').next();

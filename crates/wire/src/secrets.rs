@@ -1,22 +1,23 @@
-//! Passwords of this process's logins, which no words of a peer may repeat.
+//! Passwords of this process's logins, which must not appear when looptax repeats a peer's text.
 //!
-//! A peer that answers a login has the password, and may put it into an error, a version or a name. All of a peer's
-//! text goes through [`masked`] before it is kept.
+//! A peer that answers a login may know the password, and may put it into an error, a version or a name. All text from
+//! a peer goes through [`masked`] before it is kept.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use looptax_model::dsn::Secret;
 
-/// A shorter one is part of ordinary words.
+/// A shorter password may be part of ordinary words.
 const SHORTEST: usize = 3;
-/// More are not kept: the oldest goes.
+/// At most this many passwords are kept; after that, the oldest is dropped.
 const MOST: usize = 64;
 const MASK: &[u8] = b"****";
 
 static SECRETS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// From now on this password is in no text of a peer that looptax repeats. One of fewer than three bytes is left there.
+/// From now on looptax replaces this password in each text of a peer that it repeats. A password of fewer than three
+/// bytes is not replaced.
 pub fn keep_out_of_words(secret: &Secret) {
     let secret = secret.reveal().as_bytes();
     let mut all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,7 +30,7 @@ pub fn keep_out_of_words(secret: &Secret) {
     all.push(secret.to_vec());
 }
 
-/// The first `most` bytes or some more, with stars for each password.
+/// At least the first `most` bytes, with stars instead of each password.
 pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
     let all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
     let longest = all.iter().map(Vec::len).max().unwrap_or(0);
@@ -40,7 +41,7 @@ pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
         }
     }
     if bytes.len() > most + longest {
-        // The cut text may begin in the middle of a password.
+        // The end of the cut text may be the beginning of a password.
         let kept = text.len().saturating_sub(longest);
         text = Cow::Owned(text[..kept].to_vec());
     }

@@ -1,8 +1,8 @@
 //! Requests of several SQL statements: what they are, and the codec that runs them in turn.
 //!
-//! Protocols bring their [`Statement`]; this file decides which one comes next and which values it gets. The codec half
-//! runs per message: buffers keep their capacity, nothing is allocated (errors apart). The path room describes
-//! workloads with these types, `Connection::prepare_transaction` makes the codec, the load engine drives it.
+//! Each protocol provides its own [`Statement`]; this file decides which statement comes next and which values it gets.
+//! The codec runs per message: buffers keep their capacity, and nothing is allocated except for errors. The path room
+//! describes workloads with these types, `Connection::prepare_transaction` makes the codec, the load engine drives it.
 
 mod digits;
 mod pieces;
@@ -17,9 +17,9 @@ pub use values::{Bound, Values};
 /// A request of one or more statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Numbers drawn when the request starts: [`Value`]s refer to them by position.
+    /// Numbers that are drawn when the request starts; [`Value`]s refer to them by position.
     pub draws: Vec<Draw>,
-    /// Its statements, in order.
+    /// The request's statements, in order.
     pub steps: Vec<Step>,
 }
 
@@ -35,18 +35,18 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draw {
     Key,
-    /// Evenly from the first to the last of these.
+    /// A number from the first to the second of these, with equal probability.
     Between(i64, i64),
     /// 64 random bits, from which text is made.
     Bits,
 }
 
-/// The meaning of a statement's placeholder.
+/// The value of a statement's placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// The drawn number plus a constant.
     Number { draw: usize, plus: i64 },
-    /// Groups of eleven digits with a dash between, made of drawn bits (sysbench's `c` and `pad`).
+    /// Groups of eleven digits with dashes between them, made from drawn bits (sysbench's `c` and `pad`).
     Digits { draw: usize, n_groups: usize },
 }
 
@@ -61,14 +61,14 @@ pub enum Expected {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// Prepared once per connection, then by name with their values.
+    /// Prepared once per connection, then run by name with values.
     Prepared,
     Text,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Its place in the received bytes.
+    /// The place of the reply in the received bytes.
     pub reply: Reply,
     pub has_row: bool,
     /// Rows that the statement changed, as the server counts them.
@@ -77,7 +77,7 @@ pub struct Answer {
 
 /// A statement of one connection, prepared or as text.
 pub trait Statement: Send {
-    /// Writes the message that runs it with these values.
+    /// Appends the message that runs the statement with these values.
     fn write(&mut self, values: &Values, out: &mut Vec<u8>);
 
     /// As [`Codec::reply`].
@@ -90,7 +90,7 @@ pub trait Statement: Send {
 #[derive(Debug)]
 pub struct Running<S> {
     transaction: Arc<Transaction>,
-    /// Equal texts share one statement.
+    /// Steps with equal texts share one statement.
     statements: Vec<S>,
     statement_of: Vec<usize>,
     drawn: Vec<i64>,
@@ -139,7 +139,7 @@ impl<S: Statement> Running<S> {
     }
 }
 
-/// A number from `first` to `last`; the bias is below 2^-32 for any range in use.
+/// A number from `first` to `last`; the bias is below 2^-32 for each range in use.
 fn between(bits: u64, first: i64, last: i64) -> i64 {
     let n = u128::from(last.abs_diff(first)) + 1;
     first.wrapping_add(((u128::from(bits) * n) >> 64) as i64)

@@ -78,7 +78,9 @@ struct Stage {
 /// Runs all, and prints a Markdown table.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let looptax = workspace::debug_looptax()?;
-    println!("| driver | server | closed by | over TCP | over the socket | under `run` | as over TCP |");
+    println!(
+        "| driver | server | connection closed by | over TCP | over the socket | under `run` | `run` as over TCP |"
+    );
     println!("|---|---|---|---|---|---|---|");
     let wanted = |it: &&(&str, &str, bool)| options.names.is_empty() || options.names.iter().any(|name| name == it.0);
     let mut ended = Vec::new();
@@ -103,7 +105,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             let moved = told(Way::Run)?;
             let is_same = fates(&tcp) == fates(&moved);
             let server = stage.server.name();
-            let closed_by = if ending == Ending::Restart { "a restart" } else { "its limit for idle ones" };
+            let closed_by = if ending == Ending::Restart { "a restart" } else { "its idle limit" };
             let alike = if is_same { "yes" } else { "NO" };
             println!(
                 "| {versions} | {server} | {closed_by} | {} | {socket} | {} | {alike} |",

@@ -1,4 +1,4 @@
-//! Turns settings into connections: each application of the table selects its own.
+//! Turns settings into connections: each application of the table selects the settings that it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
@@ -18,11 +18,11 @@ use super::table::{App, Decision, GUESSED, Role, Words, apps};
 use super::url;
 use crate::Takes;
 
-/// Limit of connections of one kind in a file. Each costs a login.
+/// Most connections of one kind that are read from a file. A check logs in to each.
 pub(super) const MOST_CONNECTIONS: usize = 32;
 
-/// Limit of connections of an application in a file. It is higher for a proxy: looptax does not log in to the servers
-/// behind it, and a line of the proxy that is left out would keep an address where nothing listens.
+/// Most connections of an application that are read from a file. The limit is higher for a proxy: looptax does not log
+/// in to the servers behind it, and an omitted line would keep an address at which no server listens any more.
 pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
@@ -32,8 +32,8 @@ const BY_KEYS: &str = "found by its keys; looptax does not know the application 
 const BY_CALL: &str =
     "found by the call of its driver; looptax does not know the application and changes it only with --as";
 
-/// Finds the connections of one application among the settings. With `is_meant` the caller states that the settings are
-/// this application's, and not those of another one that reads the same settings.
+/// Finds the connections of one application among the settings. `is_meant` states that the settings belong to this
+/// application, and not to another one that reads the same settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>, is_meant: bool) -> Vec<Bound> {
     let mut all: Vec<Setting> = settings.to_vec();
     if let Some(sign) = app.doubled {
@@ -114,7 +114,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .collect()
 }
 
-/// Conditions that libpq must insist on: by settings in the same part of the file, or by libpq's own variables.
+/// Conditions on which libpq must insist: they are set in the same part of the file, or by libpq's own variables.
 fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>) -> Vec<Condition> {
     if app.kind.protocol() != Some(Protocol::Postgres) {
         return Vec::new();
@@ -128,7 +128,8 @@ fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>)
     set.collect()
 }
 
-/// The database of a list of settings that does not give one: the list's own name. `*` means any.
+/// The database for a list of settings that does not name a database: the name of the list itself. `*` means any
+/// database.
 fn named_database(list: &Setting) -> Option<Setting> {
     let name = list.path.last().filter(|it| *it != "*")?;
     let (item, key, literal) = (String::new(), 0..0, 0..0);
@@ -139,12 +140,12 @@ fn named_database(list: &Setting) -> Option<Setting> {
 fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role, usize>> {
     let mut groups: BTreeMap<Vec<String>, BTreeMap<Role, usize>> = BTreeMap::new();
     for role in Role::ALL {
-        // Earlier patterns win, and the last of several settings with one name.
+        // Earlier patterns take precedence, and of several settings with the same name the last one.
         for pattern in app.patterns(role).iter().rev() {
             for (idx, setting) in all.iter().enumerate() {
                 if let Some(captures) = captured(pattern, &setting.path) {
                     let roles = groups.entry(captures).or_default();
-                    // An empty setting does not win over one with a value.
+                    // An empty setting does not replace a setting with a value.
                     let is_empty = setting.value == Value::Text(String::new());
                     let has_other = roles.get(&role).is_some_and(|it| all[*it].path != setting.path);
                     if !is_empty || !has_other {
@@ -154,7 +155,7 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
             }
         }
     }
-    // A group with fewer wildcard values counts for every connection whose values begin with them.
+    // A group with fewer wildcard values applies to every connection whose values begin with them.
     let shared = groups.clone();
     for (captures, roles) in &mut groups {
         let outer = (0..captures.len()).rev().filter_map(|it| shared.get(&captures[..it]));
@@ -174,16 +175,16 @@ fn is_connection(app: &App, roles: &BTreeMap<Role, usize>) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 enum Applies {
     Yes,
-    /// No setting contradicts it.
+    /// No setting contradicts the application.
     ByDefault,
-    /// No setting confirms it, and other applications have the same settings.
+    /// No setting confirms the application, and other applications have the same settings.
     Perhaps,
-    /// The setting that confirms it may not count.
+    /// The setting that confirms the application may not take effect.
     InDoubt(String),
 }
 
-/// Decided by the first key that is present and decides; `*` in it stands for the same text as in the connection's
-/// names.
+/// Decided by the first key that occurs and decides. A `*` in the key stands for the same text as in the names of the
+/// connection's settings.
 fn applies(
     app: &App,
     captures: &[String],
@@ -193,7 +194,7 @@ fn applies(
     let deciding = |decision: &Decision| {
         all.iter().rev().find_map(|setting| {
             let own = captured(&decision.key, &setting.path)?;
-            // A key of a group decides for each connection in the group.
+            // If the key belongs to a group, it decides for each connection in the group.
             let is_same = captures.starts_with(&own);
             let certain = Setting { doubt: None, ..setting.clone() };
             if !is_same {
@@ -202,7 +203,7 @@ fn applies(
             let open = text_of(&certain, source);
             match (open, &setting.value) {
                 (Ok(value), _) => Some((value, setting.doubt.clone())),
-                // The file's own default, which may not count.
+                // The default in the file, which may not take effect.
                 (Err(why), Value::Variable { fallback: Some(value), .. }) => Some((value.clone(), Some(why))),
                 (Err(_), _) => None,
             }
@@ -224,9 +225,9 @@ fn applies(
     }
 }
 
-/// Connections; applications that read the same setting become one connection with several readers.
+/// The connections that were found; applications that read the same setting become one connection with several readers.
 ///
-/// Unless `is_named`, a connection by common names (`DB_HOST`) without one of the application's signs is left to
+/// Unless `is_named`, a connection with common names (`DB_HOST`) and without a sign of the application is left to
 /// [`guess`](super::guess).
 pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> Vec<Found> {
     let mut groups: BTreeMap<(usize, &'static str), Vec<Bound>> = BTreeMap::new();
@@ -252,7 +253,7 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> 
             found.push(found_of(kind, readers, source, &signs));
         }
     }
-    // Rails' template for the other entries.
+    // In a Rails file, `default` is a template for the other entries.
     if found.len() > 1 {
         let lines: Vec<Option<usize>> = found.iter().filter(|it| it.label != "default").map(|it| it.line).collect();
         found.retain(|it| it.label != "default" || !lines.contains(&it.line));
@@ -260,13 +261,13 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> 
     found
 }
 
-/// Whether an application that has signs was found in an environment by names that many programs use.
+/// Whether an application that has signs was found only by setting names that many programs use.
 fn is_by_common_names(bound: &Bound) -> bool {
     let is_anywhere = bound.app.files.iter().any(|it| it == "**/.env");
     is_anywhere && !bound.app.signs.is_empty() && !bound.roles.contains_key(&Role::Url)
 }
 
-/// The kind that a URL gives, which must be the application's.
+/// The kind of server in a URL, which must be the application's kind.
 fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
     if !bound.is_kind_known {
         return Some(UNKNOWN_KIND);
@@ -284,7 +285,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
         }
         _ if bound.roles.contains_key(&Role::Host) => Some(own.name()),
         Ok(_) => None,
-        // The file's own default gives the kind.
+        // The default in the file shows the kind.
         Err(_) => match &setting.value {
             Value::Variable { fallback: Some(text), .. } => (url::parse(text)?.kind() == own).then(|| own.name()),
             Value::Hidden if setting.item[setting.literal.clone()].contains("://") => {
@@ -296,7 +297,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
             Value::Text(text) => {
                 let schemes = &bound.app.schemes;
                 let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(text)));
-                // A text that has yet to be filled in may not be an address yet.
+                // A text that is still to be filled in may not be an address yet.
                 let kind = url::parse(text).map(|it| it.kind()).or_else(|| url::kind_of_scheme(scheme(text)));
                 (is_own && kind? == own).then(|| own.name())
             }
@@ -317,7 +318,7 @@ fn has_another_kind(app: &App) -> bool {
     apps().iter().any(is_other)
 }
 
-/// `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.
+/// The scheme of a URL: `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.
 fn scheme(text: &str) -> &str {
     match text.trim().split_once("://") {
         Some((scheme, _)) => scheme,
@@ -334,12 +335,12 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
             (it, lookup)
         })
         .collect();
-    // A form of URL that is proved for only some of the readers belongs to one of these.
+    // If the form of a URL is known to work only for some of the readers, the URL belongs to one of these.
     if read.iter().any(|it| !it.1.is_untried) {
         read.retain(|it| !it.1.is_untried);
     }
     let (readers, lookups): (Vec<Bound>, Vec<Lookup>) = read.into_iter().unzip();
-    // If they differ, the one that uses TCP decides which server is asked.
+    // If the readers differ, the server comes from the one that uses TCP.
     let first = lookups.iter().position(|it| it.takes == Some(Takes::Tcp)).unwrap_or(0);
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
     let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();

@@ -1,5 +1,5 @@
-//! Settings in blocks: `name {`, `name = {`, `a.b {`, with `key = value`, `key => value` or `key: value` in them.
-//! Bacula, `FreeRADIUS`, Sphinx, Logstash, Play and Lua programs write them.
+//! Settings in blocks: `name {`, `name = {`, `a.b {`, with `key = value`, `key => value` or `key: value` in them. Files
+//! of Bacula, `FreeRADIUS`, Sphinx, Logstash, Play and Lua programs have this form.
 //!
 //! Read line by line; a line that holds a whole block is left out. Settings in a branch are in doubt.
 
@@ -11,7 +11,7 @@ use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Valu
 
 const MOST_DEPTH: usize = 64;
 
-/// The settings of such a text. With `is_program`, an unquoted word is a variable of the program.
+/// The settings of such a text. If `is_program`, an unquoted word is a variable of the program.
 pub(crate) fn read(text: &str, is_program: bool) -> Read {
     let mut walk = Walk { is_program, open: Vec::new(), n_unnamed: 0, waiting: None, settings: Vec::new() };
     let mut start = 0;
@@ -69,7 +69,7 @@ struct Walk {
     open: Vec<(Vec<String>, bool)>,
     /// Number of blocks without a name so far.
     n_unnamed: usize,
-    /// The head of a block whose brace has not come yet, and the number of settings before it.
+    /// The head of a block whose brace is on a later line, and the number of settings before it.
     waiting: Option<(String, usize)>,
     settings: Vec<Setting>,
 }
@@ -125,7 +125,7 @@ impl Walk {
             self.open.push((vec![named(&format!("{first} {name}"))], false));
             return;
         }
-        // Icinga's `object IdoMysqlConnection "name"`.
+        // Icinga writes `object IdoMysqlConnection "name"`.
         let first = words.next().filter(|_| first == "object").unwrap_or(first);
         let is_branch = matches!(first, "if" | "else" | "elseif" | "elsif" | "for" | "while");
         let mut names: Vec<String> = first
@@ -141,7 +141,7 @@ impl Walk {
     }
 }
 
-/// `key = value`, with nothing after it.
+/// The setting in a line `key = value` that has nothing after the value.
 fn setting(body: &str, is_program: bool) -> Option<Setting> {
     let at = body.find(['=', ':'])?;
     let key = body[..at].trim_end_matches([' ', '\t', '+']);
@@ -192,12 +192,12 @@ fn value(raw: &str, is_program: bool) -> Option<(Value, Quotes)> {
     Some((value, quotes))
 }
 
-/// Whether another program fills in a part of the text.
+/// Whether another program fills in part of the text.
 fn is_templated(text: &str) -> bool {
     ["%{", "{{", "#{", "$ENV{", "%%"].iter().any(|it| text.contains(it))
 }
 
-/// Play's `key = ${?NAME}` counts if that variable is set; otherwise the value before it counts.
+/// In Play, `key = ${?NAME}` takes effect if that variable is set; otherwise the value before it does.
 fn join_optional(settings: &mut Vec<Setting>) {
     let mut joined: Vec<Setting> = Vec::new();
     for mut setting in std::mem::take(settings) {

@@ -1,4 +1,5 @@
-//! An application with its connection's settings, as `bind` finds them and `lookup` and `change` use them.
+//! An application together with the settings of its connection, as `bind` finds them and `lookup` and `change` use
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +8,25 @@ use looptax_model::dsn::Condition;
 use super::setting::Setting;
 use super::table::{App, Role};
 
-/// An application with the settings that are its connection.
+/// An application together with the settings of its connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {
     pub(crate) app: &'static App,
     pub(crate) roles: BTreeMap<Role, Setting>,
-    /// The values of those settings that are variables, if the environment is known.
+    /// The values of settings that are variables, if the environment is known.
     pub(crate) resolved: BTreeMap<Role, String>,
     pub(crate) is_environment: bool,
-    /// The carrier of the environment that it was found in: a unit, a container.
+    /// The carrier that provides the environment (a unit or a container), if the settings are variables of one.
     pub(crate) carrier: Option<&'static App>,
-    /// Conditions that other settings make libpq insist on.
+    /// Conditions on which libpq insists because of other settings.
     pub(super) conditions: Vec<Condition>,
-    /// Why another connection may count instead.
+    /// Why another connection may be used instead.
     pub(super) doubt: Option<String>,
-    /// Whether another setting gives the kind of its server.
+    /// Whether another setting shows the kind of the server.
     pub(super) is_kind_said: bool,
-    /// Whether any setting gives the kind of its server.
+    /// Whether any setting shows the kind of the server.
     pub(super) is_kind_known: bool,
-    /// Its place: its line, and its number among the settings of this line.
+    /// Sort key for its place in the file: the line of the setting that anchors it, and the number of that setting.
     pub(super) anchor: usize,
     pub(super) label: String,
 }

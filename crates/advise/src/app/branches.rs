@@ -1,20 +1,21 @@
-//! Which lines of a Kamailio file count: `#!ifdef NAME`, `#!ifndef NAME`, `#!else`, `#!endif` and `#!define NAME`.
+//! Which lines of a Kamailio file take effect, by `#!ifdef NAME`, `#!ifndef NAME`, `#!else`, `#!endif` and `#!define
+//! NAME`.
 //!
-//! A name that the file does not define counts as undefined, unless the file reads another one that may define it.
+//! A name that the file does not define is treated as undefined, unless the file reads another file that may define it.
 //! Called by `lines`.
 
 use std::collections::BTreeSet;
 
-/// Most nested branches that are followed.
+/// Most levels of nested branches that are followed.
 const MOST_DEPTH: usize = 64;
 
 pub(super) struct Branches<'a> {
     /// Whether another file may also define names.
     reads_others: bool,
     defined: BTreeSet<&'a str>,
-    /// Names whose definition is in a branch that may not count.
+    /// Names whose definition is in a branch that may not take effect.
     perhaps: BTreeSet<&'a str>,
-    /// The open branches: whether each is taken, if that is known.
+    /// The open branches; for each, whether it is taken, if known.
     open: Vec<Option<bool>>,
 }
 
@@ -25,7 +26,7 @@ impl<'a> Branches<'a> {
         Self { reads_others, defined: BTreeSet::new(), perhaps: BTreeSet::new(), open: Vec::new() }
     }
 
-    /// Whether the line counts; `None` if that cannot be determined.
+    /// Whether the line takes effect; `None` if that cannot be determined.
     pub(super) fn is_taken(&self) -> Option<bool> {
         if self.open.contains(&Some(false)) {
             return Some(false);

@@ -1,4 +1,4 @@
-//! The lines to write: each setting before and after, without its password.
+//! The lines to write: each setting before and after the change, without its password.
 
 use std::collections::BTreeSet;
 use std::ptr;
@@ -17,7 +17,7 @@ use crate::Fields;
 use crate::dialect::dialects;
 use crate::template::filled;
 
-/// The advice if a change belongs in the environment.
+/// The advice if the value has to be changed in the environment.
 pub const SET_ELSEWHERE: &str =
     "the value comes from the environment: change it where the variable is set (.env, unit, container)";
 
@@ -31,11 +31,11 @@ enum Writing<'a> {
     Replace(&'a Setting, String),
     Beside(&'a Setting, String),
     Remove(&'a Setting),
-    /// In the place where this environment variable is set.
+    /// The new value is written where this environment variable is set.
     Variable(&'a str, String),
-    /// In the container's own environment.
+    /// The new value is written in the container's own environment.
     Own(String, String),
-    /// Only by a person: the new value would be cut off here, or would remove a part of the old one.
+    /// A person has to write it: the new value would be cut off here, or would remove a part of the old one.
     ByHand,
 }
 
@@ -53,7 +53,8 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     planned
 }
 
-/// Adds an edit. If it puts a setting after one that is replaced in the same line, the two become one edit.
+/// Adds an edit. If the edit puts a setting after another setting of the same line that is itself replaced, the two
+/// become one edit.
 fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     if let Writing::Beside(anchor, text) = &more.writing
         && let Joins::With(between) = anchor.joins
@@ -71,8 +72,8 @@ fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     planned.push(more);
 }
 
-/// Edits that `PostgreSQL`'s folder needs: the port, which is part of the socket's name, and the removal of `hostaddr`,
-/// which overrides the folder. [`with_port`] adds a port that belongs in the host.
+/// Edits that are needed together with `PostgreSQL`'s folder: the port, which is part of the socket's name, and the
+/// removal of `hostaddr`, which overrides the folder. [`with_port`] adds the port if it belongs in the host.
 fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     let has_own = bound.roles.contains_key(&Role::Port);
     let is_usual = fields.port == bound.app.kind.port();
@@ -83,8 +84,7 @@ fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     steps.iter().flatten().filter_map(|step| edit(bound, step, fields)).collect()
 }
 
-/// The folder with the port after it, if the application reads the port from the host and the port is not the usual
-/// one.
+/// The folder with the port after it, if the application reads the port from the host and the port is not the default.
 fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
     let is_needed = step.writes_folder() && fields.port != app.kind.port();
     if is_needed && app.host_is.contains(&HostForm::Port) { format!("{value}:{}", fields.port) } else { value }
@@ -116,7 +116,7 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
     (moves != Moves::default()).then_some(moves)
 }
 
-/// Sockets that the C library uses for `localhost`, in Debian's packages.
+/// Sockets that the C library in Debian's packages uses for `localhost`.
 const USUAL: [&str; 2] = ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock"];
 
 /// Whether the path contains a character that the setting cannot hold, or no setting gives a path and the path is not a
@@ -130,7 +130,7 @@ fn has_unfit(app: &App, fields: &Fields) -> bool {
     path.contains(|it| app.unfit.contains(it))
 }
 
-/// Whether another value may count than the one in the file.
+/// Whether the value in the file may be overridden by another one.
 fn is_uncertain(bound: &Bound) -> bool {
     let roles = [Role::Url, Role::Host, Role::Port, Role::Socket, Role::Scheme];
     let in_doubt = |role: &Role| {
@@ -147,7 +147,7 @@ fn is_uncertain(bound: &Bound) -> bool {
     bound.doubt.is_some() || roles.iter().any(in_doubt)
 }
 
-/// The change for one application. `words` selects the advice that is for this reader.
+/// The change for one application. `words` selects the advice for this reader.
 pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) -> bool) -> Change {
     let app = bound.app;
     let edits: Vec<Edit> = planned(bound, fields).into_iter().map(|it| it.edit).collect();
@@ -161,7 +161,7 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
         advice.push(words.to_owned());
     }
     let told = carrier.map(|it| &it.advice).into_iter().chain([&app.advice]);
-    // A test fills all templates.
+    // A test checks that all templates can be filled.
     let told = told.filter(|it| words(it)).map(|it| filled(&it.text, fields).unwrap_or_else(|_| it.text.clone()));
     advice.extend(told);
     advice.retain(|it| !it.is_empty());
@@ -204,7 +204,7 @@ fn value_of(template: &str, fields: &Fields) -> String {
     value.replace("%2A%2A%2A%2A", MASK)
 }
 
-/// A URL keeps the rest of its query.
+/// The edit of a URL, which keeps the rest of its query.
 fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<Planned<'a>> {
     let step = bound.app.change.iter().find(|it| it.set == Some(Role::Url))?;
     let mut value = value_of(&step.to, fields);
@@ -235,7 +235,7 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     let mut shown = if rest.is_empty() { masked(&value) } else { value.clone() };
     for part in rest.iter().filter(is_new) {
         let secret = Query::new(part).pairs().find(Pair::is_secret);
-        // Go's DSN has its query after the address; a `?` before the address belongs to the password.
+        // Go's DSN has its query after the address; a `?` before the address is part of the password.
         let has_query = |text: &str| {
             let behind = text.rsplit_once("@unix(").and_then(|(_, it)| it.split_once(")/"));
             behind.map_or(text, |(_, it)| it).contains('?')
@@ -265,7 +265,7 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     Some(planned)
 }
 
-/// The first of several URLs, and the others with their separators, as PHP's sessions write them: the others stay.
+/// The first of several URLs, and the rest with its separators, as in PHP's session settings: the rest stays unchanged.
 fn of_several(text: &str) -> (&str, &str) {
     let begins_url = |rest: &str| {
         let rest = rest.trim_start_matches([',', ';', ' ']);
@@ -276,8 +276,8 @@ fn of_several(text: &str) -> (&str, &str) {
     places.find(|(_, rest)| begins_url(rest)).unwrap_or((text, ""))
 }
 
-/// The new address with the old one's scheme, if both mean the same kind of server: one program accepts `postgresql`
-/// and not `postgres`, and the word after a plus is a driver.
+/// The new address with the old scheme, if both schemes mean the same kind of server: some programs accept `postgresql`
+/// but not `postgres`, and the word after a plus is a driver.
 fn with_scheme_of(old: &str, new: String) -> String {
     let families = [["postgres", "postgresql", "pgsql"], ["mysql", "mysql2", "mariadb"]];
     let family = |scheme: &str| {
@@ -303,13 +303,13 @@ fn query_names(url: &str) -> BTreeSet<String> {
     Query::from_text(url).pairs().map(|it| it.name()).collect()
 }
 
-/// A secret in a query, as it may be shown.
+/// A query's pair with a secret, in the form that may be shown.
 fn without_value(pair: Pair<'_>) -> String {
     let name = pair.text.split_once('=').map_or(pair.text, |(name, _)| name);
     format!("{name}={MASK}")
 }
 
-/// The file stays unchanged: it reads the value from the environment.
+/// An edit for a value that the file reads from the environment; the file stays unchanged.
 fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     Planned {
         edit: Edit {
@@ -321,8 +321,8 @@ fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     }
 }
 
-/// Not a part of a variable, and not a value with a password: the password comes from elsewhere, and others can read
-/// this place.
+/// An edit of the container's own environment. It does not write a part of a variable, or a value with a password: the
+/// password comes from elsewhere, and others can read this place.
 fn in_own_environment<'a>(path: &[String], value: String) -> Planned<'a> {
     let shown = masked(&value);
     let edit = Edit { line: None, before: None, after: Some(format!("{}={shown}", path.join("/"))) };
@@ -351,7 +351,7 @@ fn shown(setting: &Setting) -> String {
         Value::Text(text) => {
             let hidden = masked(text);
             let item = if hidden == *text { setting.item.clone() } else { setting.with(None, &hidden) };
-            // A value over several lines.
+            // A value that spans several lines.
             if item.contains('\n') { item.split_whitespace().collect::<Vec<_>>().join(" ") } else { item }
         }
         Value::Variable { name, .. } => setting.with(None, &format!("(the variable {name})")),
@@ -365,7 +365,7 @@ fn is_missing(bound: &Bound, role: Option<Role>) -> bool {
 
 fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a>> {
     if let Some(role) = step.drop {
-        // Another setting is already put in its place.
+        // Another setting is already written in its place.
         let takes_it = |it: &Step| it.instead_of == Some(role) && is_missing(bound, it.set);
         if bound.app.change.iter().any(takes_it) {
             return None;
@@ -412,7 +412,7 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     let replaced = step.instead_of.and_then(|it| bound.roles.get(&it));
     if let Some(setting) = replaced {
         let planned = replacing(bound, setting, key, value);
-        // A setting in another file stays there.
+        // If the old setting is in another file, it stays there.
         let stays = setting.joins == Joins::Apart || setting.quotes == Quotes::Instead;
         return Some(if stays { Planned { writing: Writing::ByHand, ..planned } } else { planned });
     }
@@ -446,12 +446,12 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     })
 }
 
-/// Whether the host is a list: an edit would remove its other servers.
+/// Whether the host is a list of servers: an edit would remove the others.
 fn names_several(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if !text.contains('/') && text.trim().contains([',', ' ']))
 }
 
-/// Whether a setting of this name belongs in the same place as the anchor.
+/// Whether a setting of this name belongs at the same level as the anchor.
 fn is_beside(pattern: &str, anchor: &Setting) -> bool {
     let parts: Vec<&str> = pattern.split('/').collect();
     let (Some((_, parents)), Some((_, own))) = (parts.split_last(), anchor.path.split_last()) else {

@@ -1,7 +1,8 @@
 //! Command lines in systemd's units, Supervisor's files and Procfiles: `ExecStart=/usr/bin/gunicorn --bind
 //! 127.0.0.1:8000 app`.
 //!
-//! Each option of a known program becomes a setting: `gunicorn`, `--bind`. Nothing is expanded as a shell would do it.
+//! Each option of a known program becomes a setting: `gunicorn`, `--bind`. Nothing is expanded as a shell would expand
+//! it.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use super::lines::{Lines, expanded};
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value};
 
-/// Programs whose options name the address that they listen on or connect to.
+/// Programs with options for the address at which they listen or to which they connect.
 const PROGRAMS: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "celery"];
 
 /// The settings in a text's command lines.
@@ -22,7 +23,7 @@ pub(super) fn read(text: &str) -> Vec<Setting> {
         start += line.len();
         let body = line.trim_end_matches(['\n', '\r']);
         let head = head_of(body);
-        // A continued line belongs to the program before it.
+        // A continuation line belongs to the program of the line before it.
         let (program, from) = match (goes_on.take(), head) {
             (Some(program), _) => (Some(program), 0),
             (None, Some(head)) => (None, head),
@@ -83,7 +84,7 @@ fn program_of(line: &str, words: &[Range<usize>]) -> Option<&'static str> {
     })
 }
 
-/// `--name value`, `--name=value` and `-n value`.
+/// Reads the options `--name value`, `--name=value` and `-n value`.
 fn options(
     line: &str,
     words: &[Range<usize>],
@@ -107,7 +108,7 @@ fn options(
         let mut setting = Setting {
             path: vec![program.to_owned(), name.to_owned()],
             value: match expanded(value_text, Lines::Pairs) {
-                // A shell variable within other words.
+                // A shell variable is part of the word.
                 Value::Text(text) if text.contains('$') => Value::Hidden,
                 value => value,
             },

@@ -11,7 +11,7 @@ use super::yaml;
 /// The key of a Compose file's services.
 pub(super) const SERVICES: &str = "services";
 
-/// The names by which the containers of a Compose file find each other; empty for any other text.
+/// The names by which the containers of a Compose file reach each other; empty for any other text.
 pub fn services(bytes: &[u8]) -> Vec<String> {
     if bytes.len() > MOST_BYTES {
         return Vec::new();
@@ -23,7 +23,7 @@ pub fn services(bytes: &[u8]) -> Vec<String> {
     names
 }
 
-/// The service that a setting belongs to, or another name that the setting gives the service.
+/// The service to which a setting belongs, or another name for the service that the setting contains.
 fn name_of(setting: &Setting) -> Option<String> {
     let [top, service, key, ..] = setting.path.as_slice() else {
         return None;
@@ -37,13 +37,13 @@ fn name_of(setting: &Setting) -> Option<String> {
     }
 }
 
-/// The variables, by their bare names, and the images of services, by their paths: Compose's mappings and lists,
-/// Kubernetes' pairs of `name` and `value`.
+/// The variables, by their bare names, and the images of services, by their paths. Reads Compose's mappings and lists,
+/// and Kubernetes' pairs of `name` and `value`.
 pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
     let mut found = Vec::new();
-    // The path and the text of the last name.
+    // The path and the text of the previous name.
     let mut name: Option<(&[String], &str)> = None;
-    // A Secret's `data` is encoded.
+    // The `data` of a Secret is encoded.
     let is_kind =
         |kind: &str| settings.iter().any(|it| it.path == ["kind"] && it.value == Value::Text(kind.to_owned()));
     let maps: &[&str] = match (is_kind("ConfigMap"), is_kind("Secret")) {
@@ -93,7 +93,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
             _ => {}
         }
         if setting.path[0] == SERVICES {
-            // Compose's own variables.
+            // References to variables of Compose itself.
             for variable in &mut found[from..] {
                 variable.read_doubled('$');
             }
@@ -116,7 +116,7 @@ fn called(mut setting: Setting, name: &str) -> Setting {
     setting
 }
 
-/// `- NAME=value`.
+/// A list item of the form `- NAME=value`.
 fn listed(setting: &Setting, value: &str) -> Option<Setting> {
     let (name, text) = value.split_once('=')?;
     let from = setting.literal.start + setting.item[setting.literal.clone()].find(value)?;

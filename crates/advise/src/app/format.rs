@@ -1,4 +1,4 @@
-//! Finds the format of a file, by its name or else by its content.
+//! Determines the format of a file from its name, or else from its content.
 
 use super::table::Format;
 
@@ -9,7 +9,7 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     };
     let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let end = name.rsplit('.').next().unwrap_or_default();
-    // The name of the original file comes before these.
+    // These endings follow the name of the original file.
     let name = ["example", "sample", "dist", "bak", "orig", "old", "default", "local", "tpl", "j2"]
         .iter()
         .find(|it| **it == end)
@@ -28,7 +28,7 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         _ if ["/cron.", "/crontabs/", "/logrotate.d/"].iter().any(|it| path.contains(it)) => return Format::Shell,
         _ => {}
     }
-    // A site called `py` is not a program.
+    // A website whose file is called `py` is not a program.
     match name.rsplit_once('.').map_or("", |it| it.1) {
         "php" | "php5" | "inc" | "phtml" | "module" if text.contains("<?") => Format::Php,
         "pl" | "pm" | "cgi" | "psgi" => Format::Perl,
@@ -114,7 +114,7 @@ fn by_content(text: &str) -> Format {
     Format::Pairs
 }
 
-/// The proxy whose directives a text has.
+/// The proxy whose directives the text contains.
 fn proxy_of(text: &str) -> Option<Format> {
     let lines = || text.lines().map(str::trim);
     let has = |heads: &[&str], end: &str| {

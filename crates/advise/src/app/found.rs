@@ -1,4 +1,4 @@
-//! The connections that a file or an environment holds, and the parts that looptax could not read.
+//! The connections that looptax found in a file or an environment, and the parts that it could not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,18 +16,18 @@ use super::setting::{Joins, Problem, Setting, Value};
 use super::table::{Format, Role, Side, Words};
 use crate::{Fields, Takes};
 
-/// The word for a server whose kind is not given.
+/// The word for an unknown kind of server.
 pub(super) const UNKNOWN_KIND: &str = "unknown";
 
 #[derive(Debug, Default)]
 pub struct Reading {
     /// The connections, in the order of the file.
     pub found: Vec<Found>,
-    /// Lines that name `SQLite`, which has no server: there is nothing to switch.
+    /// Lines that name `SQLite`: it has no server, so there is nothing to switch.
     pub sqlite: Vec<usize>,
     /// The parts that looptax could not read.
     pub problems: Vec<Problem>,
-    /// If nothing was found: each application with the settings that were looked for.
+    /// If nothing was found: each application with the settings that looptax looked for.
     pub looked_for: Vec<String>,
 }
 
@@ -42,61 +42,68 @@ pub enum Credentials {
 
 #[derive(Debug)]
 pub struct Found {
-    /// The applications that may be meant: `WordPress`. Several if the file does not show which.
+    /// The applications to which the connection may belong: `WordPress`. There are several if the file does not show
+    /// which one it is.
     pub titles: Vec<String>,
-    /// Which connection of a file it is: `default`; empty if the file has only one.
+    /// The name of the connection in its file: `default`; empty if the file has only one.
     pub label: String,
-    /// The word for the kind of its server.
+    /// The word for the kind of the server.
     pub kind: &'static str,
-    /// Its server, and the user there; `None` if the server is not known, or looptax cannot talk to it. The socket is
-    /// set if the connection already uses it.
+    /// The server, and the user there; `None` if the server is not known, or if looptax does not speak its protocol.
+    /// The socket is set if the connection already uses it.
     pub address: Option<Address>,
-    /// The same for a server that looptax does not talk to.
+    /// The address of a server whose protocol looptax does not speak.
     pub unspoken: Option<Unspoken>,
-    /// Whether it was found only by the names of its settings, and the application is not known: looptax then writes
-    /// nothing.
+    /// Whether it was found only by the names of its settings, for an unknown application: looptax then writes nothing.
     pub is_guessed: bool,
-    /// The transport that it uses now; `None` if that cannot be determined.
+    /// The transport that the connection uses now; `None` if that cannot be determined.
     pub takes: Option<Takes>,
     pub why: String,
-    /// Whether the connection fails, or does not reach the socket in its settings; `why` is the reason. For example,
+    /// Whether the connection fails, or does not reach the socket in its settings; `why` has the reason. For example,
     /// the host is a path, or the socket's file is given instead of its folder. The address then contains that socket.
     pub fails: bool,
     pub credentials: Credentials,
-    /// The service of a Compose file whose environment has it, if the services are read separately.
+    /// The service of a Compose file in whose environment the connection is, if the services are read separately.
     pub service: Option<String>,
-    /// The container that its settings are for, if the file describes one.
+    /// The container to which the settings belong, if the file describes one.
     pub inside: Option<Inside>,
-    /// Its line; `None` in an environment.
+    /// The line of the connection; `None` in an environment.
     pub line: Option<usize>,
-    /// The bytes of the setting in this line, with its name.
+    /// The bytes of the setting in this line, including its name.
     pub at: Option<Range<usize>>,
-    /// If a container has the variables and no sign shows whose they are: the applications that read such variables.
+    /// If the variables belong to a container and no sign shows the application: all applications that read such
+    /// variables.
     pub may_be: Vec<String>,
-    /// The only one of these that the container's image, command and dependencies do not contradict, if it is only one.
+    /// The only application of `may_be` that the container's image, command and dependencies do not contradict, if
+    /// there is only one.
     pub sole_reader: Option<String>,
-    /// Most connections that a process opens, if another setting gives that number.
+    /// The most connections that a process opens, if a setting gives that number.
     pub pool: Option<Pool>,
-    /// The files and objects that its container takes some of its settings from, in words: the `env_file` app.env.
+    /// The files and objects from which the container takes some of these settings, in words: the `env_file` app.env.
     pub taken: Vec<String>,
-    /// Values of its settings that come from a Secret.
+    /// Values of the settings that come from a Secret.
     pub(super) secrets: Vec<String>,
-    /// The container that has them, if the file gives it no separate name: the line and the byte where it begins.
+    /// The line and the byte at which the container of the settings begins, if the file gives it no unique name.
     pub(super) at_container: Option<(usize, usize)>,
     pub(super) bound: Vec<Bound>,
-    /// The signs that are present, of those that the table's words about it depend on.
+    /// Of the signs on which the table's advice for it depends, those that are present.
     pub(super) signs: BTreeSet<&'static str>,
 }
 
 impl Found {
-    /// Whether it is in the file of a web server or a proxy. Variables there are not those of an environment.
+    /// Whether it is in the file of a web server or a proxy. Variables in such a file are not environment variables.
     pub fn is_of_a_proxy(&self) -> bool {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
     }
 
-    /// Whether the kind of its server is known.
+    /// Whether the kind of the server is known.
     pub fn has_known_kind(&self) -> bool {
         self.kind != UNKNOWN_KIND
+    }
+
+    /// Whether only the names of settings show that it is a connection, not the call of a driver.
+    pub fn is_known_by_names(&self) -> bool {
+        self.is_guessed && self.bound.iter().all(|it| it.app.calls.is_empty())
     }
 
     /// Whether looptax has only advice for it, and no edit.
@@ -104,7 +111,7 @@ impl Found {
         self.bound.iter().all(|it| it.app.change.is_empty())
     }
 
-    /// The socket that the driver uses if no setting gives one, and the setting that can, in the driver's own
+    /// The socket that the driver uses if no setting names one, and the setting that can name one, in the driver's own
     /// terms.
     pub fn usual_socket(&self) -> (&'static str, &'static str) {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
@@ -124,13 +131,13 @@ impl Found {
         }
     }
 
-    /// Whether it is the address at which a server itself listens, in the server's own file.
+    /// Whether it is the address at which a server listens, in the server's own file.
     pub fn is_of_the_server(&self) -> bool {
         !self.bound.is_empty() && self.bound.iter().all(|it| it.app.side != Side::Client)
     }
 
-    /// The changes that move it to the socket, one for each application that may be meant. `fields` is the socket; a
-    /// password in it is the text that is shown instead.
+    /// The changes that move it to the socket, one for each application to which it may belong. `fields` describes the
+    /// socket; a password in `fields` is the text to show instead.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| it.are_general() || it.hold(|sign| self.signs.contains(sign));
         let change = |bound: &Bound| {
@@ -143,15 +150,15 @@ impl Found {
         self.bound.iter().map(change).collect()
     }
 
-    /// The same for a connection whose lines looptax writes itself: without advice about writing them, and with advice
-    /// only about this application.
+    /// The changes for a connection whose lines looptax writes itself: without advice on how to write them, and with
+    /// advice only about this application.
     pub fn changes_to_write(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| !it.are_general() && it.hold(|sign| self.signs.contains(sign));
         self.bound.iter().map(|bound| change_for(bound, fields, words)).collect()
     }
 
-    /// The same as bytes of the text, with the password as it is in `fields`. `None` for an application whose change
-    /// cannot be made in the file: it belongs in the environment, or is only advice.
+    /// The changes as bytes of the text, with the password from `fields`. `None` for an application whose change cannot
+    /// be made in the file: it belongs in the environment, or there is only advice.
     pub fn rewrites(&self, fields: &Fields, text: &str) -> Vec<Option<Vec<Rewrite>>> {
         let here = |moves: Option<Moves>| {
             let moves = moves.filter(|it| it.variables.is_empty() && it.own.is_empty())?;
@@ -160,25 +167,25 @@ impl Found {
         self.moves(fields, text).into_iter().map(here).collect()
     }
 
-    /// The same, with the new values of environment variables.
+    /// The changes to the text, together with the new values of environment variables.
     pub fn moves(&self, fields: &Fields, text: &str) -> Vec<Option<Moves>> {
         self.bound.iter().map(|bound| moves_for(bound, fields, text)).collect()
     }
 
-    /// The byte at which its container begins in the text, or else its first setting.
+    /// The byte at which the container of the settings begins in the text, or else the first setting.
     pub(super) fn place(&self) -> Option<usize> {
         let own = self.at_container.map(|it| it.1);
         own.or_else(|| self.first_place())
     }
 
-    /// Its settings in places that others may also read, and those whose value is a reference (`valueFrom`).
+    /// The settings in places that others may read, too, and those whose value is a reference (`valueFrom`).
     pub(super) fn apart(&self) -> impl Iterator<Item = (Role, &Setting)> {
         let all = self.bound.iter().flat_map(|it| &it.roles).map(|(role, it)| (*role, it));
         all.filter(|(_, it)| it.joins == Joins::Apart || it.quotes == Quotes::Instead)
     }
 
-    /// In words: the source of the settings that its container takes from elsewhere, and the settings that stay
-    /// unchanged there. `None` if it takes no settings from elsewhere.
+    /// In words: from where the container takes settings, and which of these stay unchanged. `None` if all settings are
+    /// its own.
     pub fn taken_words(&self) -> Option<String> {
         let mut names: Vec<&str> = self.apart().filter_map(|(_, it)| it.path.first()).map(String::as_str).collect();
         names.sort_unstable();
@@ -203,29 +210,29 @@ impl Found {
         })
     }
 
-    /// The name of the setting that gives its server.
+    /// The name of the setting that names the server.
     pub fn named_by(&self) -> Option<&str> {
         let roles = &self.bound.first()?.roles;
         let setting = [Role::Url, Role::Host, Role::Socket].iter().find_map(|it| roles.get(it))?;
         setting.path.first().map(String::as_str)
     }
 
-    /// Whether a Secret holds some of its settings.
+    /// Whether some of the settings are in a Secret.
     pub fn has_secrets(&self) -> bool {
         !self.secrets.is_empty()
     }
 
-    /// A text of it with stars in place of the values from a Secret.
+    /// A text about the connection, with stars in place of the values from a Secret.
     pub fn without_secrets(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| without(&text, secret))
     }
 
-    /// The byte of its first setting in the text.
+    /// The byte of the first setting in the text.
     pub(super) fn first_place(&self) -> Option<usize> {
         self.bound.iter().flat_map(|it| it.roles.values()).map(|it| it.start).min()
     }
 
-    /// The environment variables among its settings, and whether each of them gives the server.
+    /// The environment variables among the settings, each with whether it names the server.
     pub fn variables(&self) -> BTreeMap<String, bool> {
         let mut found = BTreeMap::new();
         for (role, setting) in self.bound.iter().flat_map(|it| &it.roles) {
@@ -238,7 +245,7 @@ impl Found {
     }
 }
 
-/// A text with stars in place of a word, or of several words.
+/// A text with stars in place of a word or of several consecutive words.
 fn without(text: &str, word: &str) -> String {
     let is_part = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
     let (mut found, mut done) = (String::new(), 0);

@@ -1,4 +1,4 @@
-//! Connections of applications that the table does not have: found by the names of their settings.
+//! Connections of applications that are not in the table: found by the names of their settings.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::source::MOST_BYTES;
 use super::table::{App, Format, GUESSED, Role, apps};
 use super::url;
 
-/// The connections among the settings, except for those with a setting for which `is_known` is true.
+/// The connections among the settings, except those with a setting for which `is_known` is true.
 pub(super) fn connections(
     settings: &[Setting],
     format: Format,
@@ -28,7 +28,7 @@ pub(super) fn connections(
     let all = with_parts(settings);
     let sorted = sort(&all);
     let has = |words: &[&str]| words.iter().any(|it| text.contains(it));
-    // An image may have drivers that no program uses.
+    // The drivers that an image installs may not be used by any program.
     let is_configuration = format.language().is_none() && format != Format::Dockerfile;
     let context = Context {
         all: &all,
@@ -67,19 +67,20 @@ pub(super) fn connections(
     found
 }
 
-/// Words of MySQL drivers that use TCP for localhost: Java's, and Elixir's.
+/// Words that show MySQL drivers which use TCP for `localhost`: those of Java and Elixir.
 const TCP_ALONE: [&str; 8] =
     ["jdbc", "Hikari", "hikari", "characterEncoding", "useUnicode", "useSSL", "allowPublicKeyRetrieval", "MyXQL"];
 
-/// The same at the beginning of a line: pgloader's, and Go's in `OpenTelemetry`'s collector.
+/// Words at the beginning of a line that show such a driver: pgloader's, and that of the Go driver in `OpenTelemetry`'s
+/// collector.
 const HEADS_OF_TCP: [(&str, Format); 3] =
     [("load database", Format::Pairs), ("LOAD DATABASE", Format::Pairs), ("receivers:", Format::Yaml)];
 
-/// Words of PHP's drivers, which use the socket for localhost.
+/// Words that show PHP's drivers, which use the socket for `localhost`.
 const OF_PHP: [&str; 3] = ["mysqli", "MySQLi", "pdo_mysql"];
 
-/// The same for programs that call MySQL's C library: collectd, Exim, Fluentd with Ruby's mysql2, `OpenDKIM`, PAM,
-/// BIND, Kea.
+/// Words that show programs with MySQL's C library, which also uses the socket for `localhost`: collectd, Exim, Fluentd
+/// with Ruby's mysql2, `OpenDKIM`, PAM, BIND, Kea.
 const C_LIBRARY: [&str; 10] = [
     "LoadPlugin mysql",
     "mysql_servers",
@@ -103,7 +104,7 @@ struct Context<'a> {
     localhost_is_tcp: bool,
 }
 
-/// All settings, with the parts of those that are lists. A value that somebody has yet to fill in is hidden.
+/// All settings, with the parts of settings that are lists. A value that is still to be filled in becomes hidden.
 fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     let has_parts = |it: &&Setting| {
         is_pdo(it) || is_keywords(it) || is_redis_list(it) || is_options(it) || is_connection_string(it)
@@ -111,7 +112,7 @@ fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     let parts = settings.iter().filter(has_parts).flat_map(lists::parts);
     let mut all: Vec<Setting> = settings.iter().cloned().chain(parts).take(2 * MOST_SETTINGS).collect();
     for setting in all.iter_mut().skip(settings.len()) {
-        // .NET's words.
+        // The words of .NET's connection strings.
         let plain = setting.path.last().map(|it| it.to_lowercase());
         let plain = match plain.as_deref() {
             Some("uid" | "user id" | "userid") => "user",
@@ -132,10 +133,10 @@ fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     all
 }
 
-/// Settings by their meaning; numbers are indices among all settings.
+/// Settings sorted by their meaning; the numbers are indexes into the list of all settings.
 struct Sorted<'a> {
     urls: Vec<(Option<Kind>, usize)>,
-    /// Addresses at the beginning of Redis's lists, and the names of these lists.
+    /// The addresses at the beginning of Redis lists, and the names of these lists.
     lists: Vec<(usize, &'a [String])>,
     groups: Groups,
 }
@@ -145,7 +146,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     for (idx, setting) in all.iter().enumerate() {
         let by_path = || setting.path.iter().rev().find_map(|it| keys::kind_in(it));
         let hidden = is_hidden_url(setting).then(by_path);
-        // redis-py's URL, with the number of the database after the path.
+        // A redis-py URL has the number of the database in its query.
         let is_socket = |text: &String| text.starts_with("unix:///") && text.contains('?');
         let of_socket = matches!(&setting.value, Value::Text(text) if is_socket(text)).then(by_path);
         let of_socket = of_socket.filter(|it| *it == Some(Kind::Redis));
@@ -160,7 +161,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
             sorted.lists.push((idx, parents));
             continue;
         }
-        // An item of a list has the list's name.
+        // An item of a list is treated under the list's name.
         let is_item = name.parse::<usize>().is_ok();
         let name = parents.last().filter(|_| is_item).unwrap_or(name);
         if name.contains("://") {
@@ -180,7 +181,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
             group.entry(Role::Database).or_insert(idx);
         }
         if role == Role::Database && name.to_lowercase().ends_with("_db") {
-            // With `maintenance_db` present, a mere `name` is not a database's name.
+            // If there is a `maintenance_db`, a plain `name` is not the name of a database.
             let plain = sorted.groups.entry((parents.to_vec(), String::new()));
             plain.or_default().insert(role, idx);
         }
@@ -195,11 +196,11 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     sorted
 }
 
-/// A host by its value, if its name is that of a URL: `Uri=tcp://localhost:3306`, `REDIS_URL=unix:/run/redis.sock`.
+/// The host in a value whose name is that of a URL: `Uri=tcp://localhost:3306`, `REDIS_URL=unix:/run/redis.sock`.
 fn place_key(name: &str, setting: &Setting) -> Option<Key> {
     let is_place = |text: &String| text.starts_with("tcp://") || text.starts_with("unix:");
     let is_named = ["url", "uri", "address"].iter().any(|it| name.to_lowercase().ends_with(it));
-    // OpenTelemetry's receivers.
+    // The receivers of OpenTelemetry's collector.
     let is_endpoint = name == "endpoint" && setting.path.first().is_some_and(|it| it == "receivers");
     let is_address = |text: &String| text.contains(':') && !text.contains('/');
     let is_it = match &setting.value {
@@ -228,7 +229,7 @@ fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
     named.collect()
 }
 
-/// A URL that the program splits into settings, or builds from other settings, is one connection, not two.
+/// Removes doubles: a URL that the program splits into settings, or builds from other settings, is one connection.
 fn drop_doubles(found: &mut Vec<Bound>) {
     let kinds: Vec<Kind> =
         { found.iter() }.filter(|it| it.roles.contains_key(&Role::Url)).map(|it| it.app.kind).collect();
@@ -253,14 +254,14 @@ fn drop_doubles(found: &mut Vec<Bound>) {
     found.retain(|it| !is_put_together(it));
 }
 
-/// A connection by the names of its settings.
+/// A connection that was found by the names of its settings.
 struct Named {
     kind: Option<Kind>,
     label: String,
     roles: BTreeMap<Role, usize>,
 }
 
-/// `'host': HOST` and `HOST = '…'` are one connection, at the place where `HOST` gets its value.
+/// Joins `'host': HOST` and `HOST = '…'` into one connection, at the place where `HOST` gets its value.
 fn join_references(named: &mut Vec<Named>, all: &[Setting]) {
     let host_of = |it: &Named| it.roles.get(&Role::Host).map(|idx| &all[*idx]);
     let mut idx = 0;
@@ -284,7 +285,7 @@ fn join_references(named: &mut Vec<Named>, all: &[Setting]) {
 
 type Groups = BTreeMap<(Vec<String>, String), BTreeMap<Role, usize>>;
 
-/// User and password in settings next to a URL or a DSN.
+/// Adds user and password from settings next to a URL or a DSN.
 fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups) {
     let Some((name, parents)) = path.split_last() else {
         return;
@@ -293,7 +294,7 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
     let outer = ["_jdbc", "_reactive"].iter().find_map(|it| prefix.strip_suffix(it));
     let prefix = outer.unwrap_or(&prefix).to_owned();
     let beside = groups.get(&(parents.to_vec(), prefix.clone()));
-    // SpamAssassin's `user_awl_sql_username` belongs to `user_awl_dsn`.
+    // In SpamAssassin, `user_awl_sql_username` belongs to `user_awl_dsn`.
     let beside = beside.or_else(|| groups.get(&(parents.to_vec(), format!("{prefix}_sql"))));
     for role in [Role::User, Role::Password] {
         if let Some(idx) = beside.and_then(|it| it.get(&role)) {
@@ -302,7 +303,7 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
     }
 }
 
-/// User and password after a DSN in a list, as in Perl's `connect`.
+/// Adds user and password that follow a DSN in a list, as in Perl's `connect`.
 fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Setting]) {
     let Some((Ok(own), parents)) = path.split_last().map(|it| (it.0.parse::<usize>(), it.1)) else {
         return;
@@ -315,7 +316,8 @@ fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Sett
     }
 }
 
-/// Whether the group has a host or a socket, and either a word that shows a database, or a login and a database.
+/// Whether the group has a host or a socket, and in addition a word that shows a database, or both a login and a
+/// database.
 fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>, all: &[Setting]) -> bool {
     // The address at which MySQL's own server listens.
     if parents.iter().any(|it| matches!(&**it, "mysqld" | "mysqld_safe" | "mariadbd" | "mariadb")) {
@@ -368,7 +370,7 @@ fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>
     is_host && !is_other && (words || has_login || is_of_port)
 }
 
-/// Perl's DSN in a setting that the program builds:
+/// Perl's DSN in a setting that the program builds from parts:
 /// `"DBI:mysql:database=$Self->{Database};host=$Self->{DatabaseHost}"`.
 fn hidden_dsn<'a>(setting: &Setting, all: &'a [Setting]) -> Option<&'a str> {
     let parents = setting.path.split_last()?.1;
@@ -378,7 +380,7 @@ fn hidden_dsn<'a>(setting: &Setting, all: &'a [Setting]) -> Option<&'a str> {
     texts.find(|it| it.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:")))
 }
 
-/// Whether a host is an address to listen at, not one to connect to.
+/// Whether a host is an address at which a program listens, not one to which it connects.
 fn listens_at(text: &str, everywhere: &str) -> bool {
     let rest = text.strip_prefix(everywhere);
     rest.is_some_and(|it| it.is_empty() || it.starts_with(':'))
@@ -404,7 +406,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
     let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
     let pdo = pdo_of(&all[anchor], all);
     let is_pdo = pdo.is_some();
-    // PHP's two drivers and PDO read it as the same C library does.
+    // PHP's two drivers and PDO treat `localhost` as the C library does.
     let is_php = is_php && kind == Some(Kind::Mysql);
     let dsn = hidden_dsn(&all[anchor], all).filter(|_| is_perl);
     let has_c_library = (has_c_library || dsn.is_some()) && kind == Some(Kind::Mysql);
@@ -422,7 +424,8 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         Some(url::Parsed::Spoken { address, .. }) if address.socket.is_none() => address.host,
         _ => value(Role::Host).map(str::to_owned),
     };
-    // Java has no sockets itself, some Python libraries use them only on request, and Go's DSN gives the transport.
+    // Java itself has no Unix sockets, some Python libraries use them only on request, and Go's DSN names the
+    // transport.
     let tcp_alone = ["jdbc:", "mysql+pymysql:", "mysql+aiomysql:", "mysql+mysqlconnector:"];
     let says_tcp =
         value(Role::Url).is_some_and(|url| url::is_go(url) || tcp_alone.iter().any(|it| url.starts_with(it)));
@@ -441,7 +444,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         }
         _ => false,
     };
-    // The DSN's own port or socket counts, and so does whether it uses the host setting at all.
+    // The port or socket in the DSN takes precedence, and without `host=` the DSN does not use the host setting at all.
     let says_more = |dsn: &str| !dsn.contains("host=") || ["port=", "_socket="].iter().any(|it| dsn.contains(it));
     let reads_more = |it: &Setting| matches!(&it.value, Value::Text(text) if text.contains("mysql_read_default"));
     let doubt = match kind {

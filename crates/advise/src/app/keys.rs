@@ -1,4 +1,4 @@
-//! Reads the words in a setting's name: its role, and the kind of server that it is about.
+//! Interprets the words in a setting's name: its role, and the kind of server to which it belongs.
 
 pub(super) use super::kind_words::{kind_in, kind_of_port};
 use super::kind_words::{kind_of_word, snake};
@@ -7,7 +7,7 @@ use super::table::Role;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) role: Role,
-    /// The part that it shares with the names of its neighbours: `db` of `DB_HOST`.
+    /// The prefix that it shares with neighbouring settings: `db` of `DB_HOST`.
     pub(super) prefix: String,
 }
 
@@ -57,14 +57,14 @@ const ROLES: [(&str, Role); 43] = [
     ("name", Role::Database),
 ];
 
-/// The role by the last word of a setting's name; `None` if it is not a setting of a connection.
+/// The role and prefix according to the last word of a setting's name; `None` if it is not a setting of a connection.
 pub(super) fn key_of(name: &str) -> Option<Key> {
     let name = snake(name);
     // `redis_host1` and `redis_port1` belong together.
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let (end, role) = ROLES.iter().find(|(end, _)| {
         let head = name.strip_suffix(end);
-        // `dbhost` is two words, `localhost` is one.
+        // `dbhost` consists of two words, `localhost` of one.
         let last = |head: &str| head.rsplit('_').next().is_some_and(is_database_word);
         head.is_some_and(|it| it.is_empty() || it.ends_with('_') || last(it))
     })?;
@@ -72,7 +72,7 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
     Some(Key { role: *role, prefix: prefix.to_owned() })
 }
 
-/// Another part that the name of a database may share with its neighbours: `dbname` belongs to `db` and to `name`.
+/// Another prefix that the name of a database may share with its neighbours: `dbname` belongs to `db` and to `name`.
 pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     let name = snake(name);
     let ends =
@@ -81,7 +81,7 @@ pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     Some(format!("{prefix}_{word}").trim_start_matches('_').to_owned())
 }
 
-/// The part that a URL's name shares with those of its login: `jdbc` of `jdbc_connection_string`.
+/// The prefix that a URL's name shares with the names of its login: `jdbc` of `jdbc_connection_string`.
 pub(super) fn prefix_of_url(name: &str) -> String {
     let name = snake(name);
     let ends = ["connection_string", "connection_url", "connection", "url", "uri", "dsn"];
@@ -98,13 +98,13 @@ pub(super) fn is_about_a_database(name: &str) -> bool {
     snake(name).split(['_', '/']).any(is_database_word)
 }
 
-/// Whether a text is only a placeholder, which a person or another program fills in later.
+/// Whether a text is only a placeholder that a person or another program fills in later.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let is_between = |open: &str, close: &str| {
         let inside = text.strip_prefix(open).and_then(|it| it.strip_suffix(close));
         inside.is_some_and(|it| !it.is_empty())
     };
-    // Host names have no underscores; names of macros have little else.
+    // Host names contain no underscores; names of macros consist of little else.
     let is_macro = text.contains('_')
         && text.starts_with(|c: char| c.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');

@@ -1,8 +1,8 @@
-//! Recognises the kind of a server by words and ports, in any text.
+//! Recognises the kind of a server by words and ports in any text.
 
 use looptax_model::dsn::Kind;
 
-/// `dbHost`, `db-host` and `DB.HOST` as `db_host`.
+/// The name in snake case: `dbHost`, `db-host` and `DB.HOST` become `db_host`.
 pub(super) fn snake(name: &str) -> String {
     let mut new = String::new();
     let mut is_lower = false;
@@ -16,11 +16,11 @@ pub(super) fn snake(name: &str) -> String {
     new.trim_matches('_').to_owned()
 }
 
-/// The kind that a name, or a value like `mysqli` or `PostgreSQL`, contains a word for.
+/// The kind for which a name, or a value like `mysqli` or `PostgreSQL`, contains a word.
 pub(in crate::app) fn kind_in(name: &str) -> Option<Kind> {
     let lower = name.to_lowercase();
     let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);
-    // `MySql.Data.MySqlClient` has capitals within its words.
+    // Words like `MySql.Data.MySqlClient` contain capitals.
     let by_parts = || lower.split(['.', '/', ' ']).find_map(kind_of_word);
     kind_of_word(&lower).or_else(by_words).or_else(by_parts)
 }

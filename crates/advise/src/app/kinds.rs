@@ -1,4 +1,4 @@
-//! The kind of server that a value or its neighbours give, for an application that the table does not have.
+//! The kind of server according to a value or the settings around it, for an application that is not in the table.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) fn is_dbi(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if is_it(text))
 }
 
-/// .NET's `Server=…;Database=…;User Id=…`, except for those of SQL Server.
+/// Whether it is .NET's `Server=…;Database=…;User Id=…`; strings for SQL Server are excluded.
 pub(super) fn is_connection_string(setting: &Setting) -> bool {
     let Value::Text(text) = &setting.value else {
         return false;
@@ -44,7 +44,7 @@ pub(super) fn is_connection_string(setting: &Setting) -> bool {
         && !has(&is_other)
 }
 
-/// `--db-host localhost --db-user u`.
+/// Whether it consists of options: `--db-host localhost --db-user u`.
 pub(super) fn is_options(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if text.starts_with("--") && text.contains([' ', '=']))
 }
@@ -53,7 +53,7 @@ pub(super) fn is_pdo(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if !text.contains("://") && driver_of(text).is_some())
 }
 
-/// libpq's `host=… user=… dbname=…`.
+/// Whether it is libpq's `host=… user=… dbname=…`.
 pub(super) fn is_keywords(setting: &Setting) -> bool {
     let Value::Text(text) = &setting.value else {
         return false;
@@ -67,7 +67,7 @@ pub(super) fn is_keywords(setting: &Setting) -> bool {
     names_one && words.all(|it| it.contains('='))
 }
 
-/// `StackExchange.Redis`: `127.0.0.1:6379,password=…`.
+/// Whether it is a `StackExchange.Redis` list: `127.0.0.1:6379,password=…`.
 pub(super) fn is_redis_list(setting: &Setting) -> bool {
     let Value::Text(text) = &setting.value else {
         return false;
@@ -78,7 +78,7 @@ pub(super) fn is_redis_list(setting: &Setting) -> bool {
     text.contains(',') && is_host && keys::kind_of_port(port) == Some(Kind::Redis)
 }
 
-/// Whether an environment variable is a database's URL, by the name of the setting.
+/// Whether an environment variable holds a database's URL, judged by the name of the setting.
 pub(super) fn is_hidden_url(setting: &Setting) -> bool {
     let name = setting.path.last().map(|it| it.to_lowercase()).unwrap_or_default();
     let is_url = ["url", "uri", "dsn"].iter().any(|it| name.ends_with(it));
@@ -86,20 +86,20 @@ pub(super) fn is_hidden_url(setting: &Setting) -> bool {
     is_url && is_variable && setting.path.iter().any(|it| keys::is_about_a_database(it))
 }
 
-/// The kind of a URL that a value is, or that a program builds.
+/// The kind in a URL that is the value itself or that the program builds.
 pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
     let raw = setting.item.get(setting.literal.clone())?;
     let raw = match &setting.value {
         Value::Text(text) => text,
         Value::Hidden => raw.trim_matches(['\'', '"', '`']),
-        // The file's own default gives the kind.
+        // The default in the file shows the kind.
         Value::Variable { fallback, .. } => fallback.as_deref()?,
     };
     if setting.value == Value::Hidden && raw.contains("host=") {
-        // PDO's DSN, built from parts.
+        // A PDO DSN that is built from parts.
         return driver_of(raw).or_else(|| url::kind_of_scheme(raw.split_once(':')?.0));
     }
-    // A list of TOML is not a DSN.
+    // A TOML list is not a DSN.
     let is_dsn = ["@tcp(", "@unix(", "@("].iter().any(|it| raw.contains(it)) && url::is_go(raw);
     if is_dsn && !raw.contains(' ') && !raw.starts_with('[') {
         return url::parse(raw).map(|it| it.kind());
@@ -117,14 +117,14 @@ pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
     (is_whole && is_read).then_some(kind)
 }
 
-/// `addr=127.0.0.1:6379,db=0`, as Gitea and Grafana write it.
+/// Whether it is `addr=127.0.0.1:6379,db=0`, as in Gitea and Grafana.
 fn is_list_of_redis(text: &str) -> bool {
     let mut names = text.split([',', ' ']).filter_map(|it| it.split_once('=')).map(|it| it.0);
     let has_more = names.clone().any(|it| matches!(it, "network" | "db" | "pool_size"));
     has_more && names.any(|it| it == "addr") && !text.contains("://")
 }
 
-/// A text with a plain letter in place of each part that a template fills in: `{{ … }}` may hold blanks.
+/// The text with a plain letter in place of each part that a template fills in; `{{ … }}` may contain blanks.
 fn without_templates(text: &str) -> String {
     let mut parts = text.split("{{");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -135,7 +135,7 @@ fn without_templates(text: &str) -> String {
     plain
 }
 
-/// The DSN of PDO that a part was taken from.
+/// The PDO DSN from which a part was taken.
 pub(super) fn pdo_of<'a>(part: &Setting, all: &'a [Setting]) -> Option<&'a Setting> {
     let (_, parents) = part.path.split_last()?;
     all.iter().find(|it| it.path == parents && is_pdo(it))
@@ -148,7 +148,8 @@ pub(super) fn text_in<'a>(roles: &BTreeMap<Role, usize>, role: Role, all: &'a [S
     }
 }
 
-/// Names of settings that give the kind of a server, without the prefix that they share with its other settings.
+/// Names of settings that show the kind of a server, without the prefix that they share with the server's other
+/// settings.
 const SAYS: [&str; 15] = [
     "driver",
     "drivername",
@@ -167,7 +168,7 @@ const SAYS: [&str; 15] = [
     "kind",
 ];
 
-/// The same, one level above its settings.
+/// Names of such settings that are one level above the server's settings.
 const OF_PARENT: [&str; 8] = [
     "client",
     "dialect",
@@ -179,12 +180,12 @@ const OF_PARENT: [&str; 8] = [
     "providername",
 ];
 
-/// Storage that needs no server.
+/// Values that name a storage without a server.
 const NO_SERVER: [&str; 12] =
     ["h2", "sqlite", "sqlite3", "derby", "hsqldb", "flatfile", "file", "yaml", "yml", "json", "memory", "none"];
 
-/// Whether its section is switched off, by a setting next to it or one level above: `enabled: false`,
-/// `REDIS_ENABLED=false`, `storage-method: h2`.
+/// Whether the connection's section is switched off by a setting at the same level or one level above: `enabled:
+/// false`, `REDIS_ENABLED=false`, `storage-method: h2`.
 pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool {
     all.iter().any(|it| {
         let (Some((name, own_parents)), Value::Text(value)) = (it.path.split_last(), &it.value) else {
@@ -194,12 +195,12 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
         let is_beside = own_parents == parents;
         let is_above = parents.split_last().is_some_and(|(_, it)| it == own_parents);
         let word = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
-        // DokuWiki uses the plugin that this setting names.
+        // DokuWiki uses only the plugin that this setting names.
         if name == "authtype" && value.starts_with("auth") {
             let below = parents.strip_prefix(own_parents).unwrap_or_default();
             return matches!(below, [top, own, ..] if top == "plugin" && own.starts_with("auth") && *own != value);
         }
-        // phpBB uses the cache driver that this setting names: `$acm_type = 'phpbb\\cache\\driver\\file'`.
+        // phpBB uses only the cache driver that this setting names: `$acm_type = 'phpbb\\cache\\driver\\file'`.
         if name == "acm_type" {
             return prefix.strip_prefix("phpbb_acm_").is_some_and(|it| !value.ends_with(it));
         }
@@ -209,7 +210,7 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
             "disabled" => is_beside && value == "true",
             // With this setting, OpenTelemetry's collector reads the endpoint as a path.
             "transport" => is_beside && value == "unix" && it.path[0] == "receivers",
-            // SQL Server's, by the name of its .NET client.
+            // SQL Server, recognised by the name of its .NET client.
             "providername" => is_above && value.ends_with(".sqlclient"),
             _ => {
                 let is_storage = ["storage", "database", "db"].iter().any(|it| word.starts_with(it));
@@ -221,11 +222,11 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
     })
 }
 
-/// The kind that a setting next to a connection gives: `driver`, `DB_TYPE`.
+/// The kind according to a setting next to a connection: `driver`, `DB_TYPE`.
 pub(super) fn kind_beside(parents: &[String], prefix: &str, all: &[Setting]) -> Option<Kind> {
     all.iter().find_map(|it| {
         let (name, own_parents) = it.path.split_last()?;
-        // Fluentd puts an `@` before it.
+        // In Fluentd, the name begins with `@`.
         let name = name.to_lowercase();
         let name = name.trim_start_matches('@');
         let rest = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
@@ -235,7 +236,7 @@ pub(super) fn kind_beside(parents: &[String], prefix: &str, all: &[Setting]) -> 
             let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
             return driver_of(raw).filter(|_| own_parents == parents && it.doubt.is_none());
         };
-        // Sphinx's `type` belongs to `sql_host`.
+        // In Sphinx, `type` belongs to `sql_host`.
         let is_bare = matches!(name, "type" | "driver" | "dialect" | "adapter" | "engine");
         let says = SAYS.contains(&rest) || is_bare;
         let says = says && own_parents == parents || of_parent;
@@ -256,7 +257,7 @@ pub(super) fn kind_of_group(
         own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
     };
     let by_driver = || kind_beside(parents, prefix, all);
-    // The file's own default, if the host is not known either.
+    // The default in the file, if the host is not known either.
     let by_default = || match (text(Role::Host), &all[*roles.get(&Role::Port)?].value) {
         (None, Value::Variable { fallback, .. }) => fallback.as_deref(),
         _ => None,

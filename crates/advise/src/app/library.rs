@@ -1,8 +1,8 @@
-//! The kind of server that a program's text uses, by the library that it loads or calls.
+//! The kind of server that a program's text uses, according to the library that it loads or calls.
 
 use looptax_model::dsn::Kind;
 
-/// Texts that show the use of a client of that kind. A program with texts of two kinds shows nothing.
+/// Texts that show the use of a client of a kind. A program with the texts of two kinds shows nothing.
 const SIGNS: [(&str, Kind); 17] = [
     ("new mysqli(", Kind::Mysql),
     ("mysqli_connect(", Kind::Mysql),

@@ -1,13 +1,13 @@
-//! Values in a line that hold several settings: lists of TOML, `SQLConnectInfo`, Exim's servers, variables of an
-//! environment.
+//! Splits values of a line that hold several settings: TOML lists, `SQLConnectInfo`, Exim's servers, environment
+//! variables.
 //!
 //! Each part is a setting with its own place. Called by `lines`.
 
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, Setting, Value};
 
-/// `ProFTPD`'s `SQLConnectInfo database@host:port user password`, part by part, and `SQLNamedConnectInfo name backend`,
-/// which is followed by the same parts.
+/// The parts of `ProFTPD`'s `SQLConnectInfo database@host:port user password`, and of `SQLNamedConnectInfo name
+/// backend`, which is followed by the same parts.
 pub(super) fn connect_info(setting: &Setting) -> Vec<Setting> {
     let is_called = |name: &str| setting.path.last().is_some_and(|it| it.eq_ignore_ascii_case(name));
     let is_named = is_called("SQLNamedConnectInfo");
@@ -55,8 +55,8 @@ fn offset(whole: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(whole.as_ptr().addr())
 }
 
-/// Exim's `hide mysql_servers = localhost/database/user/password : …`; each server may have a socket in parentheses.
-/// Redis's servers have no user.
+/// The servers in Exim's `hide mysql_servers = localhost/database/user/password : …`; each may have a socket in
+/// parentheses. Redis servers have no user.
 pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     let kinds = ["mysql_servers", "pgsql_servers", "redis_servers"];
     let name = setting.path.last().map_or("", |it| it);
@@ -64,7 +64,7 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     let (Some(kind), Value::Text(value)) = (kind, &setting.value) else {
         return Vec::new();
     };
-    // After `<` the list has another separator.
+    // After `<` the list uses another separator.
     if setting.quotes != Quotes::Bare(Bare::Line) || value.starts_with('<') {
         return Vec::new();
     }
@@ -77,7 +77,7 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
         };
         let (host, socket) = place.split_once('(').unwrap_or((place, ""));
         let (host, port) = host.trim().split_once("::").unwrap_or((host.trim(), ""));
-        // MySQL's C library uses a socket only with localhost.
+        // MySQL's C library uses a socket only if the host is localhost.
         let is_ignored = kind == "mysql_servers" && !matches!(host, "" | "localhost");
         let socket = if is_ignored { "" } else { socket };
         let mut parts = vec![("host", host), ("port", port), ("socket", socket)];
@@ -93,7 +93,7 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// Exim's list of servers with its continuation lines; any other line unchanged.
+/// Exim's list of servers including its continuation lines; any other line unchanged.
 pub(super) fn with_servers<'a>(text: &'a str, start: usize, line: &'a str) -> &'a str {
     let is_list = |line: &str| line.split_once('=').is_some_and(|it| it.0.trim_end().ends_with("_servers"));
     if !line.ends_with('\\') || line.trim_start().starts_with('#') || !is_list(line) {
@@ -109,7 +109,7 @@ pub(super) fn with_servers<'a>(text: &'a str, start: usize, line: &'a str) -> &'
     text[start..end].trim_end()
 }
 
-/// Splits at colons. A double colon is not a separator: it belongs to a server.
+/// Splits a list of servers at colons. A double colon is part of a server, not a separator.
 fn servers(value: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -127,7 +127,7 @@ fn servers(value: &str) -> Vec<&str> {
     trimmed.filter(|it| it.contains('/')).collect()
 }
 
-/// The variables of Supervisor's `environment=A="b",C="d"`.
+/// The variables in Supervisor's `environment=A="b",C="d"`.
 pub(super) fn listed_assignments(setting: &Setting) -> Vec<Setting> {
     let is_own = setting.path.last().is_some_and(|it| it == "environment");
     let raw = &setting.item[setting.literal.clone()];
@@ -148,7 +148,7 @@ pub(super) fn listed_assignments(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// The assignments of a unit's `Environment=`, which may be in quotes.
+/// The assignments in a unit's `Environment=`, which may be in quotes.
 pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
     let is_environment = setting.path.last().is_some_and(|it| it == "Environment");
     let Value::Text(value) = &setting.value else {
@@ -175,7 +175,7 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
         let from = base + at + blank + opened;
         if let Some((name, text)) = body[..end].split_once('=') {
             let mut part = setting.part(name, text, from..from + end, name.len(), Joins::With(" "));
-            // systemd removes quotes anywhere in a word.
+            // systemd removes quotes at any place in a word.
             if let Some(bare) = ['"', '\''].iter().find_map(|it| text.strip_prefix(*it)?.strip_suffix(*it)) {
                 part.value = Value::Text(bare.to_owned());
                 part.literal = part.literal.start + 1..part.literal.end - 1;
@@ -183,7 +183,7 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
                 part.value = Value::Hidden;
             }
             part.path = vec![name.to_owned()];
-            // Specifiers: `%h`, `%i`.
+            // Specifiers like `%h` and `%i`.
             part.read_doubled('%');
             found.push(part);
         }
@@ -206,7 +206,7 @@ fn end_of_word(text: &str) -> Option<usize> {
     })
 }
 
-/// The texts of a TOML list, each in quotes.
+/// The texts in a TOML list, each in quotes.
 pub(super) fn items(setting: &Setting, first: usize) -> Vec<Setting> {
     let raw = &setting.item[setting.literal.clone()];
     let is_line = raw.len() == setting.item.len();
@@ -232,7 +232,7 @@ pub(super) fn items(setting: &Setting, first: usize) -> Vec<Setting> {
     found
 }
 
-/// The same for lists within a list: `["127.0.0.1", 5433, "primary"]`.
+/// The texts in lists within a list: `["127.0.0.1", 5433, "primary"]`.
 fn inner_items(setting: &Setting, raw: &str, first: usize) -> Vec<Setting> {
     let lists = raw.split('[').filter_map(|it| Some(it.split_once(']')?.0));
     let items = lists.enumerate().flat_map(|(idx, list)| {
@@ -252,14 +252,14 @@ pub(super) fn pam_arguments(setting: &Setting) -> Vec<Setting> {
     let Some((_, arguments)) = setting.item.split_once("pam_mysql.so ") else {
         return Vec::new();
     };
-    // Another file has further settings.
+    // Another file contains further settings.
     if arguments.contains("config_file=") {
         return Vec::new();
     }
     arguments_in(setting, arguments, "pam_mysql")
 }
 
-/// The arguments of BIND's DLZ drivers, in braces after `database "mysql` or on the next line.
+/// The arguments of BIND's DLZ drivers: in braces after `database "mysql`, or on the next line.
 pub(super) fn dlz_arguments(settings: &[Setting]) -> Vec<Setting> {
     let pairs = settings.iter().zip(settings.iter().skip(1).map(Some).chain([None]));
     let found = pairs.filter_map(|(setting, next)| {
@@ -272,7 +272,7 @@ pub(super) fn dlz_arguments(settings: &[Setting]) -> Vec<Setting> {
     found.flatten().collect()
 }
 
-/// `name=value` between blanks, under the name of the module or driver that gets them.
+/// `name=value` pairs between blanks, under the name of the module or driver that receives them.
 fn arguments_in(setting: &Setting, text: &str, whose: &str) -> Vec<Setting> {
     let words = text.split_whitespace().filter_map(|it| Some((it, it.split_once('=')?)));
     let parts = words.map(|(word, (name, value))| {

@@ -10,14 +10,15 @@ use super::line_sections::{is_section, labels, loaded_only};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
 
-/// How such a file writes its settings.
+/// The syntax of the settings in such a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lines {
     /// `NAME=value`, perhaps after `export`.
     Dotenv,
     /// `[section]` and `key = value`.
     Ini,
-    /// `key = value` without sections; `:` or blanks may replace `=`, and an indented line continues the one before.
+    /// `key = value` without sections. `:` or blanks may replace `=`, and an indented line continues the line before
+    /// it.
     Pairs,
     /// One argument per line: `-l 127.0.0.1`.
     Arguments,
@@ -38,7 +39,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     let mut next_start = 0;
     let mut depth = 0_usize;
     let mut is_going_on = false;
-    // How often each table of TOML occurred; and the list that is not closed yet, with its number of items.
+    // How often each TOML table has occurred; and the list that is still open, with its number of items.
     let mut n_tables: HashMap<String, usize> = HashMap::new();
     let mut list: Option<(Vec<String>, usize)> = None;
     let mut branches = Branches::from_text(text);
@@ -98,7 +99,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
                 continue;
             }
         }
-        // Quarkus' `%prod.name=value`.
+        // Quarkus writes `%prod.name=value`.
         let is_profile = kind == Lines::Pairs && trimmed.starts_with('%');
         let is_conditional = depth > 0 || is_profile || branches.is_taken().is_none();
         settings.extend(found.map(|found| Setting {
@@ -112,7 +113,7 @@ pub(crate) fn read(text: &str, kind: Lines) -> Read {
     (with_parts(settings, kind), Vec::new())
 }
 
-/// The items of a list that begins on this line, and whether it continues on the next.
+/// The items of a list that begins on this line, and whether the list continues on the next line.
 fn begun_list(found: &Setting) -> (Vec<Setting>, bool) {
     let own = listed(found, 0);
     let raw = found.item[found.literal.clone()].trim_end();
@@ -127,7 +128,7 @@ fn continued(line: Setting, section: &[String], kind: Lines) -> Setting {
     Setting { path: path.collect(), ..line }
 }
 
-/// The texts of a TOML list, with the file's variables in them: `servers = ["${MONGO_URL}"]`.
+/// The texts in a TOML list, with the file's variables replaced: `servers = ["${MONGO_URL}"]`.
 fn listed(setting: &Setting, first: usize) -> Vec<Setting> {
     let expand = |it: Setting| match it.value {
         Value::Text(text) => Setting { value: expanded(text, Lines::Ini), ..it },
@@ -136,12 +137,12 @@ fn listed(setting: &Setting, first: usize) -> Vec<Setting> {
     items(setting, first).into_iter().map(expand).collect()
 }
 
-/// Whether variables of an environment continue on the next line.
+/// Whether a list of environment variables continues on the next line.
 fn has_more(line: &str, kind: Lines, goes_on: bool) -> bool {
     match kind {
         Lines::Unit => line.ends_with('\\') && (goes_on || line.starts_with("Environment")),
         Lines::Dockerfile => line.ends_with('\\') && (goes_on || line.starts_with("ENV ")),
-        // Supervisor's, which continue on indented lines.
+        // Supervisor's variables continue on indented lines.
         Lines::Ini => {
             let starts = || line.strip_prefix("environment").is_some_and(|it| it.trim_start().starts_with('='));
             line.ends_with([',', '=']) && (goes_on || starts())
@@ -150,7 +151,7 @@ fn has_more(line: &str, kind: Lines, goes_on: bool) -> bool {
     }
 }
 
-/// The settings, with those that are parts of their values.
+/// The settings, with the parts of settings that hold several.
 fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     let parts: Vec<Setting> = match kind {
         Lines::Directives => settings.iter().flat_map(connect_info).collect(),
@@ -166,7 +167,7 @@ fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     settings
 }
 
-/// The number of branches and loops, of a shell or a template, around the next line.
+/// The depth of branches and loops (of a shell or a template) around the next line.
 pub(super) fn depth_after(line: &str, depth: usize) -> usize {
     let tag = ["{%", "<%", "{{"].iter().find_map(|it| line.strip_prefix(it));
     let words = tag.unwrap_or(line).trim_start_matches('-').trim_start();
@@ -197,7 +198,7 @@ fn section_of(line: &str, kind: Lines) -> Option<&str> {
     inside.split_once(']').map(|(name, _)| name.trim())
 }
 
-/// `at` is the line's number, counted from one, and the byte at which it begins.
+/// The setting of a line. `at` is the number of the line, counted from 1, and the byte at which it begins.
 fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Option<Setting> {
     let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();
@@ -215,7 +216,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     };
     let key_at = body.strip_prefix(prefix).map_or(0, |rest| body.len() - rest.trim_start().len());
     let body_at = 0;
-    // The value of a module's parameter comes after the last comma.
+    // The value of a module's parameter follows the last comma.
     let separator = match body[key_at..].rfind(',').filter(|_| prefix == "modparam(") {
         Some(comma) => comma + 1,
         None => separator(&body[key_at..], kind)?,
@@ -223,7 +224,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     let key = body[key_at..separator].trim_end_matches([' ', '\t', ',']);
     let after = &body[separator..];
     let is_sign = after.starts_with(['=', ':']);
-    // Asterisk's `=>` means the same as `=`.
+    // In Asterisk, `=>` means the same as `=`.
     let is_arrow = after.starts_with("=>") && kind == Lines::Ini;
     let rest = &after[usize::from(is_sign) + usize::from(is_arrow)..];
     let value_at = body.len() - rest.trim_start().len();
@@ -290,12 +291,12 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
                 _ => sign.or(blank),
             }
         }
-        // Munin's variables.
+        // Variables of Munin.
         Lines::Ini if body.starts_with("env.") => {
             let at = body.find([' ', '\t', '='])?;
             body[at..].trim_start().find('=').filter(|it| *it == 0).map_or(Some(at), |_| body.find('='))
         }
-        // Python also accepts a colon.
+        // Python's reader also accepts a colon.
         Lines::Ini => body.find('=').into_iter().chain(body.find(": ")).min(),
         Lines::Dotenv | Lines::Unit => body.find('='),
     }
@@ -308,7 +309,7 @@ struct Literal {
     quotes: Quotes,
 }
 
-/// Stands for a dollar that does not begin a variable, while variables are looked for.
+/// Stands for a dollar that does not begin a variable, while the text is searched for variables.
 const DOLLAR: char = '\u{e000}';
 
 fn literal(text: &str, kind: Lines) -> Literal {
@@ -328,11 +329,11 @@ fn literal(text: &str, kind: Lines) -> Literal {
         return Literal { value, n_bytes, quotes: Quotes::Around(quote, dialect) };
     }
     let end = match kind {
-        // A comment needs a blank before it.
+        // A comment must follow a blank.
         Lines::Dotenv => text.find(" #").unwrap_or(text.len()),
         Lines::Ini => text.find(" ;").or_else(|| text.find(" #")).unwrap_or(text.len()),
         Lines::Kamailio => text.rfind(')').unwrap_or(text.len()),
-        // Elixir's lists, and the end of pgloader's command.
+        // Elixir's lists end with a comma, and pgloader's command with a semicolon.
         Lines::Pairs => {
             let of_command = || text.strip_suffix(';').filter(|it| it.contains("://"));
             text.strip_suffix(',').or_else(of_command).map_or(text.len(), str::len)
@@ -352,8 +353,8 @@ fn literal(text: &str, kind: Lines) -> Literal {
     }
 }
 
-/// The text between quotes, and its number of bytes with them. In a shell, a backslash has a meaning only before a few
-/// characters.
+/// The text between quotes, and its number of bytes including the quotes. In a shell, a backslash has a meaning only
+/// before a few characters.
 fn quoted(text: &str, quote: char, kind: Lines) -> Option<(String, usize)> {
     let is_shell = kind == Lines::Dotenv;
     let mut value = String::new();
@@ -378,7 +379,8 @@ fn quoted(text: &str, quote: char, kind: Lines) -> Option<(String, usize)> {
     None
 }
 
-/// `${NAME}`, `$NAME`, `${NAME:-default}`, `%env(NAME)%` and ERB's `<%= ENV['NAME'] %>`.
+/// The value of a text that contains `${NAME}`, `$NAME`, `${NAME:-default}`, `%env(NAME)%` or ERB's `<%= ENV['NAME']
+/// %>`.
 pub(super) fn expanded(text: String, kind: Lines) -> Value {
     if kind == Lines::Directives && text.starts_with("ENV") {
         return of_ruby(&text);
@@ -391,7 +393,7 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
     if text.contains("<%") {
         return embedded(&text);
     }
-    // Elixir's and Ruby's strings.
+    // Strings of Elixir and Ruby with expressions in them.
     let is_put_together = kind == Lines::Pairs && text.contains("#{");
     if text.contains("{{") || is_put_together {
         return Value::Hidden;
@@ -413,7 +415,7 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
     Value::Variable { name: name.to_owned(), fallback }
 }
 
-/// Ruby's `ENV.fetch("PORT") { 3000 }` and `ENV["PORT"] || 3000`.
+/// The value of Ruby's `ENV.fetch("PORT") { 3000 }` and `ENV["PORT"] || 3000`.
 fn of_ruby(text: &str) -> Value {
     let mut quoted = text.split(['"', '\'']).skip(1);
     let Some(name) = quoted.next().map(str::to_owned) else {
@@ -429,7 +431,7 @@ fn of_ruby(text: &str) -> Value {
     Value::Variable { name, fallback }
 }
 
-/// ERB: only a single environment variable is understood.
+/// The value of an ERB expression, which may only be a single environment variable.
 fn embedded(text: &str) -> Value {
     let inside = text
         .strip_prefix("<%=")

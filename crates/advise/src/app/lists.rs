@@ -7,18 +7,18 @@ use super::setting::{Joins, MOST_SETTINGS, Setting, UNKNOWN, Value};
 use super::table::Role;
 use looptax_model::dsn::{Kind, Unspoken};
 
-/// Most servers of a list that are followed.
+/// Most servers of a list that are read.
 const MOST_SERVERS: usize = 32;
 
-/// Joins the servers of a list: a change of one, by hand, keeps the others.
+/// How the servers of a list are joined: if a person changes one, the others stay.
 pub(super) const OF_SEVERAL: Joins = Joins::With(",");
 
-/// The parts of such a value, as settings below it. Parts with escapes or quotes are left out.
+/// The parts of such a value, as settings below it. Parts that contain escapes or quotes are left out.
 pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
     let Value::Text(value) = &setting.value else {
         return Vec::new();
     };
-    // In a value with escapes the places of the parts are not known.
+    // If a value contains escapes, the places of its parts are not known.
     let Some(base) = setting.item[setting.literal.clone()].find(&**value) else {
         return Vec::new();
     };
@@ -51,7 +51,7 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
                 found.push(part);
             }
         } else if at == 0 && !trimmed.is_empty() {
-            // StackExchange.Redis: the first part is the address. In Perl's `DBI:mysql:database;host=…` the first part
+            // In a StackExchange.Redis list, the first part is the address. In Perl's `DBI:mysql:database;host=…`, it
             // is the database.
             let is_dbi = trimmed.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
             let head = trimmed.match_indices(':').nth(1).filter(|_| is_dbi).map_or(0, |it| it.0 + 1);
@@ -63,7 +63,7 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// Perl's `DBI:mysql:database:host:port`.
+/// The parts of Perl's `DBI:mysql:database:host:port`.
 fn of_short_dbi(setting: &Setting, value: &str, base: usize) -> Option<Vec<Setting>> {
     let is_dbi = value.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let head = value.match_indices(':').nth(1).filter(|_| is_dbi && !value.contains('='))?.0 + 1;
@@ -76,7 +76,7 @@ fn of_short_dbi(setting: &Setting, value: &str, base: usize) -> Option<Vec<Setti
     Some(parts.collect())
 }
 
-/// `--db-host localhost --db-port=3306`, by the names without their dashes.
+/// The options in `--db-host localhost --db-port=3306`, under their names without the dashes.
 fn options(setting: &Setting, value: &str, base: usize) -> Vec<Setting> {
     let mut found = Vec::new();
     let mut name: Option<&str> = None;
@@ -101,8 +101,8 @@ fn options(setting: &Setting, value: &str, base: usize) -> Vec<Setting> {
     found
 }
 
-/// The same connection for each server of a list: memcached's clients divide their keys among the servers, exporters
-/// query each one, and a client of `MongoDB` may connect to any of them first.
+/// Repeats the connection for each server of a list: memcached's clients divide their keys among the servers, exporters
+/// query each server, and a client of `MongoDB` may connect to any of them first.
 pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     let role = if bound.app.kind == Kind::Memcached { Role::Host } else { Role::Url };
     let list = bound.roles.get(&role).filter(|it| it.joins != Joins::Apart && it.quotes != Quotes::Instead);
@@ -124,7 +124,7 @@ pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     all.collect()
 }
 
-/// One URL for each host of a URL with several hosts.
+/// One URL for each host in a URL with several hosts.
 fn members(setting: &Setting) -> Vec<Setting> {
     let Value::Text(url) = &setting.value else {
         return Vec::new();
@@ -147,7 +147,7 @@ fn pieces(setting: &Setting, kind: Kind) -> Vec<Setting> {
     let base = setting.literal.start + base;
     let mut at = base;
     let mut found = Vec::new();
-    // A path may contain blanks, and an address of PHP-FPM may have its page after a semicolon.
+    // A path may contain blanks, and the address of PHP-FPM may be followed by a semicolon and its page.
     let separators: &[char] = match value.contains('/') {
         true if kind == Kind::PhpFpm => &[','],
         true => &[',', ';'],

@@ -1,4 +1,4 @@
-//! Reads an application's settings as the application does: which server, over which transport, as which user.
+//! Interprets an application's settings as the application does: which server, over which transport, as which user.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,16 +16,16 @@ use super::url::{self, Parsed};
 use super::url_form::unproved;
 use crate::Takes;
 
-/// A connection as one application reads its settings.
+/// A connection as one application interprets its settings.
 pub(super) struct Lookup {
     pub(super) address: Option<Address>,
-    /// The same for a server that looptax does not talk to.
+    /// The address of a server whose protocol looptax does not speak.
     pub(super) unspoken: Option<Unspoken>,
     pub(super) takes: Option<Takes>,
     pub(super) why: String,
     /// Whether the connection fails, or does not reach the socket in its settings.
     pub(super) fails: bool,
-    /// Whether its transport is not known because its URL has a form that was not tested with the application's driver.
+    /// Whether the transport is not known because the URL has a form that was not tested with the application's driver.
     pub(super) is_untried: bool,
     pub(super) credentials: Credentials,
 }
@@ -43,7 +43,7 @@ impl Lookup {
     }
 }
 
-/// Reads the settings that belong to an application's connection.
+/// Interprets the settings of an application's connection.
 pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     let mut lookup = look_up_place(bound, source);
     if let Some(address) = &mut lookup.address {
@@ -115,7 +115,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
     }
 }
 
-/// The name of a guessed socket setting without a host, if the usual drivers use a different name.
+/// The name of a guessed socket setting without a host, if the usual drivers use another name for it.
 fn unproved_socket(bound: &Bound) -> Option<&str> {
     let socket = bound.roles.get(&Role::Socket)?;
     let name = socket.path.last()?;
@@ -131,7 +131,7 @@ fn unproved_socket(bound: &Bound) -> Option<&str> {
 
 type Asked = Option<Result<String, String>>;
 
-/// Reads a URL; other settings may give user and password, and a socket that overrides its host.
+/// Interprets a URL; other settings may provide user and password, and a socket that overrides the URL's host.
 fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: Asked) -> Lookup {
     let common = url::common(text);
     let text = common.as_deref().unwrap_or(text);
@@ -192,7 +192,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
     }
 }
 
-/// The transport of a URL; removes a socket from it that the driver ignores.
+/// The transport of a URL; removes a socket that the driver ignores.
 fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<PathBuf>) -> (Takes, String) {
     let is_local = matches!(host, None | Some("localhost" | "none"));
     let needs_localhost = match app.socket_rule {
@@ -230,7 +230,8 @@ fn address(
         host: place.host,
         port: place.port,
         user: or_none(Role::User),
-        // An empty password for SQL is in the file: it is known. For the other kinds it means no password.
+        // For SQL servers an empty password in the file is a known password. For other kinds it means that there is no
+        // password.
         password: password.and_then(Result::ok).filter(|it| !it.is_empty() || has_accounts(app)).map(Secret::new),
         database: or_none(Role::Database),
         socket: place.socket,
@@ -261,7 +262,7 @@ fn credentials(
     }
 }
 
-/// A value as text, or the reason why it is not known.
+/// A value as text, or the reason why the text is not known.
 pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, String> {
     if let Some(doubt) = &setting.doubt {
         return Err(doubt.clone());
@@ -278,13 +279,13 @@ pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, 
     }
 }
 
-/// Whether the value is a variable that the environment, which is known, does not set.
+/// Whether the value is a variable that is not set in the environment; `false` if the environment is not known.
 pub(super) fn is_unset(value: &Value, source: &Source<'_>) -> bool {
     let is_missing = |name: &String| { source.environment }.is_some_and(|it| !it.contains_key(name));
     matches!(value, Value::Variable { name, fallback: None } if is_missing(name))
 }
 
-/// Laravel's words in `.env` for an empty value, and Odoo's.
+/// Replaces the words that Laravel's `.env` and Odoo use for an empty value.
 fn without_nothing(text: String) -> String {
     match &*text {
         "null" | "(null)" | "empty" | "(empty)" | "False" | "None" => String::new(),

@@ -1,12 +1,11 @@
-//! The libraries that a project depends on itself. They show which application a common name like `DATABASE_URL`
-//! belongs to.
+//! The direct dependencies of a project. They show to which application a common name like `DATABASE_URL` belongs.
 //!
-//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) show nothing: a program with an
-//! ORM has the driver below it too, and does not pass its URL to that driver.
+//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) do not show it: a program with
+//! an ORM depends indirectly on the driver, too, and does not pass its URL to that driver.
 
 use serde_json::Value;
 
-/// Names of the files, and the package registry of each; files that people write come before those that tools write.
+/// Names of the files, each with its package registry; files that people write come before files that tools write.
 const MANIFESTS: [(&str, &str); 11] = [
     ("package.json", "npm"),
     ("package-lock.json", "npm"),
@@ -21,7 +20,7 @@ const MANIFESTS: [(&str, &str); 11] = [
     ("mix.exs", "hex"),
 ];
 
-/// The signs of a folder's manifests, `library:npm/NAME` each. Manifests that cannot be read give no signs.
+/// The signs in the manifests of a folder, each as `library:npm/NAME`. Manifests that cannot be read give no signs.
 pub fn libraries(read: impl Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     let texts = MANIFESTS.iter().filter_map(|(file, whose)| Some((file, whose, read(file)?)));
     let signs = texts.flat_map(|(file, whose, text)| {
@@ -50,7 +49,7 @@ fn of_json(text: &str, at: &str) -> Vec<String> {
     own.map_or_else(Vec::new, |it| it.keys().cloned().collect())
 }
 
-/// Tables and lists whose names end in `dependencies`, Poetry's groups among them, and Pipfile's `packages`.
+/// Reads tables and lists whose names end in `dependencies` (including Poetry's groups), and Pipfile's `packages`.
 fn of_toml(text: &str) -> Vec<String> {
     let all: toml::Table = toml::from_str(text).unwrap_or_default();
     let mut names = Vec::new();
@@ -73,14 +72,14 @@ fn add_from(table: &toml::Table, names: &mut Vec<String>) {
     }
 }
 
-/// `psycopg2` of `psycopg2[binary]>=2.9 # why`. In Python's names case does not matter, and `_` equals `-`.
+/// `psycopg2` from `psycopg2[binary]>=2.9 # why`. In Python's names case does not matter, and `_` is the same as `-`.
 fn of_python(line: &str) -> Option<String> {
     let line = line.trim();
     let end = line.find(|it: char| !it.is_ascii_alphanumeric() && !"-_.".contains(it)).unwrap_or(line.len());
     (end > 0 && !line.starts_with('-')).then(|| line[..end].to_lowercase().replace('_', "-"))
 }
 
-/// `pg` of `gem "pg", "~> 1.5"`, `postgrex` of `{:postgrex, ">= 0.0.0"}`.
+/// `pg` from `gem "pg", "~> 1.5"`, `postgrex` from `{:postgrex, ">= 0.0.0"}`.
 fn of_ruby_or_elixir(line: &str) -> Option<String> {
     let line = line.trim_start();
     let name = line.strip_prefix("gem ").or_else(|| line.strip_prefix("{:"))?;
@@ -88,8 +87,8 @@ fn of_ruby_or_elixir(line: &str) -> Option<String> {
     Some(name.split(['"', '\'', ',', ' ']).next()?.to_owned())
 }
 
-/// `github.com/jackc/pgx` of `github.com/jackc/pgx/v5 v5.5.0`. A module that only another library needs is marked, and
-/// left out.
+/// `github.com/jackc/pgx` from `github.com/jackc/pgx/v5 v5.5.0`. A module that only another library needs is marked in
+/// the file, and is left out.
 fn of_go(line: &str) -> Option<String> {
     let line = line.trim_start().trim_start_matches("require ");
     let name = line.split_once(" v").filter(|_| !line.contains("// indirect"))?.0.trim();
@@ -98,7 +97,7 @@ fn of_go(line: &str) -> Option<String> {
     Some(if is_version { before } else { name }.to_owned())
 }
 
-/// `rails` of `  rails (~> 7.1)!`.
+/// `rails` from `  rails (~> 7.1)!`.
 fn first_word(line: &str) -> Option<String> {
     line.split([' ', '!']).find(|it| !it.is_empty()).filter(|_| line.starts_with("  ")).map(str::to_owned)
 }

@@ -1,9 +1,9 @@
-//! Configuration files of applications: which servers they connect to, and what to write instead.
+//! Configuration files of applications: the servers to which they connect, and the new text for a switch to the socket.
 //!
 //! Text in, connections out. Nothing is opened or run here, and every text is untrusted: it is read up to limits.
 //! `blocks`, `code`, `command`, `lines`, `shell`, `web`, `xml` and `yaml` turn a file into settings with their places.
-//! The table (`data/apps.toml`) lists the settings that are a connection (`bind`), `lookup` and `place` find its
-//! transport, and `change` the lines to write. `drivers` does the same for calls in a program's text. Called by the
+//! `bind` groups the settings into connections by the table (`data/apps.toml`), `lookup` and `place` find the transport
+//! of each, and `change` makes the lines to write. `drivers` does the same for calls in a program's text. Called by the
 //! command line.
 
 mod bind;

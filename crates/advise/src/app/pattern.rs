@@ -1,10 +1,10 @@
-//! Patterns of the table: names of files, names of settings, values.
+//! Patterns in the table: for names of files, names of settings, and values.
 
 /// Whether a path matches: `*` stands for anything except a slash, `**/` for any number of folders, or none.
 pub(crate) fn fits_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_prefix("**/") {
         Some(rest) => {
-            // As many parts from the end as the pattern has.
+            // The path is cut to as many parts, from its end, as the pattern has.
             let slash = path.rmatch_indices('/').nth(rest.matches('/').count());
             fits_parts(rest, &path[slash.map_or(0, |(at, _)| at + 1)..])
         }
@@ -45,7 +45,8 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The same without copies: there are thousands of names and hundreds of patterns. `None` for several `*`.
+/// The same test without copies of the text, because there are thousands of names and hundreds of patterns. `None` for
+/// a pattern with several `*`.
 fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
     let Some((first, last)) = pattern.split_once('*') else {
         return Some(pattern.eq_ignore_ascii_case(text));
@@ -58,8 +59,8 @@ fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
     Some(is_long && fits(&text[..first.len()], first) && fits(&text[text.len() - last.len()..], last))
 }
 
-/// The texts in place of the wildcards in a setting's name; `None` if the name does not match. `/` divides the parts.
-/// `*` is one part, `{*}` a text within one, a leading `**` any number of parts.
+/// The texts that the wildcards match in a setting's name; `None` if the name does not match. `/` separates the parts.
+/// `*` matches one part, `{*}` a text within one part, a leading `**` any number of parts.
 pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     let (pattern, free) = match pattern.strip_prefix("**/") {
         Some(rest) => {
@@ -89,7 +90,7 @@ pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// The text in place of each `{*}` of a part; at the end of the part it may be empty.
+/// The text that each `{*}` of a part matches; at the end of the part it may be empty.
 fn within(pattern: &str, part: &str) -> Option<Vec<String>> {
     let mut pieces = pattern.split("{*}");
     let mut rest = part.strip_prefix(pieces.next()?)?;

@@ -1,4 +1,4 @@
-//! The server and the transport of a connection, as they are configured.
+//! The server and the transport that a connection's settings mean.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::Takes;
 /// The name of `PostgreSQL`'s socket in its folder, without the port at its end.
 const POSTGRES_FILE: &str = ".s.PGSQL.";
 
-/// The texts of the settings that give the server.
+/// The texts of the settings that name the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Written<'a> {
     pub(crate) host: Option<&'a str>,
@@ -26,7 +26,7 @@ pub(crate) struct Written<'a> {
 pub(crate) struct Place {
     pub(crate) host: Option<String>,
     pub(crate) port: u16,
-    /// The socket, if the settings give one.
+    /// The socket, if the settings name one.
     pub(crate) socket: Option<PathBuf>,
     pub(crate) takes: Takes,
     pub(crate) why: String,
@@ -133,7 +133,7 @@ fn by_address(address: &str, port: u16) -> Place {
     }
 }
 
-/// Why looptax cannot determine the server: drivers read this spelling differently.
+/// Why looptax cannot determine the server: drivers disagree about this spelling.
 fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
     if !is_store(app) || app.format.proxy().is_some() {
         return None;
@@ -144,7 +144,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
         return not_tried(format!("the host `{}` (localhost in capitals)", split.host));
     }
-    // WordPress was tested with all other spellings.
+    // All other spellings were tested with WordPress.
     if app.host_is.contains(&HostForm::PortColon) {
         return None;
     }
@@ -172,12 +172,12 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if split.port == Some("") {
         return not_tried(format!("the host `{text}`"));
     }
-    // PostgreSQL's own programs do not have such a setting, and other programs that have it need the folder.
+    // PostgreSQL's own programs have no such setting, and other programs that have it need the folder.
     if app.is_guess() && app.kind == Kind::Postgres && beside.and_then(folder_of).is_some() {
         return not_tried("both a socket and a host".to_owned());
     }
     let port_number = port.parse::<u16>().ok();
-    // phpBB has the socket there.
+    // In phpBB, the port setting may hold the socket.
     let is_socket = written.socket.is_some_and(|it| it.trim() == port);
     if !port.is_empty() && port_number.is_none() && !is_socket {
         return not_tried("this port".to_owned());
@@ -203,7 +203,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if unresolvable(app, host).is_some() || host.starts_with(['/', '@']) || host.starts_with("unix:") {
         return None;
     }
-    // Drivers differ in whether an IPv6 address needs brackets.
+    // Drivers disagree about whether an IPv6 address needs brackets.
     let is_bare_ip = app.bare_ip && host.parse::<IpAddr>().is_ok();
     if is_odd && !is_bare_ip {
         return not_tried(format!("the host `{text}`"));
@@ -211,7 +211,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     (is_zero && beside.is_none()).then(|| not_tried("the port `0`".to_owned()))?
 }
 
-/// The text of a host as it may be shown: it could be a URL with its password.
+/// The text of a host in the form that may be shown: it could be a URL with a password.
 fn without_login(text: &str) -> &str {
     let has_login = !text.starts_with(['/', '@']) && text.contains('@');
     if has_login { text.rsplit('@').next().unwrap_or_default() } else { text }
@@ -221,15 +221,15 @@ fn is_store(app: &App) -> bool {
     matches!(app.kind, Kind::Mysql | Kind::Postgres | Kind::Redis | Kind::Memcached)
 }
 
-/// Why a host cannot be looked up: it contains a port or brackets, which the driver reads as part of the name.
+/// Why a host cannot be resolved: it contains a port or brackets, which the driver treats as part of the name.
 fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
     let is_none = app.bare_ip && (host.starts_with('[') || has_port);
     is_none.then(|| format!("its driver reads `{host}` as a host name, and no host has that name"))
 }
 
-/// The host that is used. Of a list it is the first, if all hosts of the list use one transport; a path may contain
-/// blanks.
+/// The host that is used. From a list in libpq's form it is the first host, if all hosts use one transport; the drivers
+/// of other lists may try any host first. A path may contain blanks.
 fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if app.host_is.contains(&HostForm::List) && !text.contains('/') {
         let mut hosts = text.split([' ', ',']).filter(|it| !it.is_empty());
@@ -259,7 +259,8 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     Ok(first)
 }
 
-/// A path that the application does not accept as a host: the connection fails, or does not use this path.
+/// The result for a path that the application does not accept as a host: the connection fails, or does not use this
+/// path.
 fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place> {
     let is_postgres = app.kind == Kind::Postgres;
     let file = split.socket.filter(|_| is_postgres && app.writes_folder()).and_then(folder_of);
@@ -275,7 +276,7 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         return None;
     }
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
-        // The host is the text before the first slash, which is empty.
+        // The driver uses the text before the first slash as the host; that text is empty.
         let why = format!(
             "`{text}` is only a path, which its program does not accept as a host: it ignores the path and uses the \
              usual socket"
@@ -310,7 +311,7 @@ pub(crate) fn wants_folder(path: &str, port: u16) -> String {
     format!("`{path}` is the socket's file, but its driver needs the folder: it looks for {path}/{POSTGRES_FILE}{port}")
 }
 
-/// Why the driver does not use a path as host together with this port.
+/// Why the driver does not use a path as host if this port is set.
 fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     let is_port_wrong = match app.path_port {
         PathPort::Any => false,
@@ -341,7 +342,7 @@ pub(crate) fn by_localhost(app: &App) -> (Takes, String) {
     }
 }
 
-/// Whether a text is a path or an abstract name; Moodle's `1` means the usual socket.
+/// Whether a text is a path or an abstract name; in Moodle, `1` means the usual socket.
 pub(crate) fn names_a_socket(text: &str) -> bool {
     text.contains('/') || text.starts_with('@') || matches!(text, "1" | "true")
 }
@@ -352,7 +353,7 @@ struct Split<'a> {
     socket: Option<&'a str>,
 }
 
-/// A path. Programs that split host and port at the last colon also do so with a `PostgreSQL` folder.
+/// Splits a path. Programs that split host and port at the last colon also do so with `PostgreSQL`'s folder.
 fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     let takes_port = app.kind == Kind::Postgres && app.host_is.contains(&HostForm::Port);
     let with_port = text.rsplit_once(':').filter(|(_, port)| takes_port && port.parse::<u16>().is_ok());
@@ -360,7 +361,7 @@ fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     Split { host: "", port, socket: Some(path) }
 }
 
-/// The address in `127.0.0.1:6379:1 name` and `/run/redis.sock:1`.
+/// The address without weight and name: `127.0.0.1:6379:1 name`, `/run/redis.sock:1`.
 fn without_weight(text: &str) -> &str {
     let Some(at) = text.rfind(':') else { return text };
     let weight = text[at + 1..].split(' ').next().unwrap_or_default();

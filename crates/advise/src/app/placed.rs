@@ -1,6 +1,6 @@
-//! Which container each connection of a file is for.
+//! Assigns each connection of a file to its container.
 //!
-//! Unlike `inside`, which reads containers and no connections. Called by `read` and `compose`.
+//! `inside` in contrast reads the containers, and no connections. Called by `read` and `compose`.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::inside::File;
 use super::source::Source;
 use super::table::Role;
 
-/// Sets for each connection the container that it is for; nothing if the file describes no container.
+/// Sets the container of each connection; does nothing if the file describes no containers.
 pub(super) fn place_inside(found: &mut [Found], source: &Source<'_>, text: &str) {
     let Some(path) = source.path.filter(|_| !found.is_empty()) else {
         return;
@@ -23,7 +23,7 @@ pub(super) fn place_inside(found: &mut [Found], source: &Source<'_>, text: &str)
     }
 }
 
-/// The lines at which a connection's settings begin.
+/// The lines on which a connection's settings begin.
 fn lines_of(found: &Found) -> BTreeSet<usize> {
     let place = [Role::Url, Role::Host, Role::Socket, Role::Port, Role::Database];
     let settings = found.bound.iter().flat_map(|it| &it.roles);

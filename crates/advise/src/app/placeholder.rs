@@ -1,15 +1,15 @@
 //! Values that a template leaves open: `{{ db_host }}`, `__DB_USER__`, `%%PORT%%`, `$(PORT)`, `PH_DB_HOST`, `<port>`.
 //!
-//! Such a text is not a host, a port or a password: another program puts the value in later. Called by `read` and
+//! Such a text is not a host, a port or a password: another program fills in the value later. Called by `read` and
 //! `compose` for all settings of a file.
 
 use super::setting::{Setting, Value};
 use super::url::is_go;
 
-/// Why a setting with such a value is not known, as it follows "it is".
+/// Why a setting with such a value is not known; the text follows "it is".
 const DOUBT: &str = "a placeholder that something else fills in";
 
-/// Marks settings whose values are placeholders, so that looptax concludes nothing from their texts.
+/// Marks settings whose values are placeholders, so that looptax does not interpret their texts.
 pub(super) fn doubt_placeholders(settings: &mut [Setting]) {
     for setting in settings {
         let Value::Text(text) = &setting.value else {
@@ -47,7 +47,8 @@ fn is_placeholder(text: &str) -> bool {
         let inside = text.trim().strip_prefix(open).and_then(|it| it.strip_suffix(close));
         inside.is_some_and(is_name)
     };
-    // A password may contain any character; in an address brackets and parentheses have no other meaning.
+    // A password may contain any character; in an address, brackets and parentheses have no other meaning than a
+    // placeholder.
     let is_part = |open: &str, close: &str, is_name: &dyn Fn(&str) -> bool| {
         if is_address(text) { is_within(open, close, is_name) } else { is_whole(open, close, is_name) }
     };
@@ -64,7 +65,7 @@ fn is_placeholder(text: &str) -> bool {
         || is_whole("%", "%", &is_word)
         || is_whole("PH_", "", &is_upper)
         || is_whole("YOUR_", "", &is_upper)
-        // SOPS, eyaml, Jasypt.
+        // Encrypted values of SOPS, eyaml and Jasypt.
         || is_whole("ENC[", "]", &is_any)
         || is_whole("ENC(", ")", &is_any)
         || has_variable_as_host(text)

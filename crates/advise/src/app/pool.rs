@@ -1,4 +1,4 @@
-//! The number of connections that a process of an application opens at most: the size of its pool, by the setting's
+//! The most connections that one process of an application opens: the size of its pool, recognised by the setting's
 //! name.
 //!
 //! Called by `read` for each connection that was found.
@@ -9,7 +9,7 @@ use super::bound::Bound;
 use super::setting::{Setting, Value};
 use super::table::Role;
 
-/// Ends of the names of such settings, with only letters and digits.
+/// Ends of the names of such settings; only letters and digits are compared.
 ///
 /// # Source
 /// The manuals of Rails, `HikariCP`, Ecto, `SQLAlchemy`, Knex, mysql2, Go's database/sql in Gitea and Grafana, Odoo and
@@ -25,20 +25,21 @@ const NAMES: [&str; 9] = [
     "maxopenconnections",
     "dbmaxconn",
 ];
-/// The same within a block that is called `pool`.
+/// Names of such settings in a block that is called `pool`.
 const WITHIN_POOL: [&str; 3] = ["max", "maxsize", "size"];
-/// Prisma's, in the query of its URL.
+/// Prisma has the setting in the query of its URL.
 const OF_URL: &str = "connection_limit=";
-/// Words that show a kind of server: a pool's name without a block around it must be of the connection's own kind.
+/// Words that show a kind of store: if a pool's name contains one outside a block, it must be the connection's own
+/// kind.
 const STORES: [&str; 6] = ["redis", "valkey", "memcache", "mongo", "amqp", "thread"];
-/// A larger number is not the size of a pool.
+/// A larger number is not a pool size.
 const MOST: u32 = 100_000;
 
 /// The size of a pool, and the setting that gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pool {
     pub size: u32,
-    /// The setting's name in its file: `pool`.
+    /// The setting's name in the file: `pool`.
     pub name: String,
     pub line: usize,
 }

@@ -18,7 +18,7 @@ pub enum Provider {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Assigned {
     pub name: String,
-    /// Its value; `None` if it contains another variable or an expression.
+    /// The value; `None` if it contains another variable or an expression.
     pub value: Option<String>,
     pub line: usize,
 }
@@ -37,12 +37,13 @@ pub fn assigned(text: &str, provider: Provider) -> Vec<Assigned> {
     all.collect()
 }
 
-/// Changes variables where the text sets them. A variable that the text does not set is added below the first of `near`
-/// that it does set. `None` if one of them is set twice, depends on others, or cannot be written there.
+/// Changes variables at the places where the text sets them. A variable that the text does not set is added below the
+/// first variable of `near` that it does set. `None` if a variable is set twice, depends on others, or cannot be
+/// written there.
 pub fn assign(text: &str, provider: Provider, wanted: &[Variable], near: &[String]) -> Option<Vec<Rewrite>> {
     let settings = settings(text, provider);
     let mut found = Vec::new();
-    // PHP-FPM does not start with an empty variable.
+    // PHP-FPM does not start if a variable is empty.
     let is_empty = |it: &Variable| it.1.is_empty();
     if provider == Provider::Pool && wanted.iter().any(is_empty) {
         return None;
@@ -76,8 +77,8 @@ pub fn assign(text: &str, provider: Provider, wanted: &[Variable], near: &[Strin
     Some(found)
 }
 
-/// A drop-in of systemd that sets the variables and unsets the names in `unset`. `None` for a value that it cannot
-/// hold.
+/// A systemd drop-in that sets the variables and unsets the names in `unset`. `None` if a drop-in cannot contain one of
+/// the values.
 pub fn drop_in(variables: &[Variable], unset: &[String]) -> Option<String> {
     let mut text = String::from("[Service]\n");
     for (name, value) in variables {
@@ -116,8 +117,8 @@ fn settings(text: &str, provider: Provider) -> Vec<(String, Setting)> {
     named.collect()
 }
 
-/// A pool's setting as PHP reads it: a value without quotes is split at these characters, or calculated (`php-fpm -tt`
-/// of 8.2 shows the result).
+/// A pool's setting as PHP interprets it: a value without quotes is split at these characters, or calculated (`php-fpm
+/// -tt` of 8.2 shows the result).
 fn as_php_has_it(setting: Setting) -> Setting {
     if setting.quotes != Quotes::Bare(Bare::Ini) {
         return setting;

@@ -1,63 +1,63 @@
-//! A value as it is written in its file: the quotes around it, and the escapes for characters that would mean something
-//! else.
+//! A value as it is written in a file: the quotes around it, and the escapes for characters with a special meaning.
 
 use looptax_model::dsn::masked;
 
 /// How a value is written in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
-    /// Between these quotes; characters that would end the value or have a meaning there are escaped as in the dialect.
+    /// Between these quotes; characters that would end the value or have a special meaning are escaped by the rules of
+    /// the dialect.
     Around(char, Dialect),
-    /// Without quotes; it cannot contain a character that would end it.
+    /// Without quotes; the value cannot contain a character that would end it.
     Bare(Bare),
     /// XML: characters that would end the value become entities.
     Entities,
     /// YAML: a new value after a colon that has no value yet.
     Behind,
-    /// Kubernetes: a value in place of `valueFrom`.
+    /// Kubernetes: a value that replaces `valueFrom`.
     Instead,
-    /// `.env`, YAML and PHP's INI: in quotes if the value would otherwise be cut off or mean something else.
+    /// `.env`, YAML and PHP's INI: quoted if the value would otherwise be cut off or have another meaning.
     AsNeeded(Dialect),
 }
 
-/// The end of a value that has no quotes.
+/// The end of a value that is written without quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bare {
     Line,
     Ini,
-    /// A blank; quotes have a meaning.
+    /// A blank ends it; quotes have a meaning.
     Word,
-    /// It is a part of another value.
+    /// It is part of another value.
     Part,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// A dollar begins a variable between double quotes.
+    /// In PHP, a dollar begins a variable between double quotes.
     Php,
-    /// `#{` begins an expression between double quotes.
+    /// In Ruby, `#{` begins an expression between double quotes.
     Ruby,
-    /// `${` begins an expression between backticks.
+    /// In JavaScript, `${` begins an expression between backticks.
     Script,
-    /// Only the quote and the backslash have a meaning.
+    /// Only the quote and the backslash have a special meaning.
     Plain,
-    /// Between single quotes, a single quote is doubled, and a backslash means itself.
+    /// Between single quotes, a single quote is doubled, and a backslash stands for itself.
     Yaml,
-    /// Shells and readers of `.env`: between single quotes every character means itself, except for the single quote.
+    /// Shells and readers of `.env`: between single quotes every character except the single quote stands for itself.
     Shell,
-    /// INI and similar formats: their readers disagree about escapes.
+    /// INI and similar formats, whose readers disagree about escapes.
     Ini,
 }
 
 impl Quotes {
-    /// `value` as a literal.
+    /// Writes `value` as a literal.
     pub(crate) fn around(self, value: &str) -> String {
         match self {
             Self::Bare(_) => value.to_owned(),
             Self::Entities => quick_xml::escape::escape(value).into_owned(),
             Self::Around(quote, dialect) => dialect.quoted(value, quote),
             Self::Behind => format!(" {}", Self::AsNeeded(Dialect::Yaml).around(value)),
-            // Kubernetes accepts only texts, and a number without quotes is not a text.
+            // Kubernetes accepts only strings, and a number without quotes is not a string.
             Self::Instead => format!("value: {}", Dialect::Yaml.quoted(value, '"')),
             Self::AsNeeded(dialect) if is_plain(value, dialect) => value.to_owned(),
             Self::AsNeeded(dialect) => dialect.quoted(value, '"'),
@@ -122,7 +122,7 @@ fn around(value: &str, quote: char, signs: &str) -> String {
 
 /// Whether the value can be written without quotes.
 fn is_plain(value: &str, dialect: Dialect) -> bool {
-    // PHP calculates with values that have no quotes.
+    // PHP calculates values that have no quotes.
     let is_calculated = |c: char| !c.is_ascii_alphanumeric() && !"/._:@-".contains(c);
     let is_expression = dialect == Dialect::Ini && value.contains(is_calculated);
     !value.is_empty()

@@ -1,5 +1,5 @@
-//! Reads a file or an environment as a whole: which applications it may belong to, and which connections they find in
-//! it.
+//! Reads a file or an environment as a whole: the applications to which it may belong, and the connections that they
+//! have in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
@@ -22,8 +22,8 @@ use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
 use super::{blocks, code, command, drivers, lines, shell, sqlite, web, xml, yaml};
 
-/// Paths below a folder at which the table's applications keep their connections, without wildcards: `wp-config.php`,
-/// `app/etc/env.php`. Files that set where a server listens are left out.
+/// Paths below a folder at which the table's applications keep their connections; only paths without wildcards:
+/// `wp-config.php`, `app/etc/env.php`. Files that set where a server listens are left out.
 pub fn usual_files() -> Vec<&'static str> {
     let files = clients().flat_map(|app| &app.files);
     let mut found: Vec<&str> = files.filter_map(|it| it.strip_prefix("**/")).filter(|it| !it.contains('*')).collect();
@@ -32,19 +32,19 @@ pub fn usual_files() -> Vec<&'static str> {
     found
 }
 
-/// Ends of the names of program texts that may call drivers, and of files that can be recognised only by their words.
+/// Ends of the names of program texts that may call drivers, and of files that are recognised only by words in them.
 const ENDS: [&str; 18] = [
     "conf", "php", "inc", "phtml", "py", "rb", "go", "java", "kt", "kts", "scala", "groovy", "cs", "pl", "pm", "lua",
     "jsx", "tsx",
 ];
 
-/// Whether a file of a source tree is worth reading, by its path: a file of the table, or one with such an end.
+/// Whether a file of a source tree is worth reading, judged by its path: the table has it, or it has one of these ends.
 pub fn is_worth_reading(path: &str) -> bool {
     let end = path.rsplit_once('.').map_or("", |it| it.1);
     ENDS.contains(&end) || clients().flat_map(|app| &app.files).any(|it| fits_path(it, path))
 }
 
-/// Whether its path is enough to show that it is a configuration file, and not only its language.
+/// Whether the path by itself shows that it is a configuration file; a programming language's ending is not enough.
 pub fn is_configuration(path: &str) -> bool {
     let mut named = clients().flat_map(|app| &app.files).filter(|it| !it.starts_with("**/*."));
     named.any(|it| fits_path(it, path))
@@ -53,8 +53,8 @@ pub fn is_configuration(path: &str) -> bool {
 /// Texts that show the target of a connection.
 const PLACES: [&str; 5] = ["host", "127.", "::1", "0.0.0.0", "sock"];
 
-/// Whether a file's text may give a server: a program's text needs one of `PLACES`, or the words of a driver's call.
-/// Much faster than reading it.
+/// Whether a file's text may name a server: a program's text must contain one of `PLACES`, or the words of a driver's
+/// call. This is much faster than parsing the text.
 pub fn may_name_a_server(path: &str, bytes: &[u8]) -> bool {
     if is_configuration(path) {
         return true;
@@ -79,10 +79,10 @@ pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
-/// Shortest part of a name that selects applications.
+/// Shortest part of a name by which applications can be selected.
 const SHORTEST_PART: usize = 3;
 
-/// Some of the names that `--as` accepts: the first word of each name of the table.
+/// Some of the names that `--as` accepts: the first word of each name in the table.
 pub fn names() -> Vec<&'static str> {
     let names = apps().iter().map(|it| &*it.name);
     let names = names.filter(|it| *it != GUESSED);
@@ -92,21 +92,22 @@ pub fn names() -> Vec<&'static str> {
     found
 }
 
-/// Reads a source as that of one application: by its name in the table, its title, or a part of either that several may
-/// share: `laravel`. `None` if no application has that name.
+/// Reads a source as that of one application, which is selected by its name in the table, its title, or a part of
+/// either. Several applications may share a part: `laravel`. `None` if no application has that name.
 pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
     let own = named(name, &|_| true);
     (!own.is_empty()).then(|| read_for(source, &own, false))
 }
 
-/// The places of a text that contain the port, as in the files of that application; empty if it is not a proxy.
+/// The places of a text that contain the port, if the application is a proxy and the text is in the form of its files;
+/// empty for other applications.
 pub fn named_ports(application: &str, text: &str, port: u16) -> Vec<web::NamedPort> {
     let all = named(application, &|_| true);
     let proxy = all.iter().find_map(|it| it.format.proxy());
     proxy.map_or_else(Vec::new, |it| web::named_ports(text, it, port))
 }
 
-/// The applications that a name selects, among those that are possible.
+/// The applications that a name selects among those for which `may_be` is true.
 pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static App> {
     let wanted = plain(name);
     let all = || apps().iter().filter(|it| it.name != GUESSED && may_be(it));
@@ -119,7 +120,7 @@ pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static A
             wanted.len() >= SHORTEST_PART && [&it.name, &it.title].iter().any(has_it)
         };
         own = all().filter(has_part).collect();
-        // A whole word counts before a part of a word: Predis before phpredis.
+        // A whole word takes precedence over a part of a word: Predis over phpredis.
         let has_word = |it: &&&App| it.name.split('_').any(|word| plain(word) == wanted);
         if own.iter().any(|it| has_word(&it)) {
             own.retain(|it| has_word(&it));
@@ -151,8 +152,8 @@ pub fn read(source: &Source<'_>) -> Reading {
     read_for(source, &candidates(source), true)
 }
 
-/// Reads the source as each of these applications. With `guesses`, connections that they do not find are found by their
-/// keys.
+/// Reads the source as each of these applications. With `guesses`, connections that these do not find are also searched
+/// for by their keys.
 fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> Reading {
     let mut reading = Reading::default();
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
@@ -176,7 +177,8 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     bound.extend(carried(candidates, &texts, source));
     if guesses && source.path.is_some() {
         let (own, lines) = drivers::connections(&text, format_of(source.path, &text), source);
-        // A connection that an application of the table has found belongs to it, unless its kind is not known.
+        // A connection that an application of the table has found belongs to that application, unless its kind is not
+        // known.
         let of_calls = places_of(&own);
         let is_open = |it: &Bound| {
             let url = it.roles.get(&Role::Url);
@@ -208,14 +210,14 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     reading
 }
 
-/// The bytes at which the values of connections begin.
+/// The bytes at which the values of the connections' settings begin.
 fn places_of<'a>(bound: impl IntoIterator<Item = &'a Bound>) -> BTreeSet<usize> {
     let settings = bound.into_iter().flat_map(|it| it.roles.values());
     settings.map(|it| it.start + it.literal.start).collect()
 }
 
-/// Adds connections that the table's applications did not find: URLs; and all others if they found nothing, or if the
-/// text is an environment, which other programs may also read.
+/// Adds connections that the table's applications did not find. These are URLs; if the applications found nothing, or
+/// if the text is an environment (which other programs may also read), also all other connections.
 fn guess_more(
     reading: &mut Reading,
     candidates: &[&'static App],
@@ -223,11 +225,12 @@ fn guess_more(
     text: &str,
     source: &Source<'_>,
 ) {
-    // The variables that a container or a unit gets have their own names, and its other settings are not variables.
+    // A container or a unit has separate names for its variables, and its other settings are not variables.
     let has_variables = |it: &&&App| texts.get(&(it.format as u8)).is_some_and(|(settings, _)| !settings.is_empty());
     let carriers = candidates.iter().filter(|it| it.is_carrier()).filter(has_variables);
     let format = carriers.map(|it| it.format).next().unwrap_or_else(|| format_of(source.path, text));
-    // A proxy's file has only the connections that its own part of the table finds; its words mean other things.
+    // A proxy's file contains only the connections that the reader of its format finds; the words in it have other
+    // meanings.
     if format.proxy().is_some() {
         return;
     }
@@ -237,12 +240,12 @@ fn guess_more(
     let known = reading.found.iter().flat_map(|it| &it.bound);
     let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));
     let known: BTreeSet<Vec<String>> = known.collect();
-    // A variable of a container has one name there, and another as a value of the file.
+    // A container's variable has one name among the variables, and another as a value in the file.
     let places = places_of(reading.found.iter().flat_map(|it| &it.bound));
     let is_known = |it: &Setting| known.contains(&it.path) || places.contains(&(it.start + it.literal.start));
     let mut guessed = guess::connections(settings, format, text, &is_known);
-    // Next to known connections, only a URL counts as another connection. It does not count if the application has its
-    // own settings in the same place, nor if a variable may hold it.
+    // If there are known connections, only a URL can be another connection. It is left out if the application has
+    // settings at the same level, or if its value is a variable.
     let places: BTreeSet<&[String]> = { known.iter() }.filter_map(|path| Some(path.split_last()?.1)).collect();
     let is_apart = |url: &Setting| {
         let is_text = match url.value {
@@ -255,7 +258,7 @@ fn guess_more(
     };
     guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
     let guessed = merged(guessed, source, true);
-    // If a driver gets a value that looptax does not know, the connection is the one that the file gives.
+    // If a driver receives a value that looptax does not know, that connection is the one that the file names.
     let is_meant = |it: &Found| {
         let is_open = it.takes.is_none() && it.bound.iter().any(|it| !it.app.calls.is_empty());
         is_open && guessed.iter().any(|other| !it.has_known_kind() || other.kind == it.kind)
@@ -264,7 +267,7 @@ fn guess_more(
     reading.found.extend(guessed);
 }
 
-/// The connections that programs find in the environment that a unit or a container gives them.
+/// The connections of programs that get their environment from a unit or a container.
 fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Source<'_>) -> Vec<Bound> {
     let carriers = candidates.iter().copied().filter(|it| it.is_carrier());
     let Some(carrier) = carriers.max_by_key(|it| it.files.iter().any(|it| !it.starts_with("**/*"))) else {
@@ -283,8 +286,8 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
     found
 }
 
-/// The applications whose configuration it may be: by its whole path, else by its name, since a copy may be anywhere.
-/// If the path shows only an extension, by its content.
+/// The applications to whose configuration the file may belong: by its whole path, or else by its name, since a copy
+/// may be anywhere. If the path shows only a file extension, also by its content.
 fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let Some(path) = source.path else {
         let signs = Signs::of(source);
@@ -309,7 +312,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let name = last(path);
     let by_name = whose(&|pattern| {
         let pattern = last(pattern);
-        // A name that matches everything shows nothing.
+        // A pattern that matches every name shows nothing.
         !pattern.starts_with('*') && fits_path(&pattern, &name)
     });
     if by_name.is_empty() {
@@ -318,7 +321,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     by_name
 }
 
-/// The applications whose configuration it may be by its content, whatever its name.
+/// The applications to whose configuration the file may belong by its content, whatever its name.
 fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     let text = String::from_utf8_lossy(source.bytes);
     let format = format_of(source.path, &text);
@@ -333,8 +336,8 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     apps().iter().filter(is_own).collect()
 }
 
-/// Whether it reads any environment that it gets. Some programs have variable names that others use with another
-/// meaning: these programs need a sign.
+/// Whether the application reads every environment that it gets. Some programs use variable names that have another
+/// meaning in other programs: for these, a sign is required.
 pub(super) fn is_of_environment(app: &App, signs: &Signs) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
     let is_own = is_general || signs.are_of(app);
@@ -352,7 +355,7 @@ fn looked_for(candidates: &[&App]) -> Vec<String> {
     known.map(|app| format!("{}: {}", app.title, keys(app))).collect()
 }
 
-/// Hides the values of a Kubernetes Secret, which are encoded.
+/// Hides the encoded values of a Kubernetes Secret.
 fn hide_secrets(settings: &mut [Setting]) {
     let is_kind = |it: &Setting| it.path == ["kind"] && it.value == Value::Text("Secret".to_owned());
     if !settings.iter().any(is_kind) {
@@ -373,14 +376,14 @@ fn hide_secrets(settings: &mut [Setting]) {
 
 fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
     let (mut settings, problems) = settings_by_format(text, format, included);
-    // The names of a web server's variables are its own.
+    // Names of variables in a web server's file have a meaning only there.
     if format.proxy().is_none() {
         doubt_placeholders(&mut settings);
     }
     (settings, problems)
 }
 
-/// Whether it is a manifest of Kubernetes.
+/// Whether it is a Kubernetes manifest.
 pub fn is_manifest(text: &str) -> bool {
     let has = |head: &str| text.lines().any(|it| it.starts_with(head));
     has("apiVersion:") && has("kind:")
@@ -410,7 +413,7 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
         if kind == Lines::Unit {
             settings.extend(shell::of_unit(text));
         }
-        // Several addresses of one server do not contradict each other.
+        // Several addresses of the same server do not contradict each other.
         if kind != Lines::Arguments {
             doubt_unclear(&mut settings);
         }

@@ -41,12 +41,12 @@ impl fmt::Debug for Moves {
     }
 }
 
-/// Applies all of them to a text, each at its place.
+/// Applies all rewrites to a text, each at its place.
 ///
 /// `None` if two of them change the same bytes: no text would be right.
 pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
     let mut sorted: Vec<&Rewrite> = rewrites.iter().collect();
-    // Several at one place keep their order.
+    // Several rewrites at the same place keep their order.
     sorted.sort_by_key(|it| (it.at.start, it.at.end));
     let mut new = String::new();
     let mut done = 0;
@@ -59,12 +59,13 @@ pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
     Some(new)
 }
 
-/// Replaces a setting by a new text.
+/// Replaces a setting by new text.
 pub(super) fn replaced(setting: &Setting, item: String) -> Rewrite {
     Rewrite { at: setting.place(), text: item }
 }
 
-/// Adds a setting next to another one: on a separate line below it with the same indentation, or after it.
+/// Adds a setting next to another setting: on a separate line below it with the same indentation, or after it on its
+/// line.
 pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite> {
     let end = anchor.place().end;
     let (at, text) = match anchor.joins {
@@ -73,7 +74,7 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
             let (lines, dash) = pair_around(text, anchor)?;
             let (name, value) = item.split_once(": ")?;
             let newline = newline(text);
-            // Kubernetes accepts only texts, and a number without quotes is not a text.
+            // Kubernetes accepts only strings, and a number without quotes is not a string.
             let is_text = value.contains(|it: char| !it.is_ascii_digit());
             let value = if is_text { value.to_owned() } else { format!("\"{value}\"") };
             let blanks = " ".repeat(dash.len());
@@ -93,8 +94,8 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
     Some(Rewrite { at: at..at, text })
 }
 
-/// The texts around a setting on a separate line, by the text before its neighbour: blanks, and, if the neighbour is
-/// itself an item of a list, `- "NAME=value"`, its dash and quotes.
+/// The text before and after a setting on a separate line, taken from its neighbour: blanks, and, if the neighbour is
+/// an item of a list, `- "NAME=value"`, the dash and the quotes.
 fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
     let blanks = before.len() - before.trim_start_matches([' ', '\t']).len();
     let dashes = &before[blanks..];
@@ -112,7 +113,7 @@ fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
 }
 
 /// The lines of an item of Kubernetes' variables, and the text before its name: blanks and the dash. `None` if the item
-/// is written differently: in braces, or with something other than comments between name and value.
+/// is written in another way: in braces, or with anything except comments between name and value.
 fn pair_around<'a>(text: &'a str, value: &Setting) -> Option<(Range<usize>, &'a str)> {
     let own = line_around(text, &value.place())?;
     let is_nothing = |it: &str| it.trim().is_empty() || it.trim_start().starts_with('#');
@@ -131,7 +132,8 @@ fn is_list_item(setting: &Setting) -> bool {
     setting.quotes == Quotes::Bare(Bare::Part) && setting.joins == Joins::Line
 }
 
-/// Removes a setting: with its line if nothing else is on it, else with the separator from its neighbour.
+/// Removes a setting: together with its line if nothing else is on the line, otherwise together with the separator from
+/// its neighbour.
 pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     let place = setting.place();
     if setting.joins == Joins::Pair {
@@ -148,7 +150,8 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     {
         return Some(nothing_at(line));
     }
-    // Between braces a comma has to be removed: the setting's own, or the one before it if the setting is the last.
+    // Between braces a comma has to be removed: the one after the setting, or the one before it if the setting is the
+    // last.
     let own_comma = setting.item.ends_with(',');
     let behind = after.trim_start_matches([' ', '\t']);
     let is_last = !own_comma && matches!(setting.joins, Joins::With(between) if between.starts_with(','));
@@ -167,7 +170,7 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     if before.trim().is_empty() && rest.trim().is_empty() {
         return Some(nothing_at(line));
     }
-    // The rest of the line moves to its place.
+    // The rest of the line moves up to its place.
     at.end += rest.len() - rest.trim_start_matches([' ', '\t']).len();
     Some(nothing_at(at))
 }

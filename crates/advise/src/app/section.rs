@@ -1,6 +1,6 @@
 //! A section of an ini file of PHP-FPM or uWSGI: its settings, and how they are written.
 //!
-//! Both programs use the last line of a section that sets a name. Text in, places out.
+//! If a section sets a name several times, both programs use the last line. Text in, places out.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl<'a> Section<'a> {
         start.map(|start| Self { text, at: start..at })
     }
 
-    /// The last line that sets it, without its end.
+    /// The last line that sets `key`, without its line break.
     fn line_of(&self, key: &str) -> Option<Range<usize>> {
         let mut at = self.at.start;
         let mut found = None;
@@ -54,8 +54,8 @@ impl<'a> Section<'a> {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// These settings as bytes of the text, and as lines for a person: in place of the old ones, else below the line
-    /// that sets `anchor`. `None` if no line sets `anchor`.
+    /// The settings as bytes of the text, and as lines for a person. They replace the old settings; a new one is
+    /// written below the line that sets `anchor`. `None` if no line sets `anchor`.
     pub fn written(&self, anchor: &str, wanted: &[(&str, String)]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         let below = self.line_of(anchor)?;
         let newline = if self.text[below.end..].starts_with('\r') { "\r\n" } else { "\n" };

@@ -11,7 +11,7 @@ use super::url;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
-    /// A variable of the environment, and the value that counts if it is not set.
+    /// An environment variable, and the value that is used if the variable is not set.
     Variable {
         name: String,
         fallback: Option<String>,
@@ -25,21 +25,21 @@ pub(crate) struct Setting {
     /// Its name, part by part: `databases`, `default`, `default`, `host`.
     pub(crate) path: Vec<String>,
     pub(crate) value: Value,
-    /// Why another value may count, as it follows "it is": `set under a condition`.
+    /// Why another value may be used; the text follows "it is": `set under a condition`.
     pub(crate) doubt: Option<String>,
-    /// The line at which it begins, counted from one.
+    /// The line on which it begins, counted from 1.
     pub(crate) line: usize,
     /// The byte of the text at which `item` begins.
     pub(crate) start: usize,
-    /// Name and value as they are in the file, without the rest of the line.
+    /// Name and value as written in the file, without the rest of the line.
     pub(crate) item: String,
-    /// The last part of the name in `item`, without quotes.
+    /// The range in `item` of the last part of the name, without quotes.
     pub(crate) key: Range<usize>,
-    /// The value in `item`, with its quotes.
+    /// The range in `item` of the value, with its quotes.
     pub(crate) literal: Range<usize>,
-    /// How a new value is quoted there.
+    /// How a new value has to be quoted there.
     pub(crate) quotes: Quotes,
-    /// A character that is written twice to mean itself, since a single one begins a variable.
+    /// A character that is doubled to stand for itself, because a single one begins a variable.
     pub(crate) doubled: Option<char>,
     /// How another setting is added next to it.
     pub(crate) joins: Joins,
@@ -52,7 +52,7 @@ pub(crate) enum Joins {
     Line,
     /// In a separate item below, as in Kubernetes' variables: `- name: NAME`, `value: VALUE`.
     Pair,
-    /// In the container's own environment: others may also read the place where the setting is now.
+    /// In the container's own environment: other containers may also read the place where the setting is now.
     Apart,
     /// After it, with this separator.
     With(&'static str),
@@ -78,17 +78,17 @@ impl fmt::Display for Problem {
 /// The settings of a file, and the parts that could not be read.
 pub(crate) type Read = (Vec<Setting>, Vec<Problem>);
 
-/// Most settings of a file; merged parts of a YAML file count each time.
+/// Most settings of a file; parts of a YAML file that are merged several times count each time.
 pub(crate) const MOST_SETTINGS: usize = 5_000;
-/// Longest part of a name. No program has a longer one, and each setting below it holds a copy.
+/// Longest part of a name. No program has longer names, and each setting below such a part holds a copy of it.
 const MOST_NAME_BYTES: usize = 128;
 /// Longest value that is kept; merged parts of a YAML file hold copies.
 pub(crate) const MOST_VALUE_BYTES: usize = 4 << 10;
 
-/// Replaces an unknown part of a text.
+/// Stands for an unknown part of a text.
 pub(crate) const UNKNOWN: char = '\u{fffc}';
 
-/// A part of a name, or `…` if it is too long.
+/// A part of a name; `…` if it is too long.
 pub(crate) fn named(name: &str) -> String {
     if name.len() > MOST_NAME_BYTES {
         return "…".to_owned();
@@ -122,7 +122,7 @@ impl Setting {
         }
     }
 
-    /// Reads a doubled character as the character itself. A single one makes the value an expression that only the
+    /// Replaces a doubled character by the character itself. A single one makes the value an expression that only the
     /// program can evaluate.
     pub(crate) fn read_doubled(&mut self, sign: char) {
         let twice = format!("{sign}{sign}");
@@ -134,14 +134,14 @@ impl Setting {
         self.doubled = Some(sign);
     }
 
-    /// Replaces a text by the name of the section that the setting is in.
+    /// Replaces the text `sign` in the value by the name of the setting's section.
     pub(crate) fn read_section(&mut self, sign: &str) {
         if let ([section, _, ..], Value::Text(text)) = (&*self.path, &mut self.value) {
             *text = text.replace(sign, section);
         }
     }
 
-    /// Whether a reader of the file would get this value back if it were written there.
+    /// Whether a reader of the file would get this value back if it were written at this place.
     pub(crate) fn can_hold(&self, value: &str) -> bool {
         self.quotes.can_hold(value)
     }
@@ -151,7 +151,7 @@ impl Setting {
         self.start..self.start + self.item.len()
     }
 
-    /// Its text with another value, and perhaps another name.
+    /// The setting's text with another value, and perhaps another name.
     pub(crate) fn with(&self, key: Option<&str>, value: &str) -> String {
         let mut text = self.item.clone();
         let value = match self.doubled {
@@ -166,8 +166,8 @@ impl Setting {
     }
 }
 
-/// Marks two kinds of settings as doubtful: those that are set twice with different values, since the program decides
-/// which one counts, and URLs for which the end of the login is not clear.
+/// Marks two kinds of settings as doubtful: settings that are set twice with different values, because the program
+/// decides which of them is used, and URLs in which the end of the login is not clear.
 pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     for setting in settings.iter_mut() {
         if matches!(&setting.value, Value::Text(text) if is_unencoded(text)) {
@@ -190,8 +190,8 @@ pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
 
 const UNENCODED: &str = "ambiguous: it may be a login with a `/`, `?` or `#` that is not percent-encoded";
 
-/// Whether the password in a server's URL may contain a character that ends the authority of a URL: the text that a
-/// driver then reads as the host may be a part of the password.
+/// Whether the password in a server's URL may contain a character that ends a URL's authority: the text that a driver
+/// then uses as the host may be a part of the password.
 fn is_unencoded(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://").filter(|it| url::kind_of_scheme(it.0).is_some()) else { return false };
     let Some((place, behind)) = rest.find(['/', '?', '#']).map(|end| rest.split_at(end)) else { return false };

@@ -1,4 +1,4 @@
-//! Signs in a file, its folder and its program that show which application of the table it belongs to.
+//! Signs in a file, its folder and its program that show to which application of the table it belongs.
 
 use super::pattern::fits;
 use super::source::Source;
@@ -7,10 +7,11 @@ use super::table::App;
 /// The texts that signs are compared with.
 #[derive(Debug)]
 pub(super) struct Signs {
-    /// `key:NAME` of each setting, however its file spells variables, `beside:FILE` of each file and `beside:FILE:TEXT`
-    /// of one that contains a text, `library:NAME`, `program:NAME`, `variable:NAME` of its process.
+    /// `key:NAME` for each setting, in whatever way the file writes variables; `beside:FILE` for each file in the
+    /// folder, and `beside:FILE:TEXT` for a file that contains a text; `library:NAME`, `program:NAME`, and
+    /// `variable:NAME` for a variable of the process.
     names: Vec<String>,
-    /// The text that the sign `text:…` is looked for in.
+    /// The text that is searched for a sign `text:…`.
     text: String,
 }
 

@@ -12,7 +12,7 @@ use super::web::Proxy;
 use crate::Takes;
 use crate::packed::{packed, unpack};
 
-/// The name of the entries for unknown applications.
+/// The name of the table's entries for unknown applications.
 pub(crate) const GUESSED: &str = "guessed";
 
 const TABLE: &[u8] = packed!("apps");
@@ -31,27 +31,27 @@ pub(crate) enum Format {
     Java,
     Yaml,
     Xml,
-    /// A word, blanks, and its value: `SQLConnectInfo db@host user`.
+    /// A word, blanks, and the value: `SQLConnectInfo db@host user`.
     Directives,
-    /// Kamailio's definitions and module parameters.
+    /// Definitions and module parameters of Kamailio.
     Kamailio,
     /// `name {` and `name = {` around settings: Bacula, `FreeRADIUS`, Sphinx, Logstash, Play.
     Blocks,
-    /// The same, with values that only a program evaluates.
+    /// Blocks with values that only a program can evaluate.
     Lua,
     Dotenv,
     Ini,
     Pairs,
     Arguments,
-    /// A unit of systemd: the environment that it gives its program.
+    /// A systemd unit: the environment of its program.
     Unit,
-    /// Compose files and Kubernetes' manifests: the environment of their containers.
+    /// Compose files and Kubernetes manifests: the environment of their containers.
     Containers,
     /// A Procfile: a command line for each process.
     Procfile,
     /// Scripts of a shell and crontabs.
     Shell,
-    /// The environment of an image's containers.
+    /// A Dockerfile: the environment of the image's containers.
     Dockerfile,
     Nginx,
     Apache,
@@ -60,7 +60,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Whether it holds variables of an environment, under whatever names the program uses.
+    /// Whether the file holds environment variables, with names that depend on the program.
     pub(crate) const fn is_environment(self) -> bool {
         matches!(self, Self::Dotenv | Self::Unit | Self::Containers | Self::Dockerfile)
     }
@@ -111,26 +111,27 @@ pub(crate) enum HostForm {
     Path,
     /// `127.0.0.1:3306`.
     Port,
-    /// `localhost:/run/mysqld/mysqld.sock`; with another host it is TCP.
+    /// `localhost:/run/mysqld/mysqld.sock`; with another host, the connection uses TCP.
     Colon,
-    /// In addition to [`Colon`](Self::Colon): `localhost:3307:/run/mysqld/mysqld.sock`, as `WordPress` reads it.
+    /// Besides [`Colon`](Self::Colon): `localhost:3307:/run/mysqld/mysqld.sock`, as in `WordPress`.
     #[serde(rename = "port-colon")]
     PortColon,
-    /// In addition to [`Path`](Self::Path): `@name`, libpq's abstract sockets.
+    /// Besides [`Path`](Self::Path): `@name`, libpq's abstract sockets.
     Abstract,
     /// `unix:/run/mysqld/mysqld.sock`.
     Unix,
     /// `!/run/redis/redis.sock`.
     Bang,
-    /// In addition to the others: a number after it, and a name after that.
+    /// Besides the others: followed by a number, and then by a name.
     Weight,
-    /// Several hosts of one transport, separated by commas or blanks: the first counts.
+    /// Several hosts, separated by commas or blanks; the driver may try any of them first.
     List,
-    /// Several addresses separated by semicolons; one that is a path is the socket: `0.0.0.0:6033;/tmp/proxysql.sock`.
+    /// Several addresses, separated by semicolons; an address that is a path is the socket:
+    /// `0.0.0.0:6033;/tmp/proxysql.sock`.
     Several,
 }
 
-/// When a socket setting counts that is set in addition to a host.
+/// When a socket setting takes effect although there is a host setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SocketRule {
@@ -140,29 +141,29 @@ pub(crate) enum SocketRule {
     Localhost,
     /// If the host is `localhost` or 127.0.0.1.
     Loopback,
-    /// As in the driver that the URL's scheme names: `SQLAlchemy`.
+    /// By the rule of the driver in the URL's scheme: `SQLAlchemy`.
     Driver,
 }
 
-/// The port that must be set for a path as host to count.
+/// The port that must be set so that a path as host takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PathPort {
     #[default]
     Any,
-    /// 0, which must be written.
+    /// 0, which must be written in the file.
     Zero,
     ZeroOrNone,
 }
 
-/// The first decision whose key is present decides whether the application applies.
+/// A key and its values. The first decision whose key occurs in the file decides whether the application applies.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Decision {
     pub(crate) key: String,
-    /// Values, with `*` for anything.
+    /// Values; `*` stands for any text.
     pub(crate) is: Vec<String>,
-    /// Whether the next key decides if no value matches.
+    /// Whether the next decision is tried if no value matches.
     #[serde(default)]
     pub(crate) hint: bool,
 }
@@ -170,21 +171,21 @@ pub(crate) struct Decision {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
-    /// The role that gets a value.
+    /// The role whose setting gets a new value.
     pub(crate) set: Option<Role>,
-    /// Its new value, as a template.
+    /// The new value, as a template.
     #[serde(default)]
     pub(crate) to: String,
     /// Whether the new value is appended to the old one.
     #[serde(default)]
     pub(crate) behind: bool,
-    /// The role whose setting it replaces, if it has no setting yet.
+    /// The role whose setting is replaced, if the role in `set` has no setting yet.
     pub(crate) instead_of: Option<Role>,
     pub(crate) drop: Option<Role>,
 }
 
 impl Step {
-    /// Whether its value contains the folder of `PostgreSQL`'s socket.
+    /// Whether the new value contains the folder of `PostgreSQL`'s socket.
     pub(crate) fn writes_folder(&self) -> bool {
         self.to.contains("«folder")
     }
@@ -222,9 +223,9 @@ impl Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Evidence {
-    /// A test checks it with the program itself.
+    /// A test checks the entry with the program itself.
     Tried,
-    /// Read in the program's source or manual.
+    /// Taken from the program's source or manual.
     #[default]
     Read,
     Package,
@@ -238,9 +239,9 @@ pub(crate) enum Evidence {
 pub(crate) enum Side {
     #[default]
     Client,
-    /// A server's own file: where it listens.
+    /// The file of a server: where the server listens.
     Server,
-    /// The same, under keys that other applications also use: it applies only if the user names it.
+    /// The file of a server, with keys that other applications also use: it applies only if the user names it.
     NamedServer,
 }
 
@@ -256,13 +257,13 @@ pub(crate) struct App {
     #[serde(default)]
     pub(crate) files: Vec<String>,
     pub(crate) format: Format,
-    /// Calls whose arguments are its settings, under the names of their libraries.
+    /// Calls that have its settings as arguments, under the names of their libraries.
     #[serde(default)]
     pub(crate) calls: Vec<String>,
     /// The dialect that has its text for the socket; empty if none has.
     #[serde(default)]
     pub(crate) dialect: String,
-    /// The host that such a call, or an application with a port setting, uses if no host is given.
+    /// The host that is used if none is given, by such a call or by an application with a port setting.
     pub(crate) usual: Option<String>,
     #[serde(default)]
     pub(crate) url: Vec<String>,
@@ -292,67 +293,68 @@ pub(crate) struct App {
     /// Whether it applies if no key decides.
     #[serde(default = "yes")]
     pub(crate) otherwise: bool,
-    /// Why its kind is not certain if no key decides; empty if it can only be this kind.
+    /// Why the kind is not certain if no key decides; empty if only this kind is possible.
     #[serde(default)]
     pub(crate) unsaid: String,
-    /// Texts that its file must all contain, whatever the file's name; empty if the text of its file shows nothing.
+    /// Texts that the application's file must all contain, whatever its name; empty if the content does not show the
+    /// application.
     #[serde(default)]
     pub(crate) content: Vec<String>,
-    /// Signs that distinguish it from others with the same keys: `key:NAME`, `beside:FILE`, `library:NAME`,
-    /// `program:NAME` and so on.
+    /// Signs that distinguish the application from others with the same keys: `key:NAME`, `beside:FILE`,
+    /// `library:NAME`, `program:NAME` and so on.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
-    /// Whether it is the file of a client or of a server.
+    /// Whether the file belongs to a client or to a server.
     #[serde(default)]
     pub(crate) side: Side,
-    /// A character that is written twice in its files to mean itself: `%` in Symfony's containers and Python's
+    /// A character that is doubled in its files to stand for itself: `%` in Symfony's containers and Python's
     /// `configparser`.
     pub(crate) doubled: Option<char>,
-    /// Settings that override all of these: if one is present, the server is not known.
+    /// Settings that override all others of the connection: if one is present, the server is not known.
     #[serde(default)]
     pub(crate) over: Vec<String>,
-    /// Without one of these signs it is another application.
+    /// The file belongs to another application if none of these signs is present.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
-    /// With one of these signs it is another application.
+    /// The file belongs to another application if one of these signs is present.
     #[serde(default)]
     pub(crate) unless: Vec<String>,
-    /// Characters that a socket's path cannot contain there.
+    /// Characters that a socket's path must not contain in this setting.
     #[serde(default)]
     pub(crate) unfit: String,
     /// Whether its driver accepts an IPv6 address only without brackets.
     #[serde(default)]
     pub(crate) bare_ip: bool,
-    /// The text that stands for the section's name in its values: `$pool`.
+    /// The text that stands for the section's name in values: `$pool`.
     pub(crate) section: Option<String>,
     #[serde(default)]
     pub(crate) host_is: Vec<HostForm>,
-    /// Example URLs in further forms that its driver reads.
+    /// Example URLs for other forms that its driver also reads.
     #[serde(default)]
     pub(crate) url_is: Vec<String>,
     pub(crate) localhost: Option<Takes>,
     pub(crate) nowhere: Option<Takes>,
     #[serde(default)]
     pub(crate) socket_rule: SocketRule,
-    /// Roles whose empty value its driver does not treat as absent.
+    /// Roles for which the driver does not treat an empty value as a missing one.
     #[serde(default)]
     pub(crate) blank: Vec<Role>,
-    /// The port that it uses without a setting, if it is not the usual one of its kind of server.
+    /// The port that it uses without a port setting, if that is not the default port of the kind of server.
     pub(crate) usual_port: Option<u16>,
-    /// The name that means all databases.
+    /// The name that stands for all databases.
     pub(crate) all_databases: Option<String>,
-    /// Whether its file also has connections of other programs or kinds: these are found by their keys.
+    /// Whether its file also contains connections of other programs or kinds, which are found by their keys.
     #[serde(default)]
     pub(crate) shares: bool,
-    /// Whether port 0 means the usual one.
+    /// Whether port 0 means the default port.
     #[serde(default)]
     pub(crate) zero_port: bool,
-    /// The port that must be set with a path as host.
+    /// The port that must be set if the host is a path.
     #[serde(default)]
     pub(crate) path_port: PathPort,
     #[serde(default)]
     pub(crate) change: Vec<Step>,
-    /// Steps for a person, in addition or instead.
+    /// Steps for a person, in addition to the change or instead of it.
     #[serde(default)]
     pub(crate) advice: Words,
     /// Whether the change works only with a third-party library, which may be missing: then looptax writes nothing.
@@ -376,11 +378,11 @@ pub(crate) struct Words {
     pub(crate) text: String,
     /// Signs of which at least one must be present, if any are listed.
     when: Vec<String>,
-    /// Signs that must all be absent.
+    /// Signs of which none may be present.
     unless: Vec<String>,
 }
 
-/// In the table: advice that is true of every application of the row, or advice with its signs.
+/// The form in the table: advice for every application of the entry, or advice that depends on signs.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum WordsForm {
@@ -429,22 +431,22 @@ const fn yes() -> bool {
 }
 
 impl App {
-    /// Whether it is not an application but a carrier, which gives other programs their environment.
+    /// Whether it is not an application but a carrier, whose file sets the environment of other programs.
     pub(crate) fn is_carrier(&self) -> bool {
         self.format.is_environment() && Role::ALL.iter().all(|it| self.patterns(*it).is_empty())
     }
 
-    /// Whether it was found only by the names of its settings.
+    /// Whether it stands for an application that was found only by the names of its settings.
     pub(crate) fn is_guess(&self) -> bool {
         self.name == GUESSED && self.calls.is_empty()
     }
 
-    /// Whether it needs the folder of `PostgreSQL`'s socket, and not the socket's file.
+    /// Whether the change writes the folder of `PostgreSQL`'s socket, not the socket's file.
     pub(crate) fn writes_folder(&self) -> bool {
         self.change.iter().any(Step::writes_folder)
     }
 
-    /// All advice about it.
+    /// All advice about the application.
     pub(crate) fn words(&self) -> impl Iterator<Item = &Words> {
         self.traps.iter().chain([&self.advice])
     }
@@ -469,8 +471,8 @@ struct Table {
     app: Vec<App>,
 }
 
-/// Texts in other files that the table needs: the file, relative to the folder of the application's file, and the text.
-/// If the file contains the text, the source has the neighbour `FILE:TEXT`.
+/// Texts in other files on which signs of the table depend: the file, relative to the folder of the application's file,
+/// and the text. If the file contains the text, the source gets the neighbour `FILE:TEXT`.
 pub fn texts_beside() -> &'static BTreeSet<(&'static str, &'static str)> {
     static TEXTS: LazyLock<BTreeSet<(&str, &str)>> = LazyLock::new(|| {
         let signs = |app: &'static App| {

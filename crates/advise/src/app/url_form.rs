@@ -1,7 +1,7 @@
-//! The form in which a URL gives its server, and whether that form was tested with the application's driver.
+//! The form in which a URL contains its server, and whether that form was tested with the application's driver.
 //!
-//! The form that an entry of the table writes itself was tested, so its own change shows which forms its driver reads;
-//! `url_is` lists more. Every driver reads a plain host. For any other form (a key of another driver, a list, a second
+//! The form that an entry of the table writes for a change was tested, so it shows which forms the driver reads;
+//! `url_is` lists more. Every driver reads a plain host. With any other form (a key of another driver, a list, a second
 //! host) the server is not known.
 
 use std::net::Ipv6Addr;
@@ -12,7 +12,7 @@ use super::table::{App, Role};
 use super::url::is_go;
 use crate::Takes;
 
-/// Names in a query that some drivers read as the server, instead of the URL's host.
+/// Names in a query whose value some drivers use as the server, instead of the URL's host.
 const PLACE_NAMES: [&str; 13] = [
     "host",
     "hostaddr",
@@ -29,13 +29,13 @@ const PLACE_NAMES: [&str; 13] = [
     "path",
 ];
 
-/// The form in which a URL gives its server.
+/// The form in which a URL contains its server.
 #[derive(Debug, PartialEq, Eq)]
 struct Form {
-    /// The scheme, if it decides how the rest is read: `unix`, `redis+socket`, `go`.
+    /// The scheme, if it determines how the rest is read: `unix`, `redis+socket`, `go`.
     family: String,
     authority: Authority,
-    /// The names of [`PLACE_NAMES`] in its query, in order.
+    /// The names from [`PLACE_NAMES`] that occur in its query, in order.
     keys: Vec<String>,
 }
 
@@ -44,13 +44,13 @@ enum Authority {
     Empty,
     /// A name or an IP address.
     Host,
-    /// A path with `%2F` in place of a host.
+    /// A path with `%2F` instead of a host.
     Path,
     /// No host, and a path of several parts: `redis:///run/redis.sock`.
     Behind,
 }
 
-/// Why looptax cannot determine the server of a URL; `None` if the driver is known to read this form.
+/// Why looptax cannot determine the server in a URL; `None` if the driver is known to read this form.
 pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     let form = Form::of(text);
     if text.starts_with("mongodb+srv:") {
@@ -67,7 +67,7 @@ pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     }
     let is_plain = form.keys.is_empty() && matches!(form.authority, Authority::Host | Authority::Empty);
     if is_plain && !is_socket_scheme(&form.family) {
-        // Ruby refuses a login without a host.
+        // Ruby's drivers refuse a URL with a login and without a host.
         let is_login = text.contains('@');
         let is_own = || forms_of(app).any(|it| Form::of(&it).authority == Authority::Empty);
         let is_said = form.authority == Authority::Host || app.nowhere.is_some() && (!is_login || is_own());
@@ -82,13 +82,13 @@ pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     })
 }
 
-/// URLs in the forms that its driver reads.
+/// URLs in the forms that the application's driver reads.
 fn forms_of(app: &App) -> impl Iterator<Item = String> {
     let own = app.change.iter().filter(|it| it.set == Some(Role::Url)).map(|it| sample(&it.to));
     own.chain(app.url_is.iter().cloned())
 }
 
-/// Why drivers read a path in a URL in different ways.
+/// Why drivers disagree about a path in a URL.
 fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what}"));
     let values = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
@@ -99,7 +99,7 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     if values.iter().any(|it| it.value().contains('%')) {
         return not_tried("the percent signs in its path");
     }
-    // Java's drivers do not decode the query, and Redis's clients do not decode the path.
+    // Java's drivers do not decode the query, and Redis clients do not decode the path.
     let is_as_it_stands = text.starts_with("jdbc:") && values.iter().any(|it| it.text.contains('%'));
     let path = text.split('?').next().unwrap_or_default();
     let is_path =
@@ -114,7 +114,7 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     if form.family == "go" && text.contains("unix()") {
         return not_tried("an empty socket");
     }
-    // asyncpg needs the file, libpq its folder.
+    // asyncpg needs the socket's file, libpq its folder.
     let is_file = text.contains(".s.PGSQL.") && text.contains("+asyncpg:");
     if is_file {
         return not_tried("the socket's file");
@@ -123,7 +123,7 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     is_list.then(|| not_tried("a list of hosts"))?
 }
 
-/// A template of `change`, filled with values.
+/// A template of a `change` entry, filled with sample values.
 fn sample(template: &str) -> String {
     let mut text = template.replace(['‹', '›'], "");
     for (role, value) in [("«socket|url»", "%2Fs%2Fs"), ("«folder|url»", "%2Fs%2Fs"), ("«port|raw»", "1")] {
@@ -167,7 +167,7 @@ impl Form {
         };
         let family = if is_socket_scheme(scheme) { scheme } else { "" };
         let pairs = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
-        // A name with an empty value is a different form.
+        // A name with an empty value counts as a different form.
         let key = |name: String, is_empty| if is_empty { format!("{name}=") } else { name };
         let mut keys: Vec<String> = pairs.map(|it| key(it.name(), it.value().is_empty())).collect();
         keys.sort();
@@ -191,14 +191,15 @@ fn host_of(text: &str) -> Option<&str> {
     (!is_socket_scheme(scheme) && !host.is_empty()).then_some(host)
 }
 
-/// Why drivers read a host with its port in different ways.
+/// Why drivers disagree about a host with its port.
 fn odd_host(app: &App, host: &str) -> Option<String> {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
         _ => (host, None),
     };
     let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
-    // A password with unencoded special characters would be cut here, so none of the text is shown.
+    // A password with unencoded special characters would be cut off here and shown in part, so none of the text is
+    // shown.
     let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what} in its URL"));
     if port.is_some_and(|it| !is_port(it)) {
         return not_tried("this port");

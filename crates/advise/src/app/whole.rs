@@ -1,14 +1,14 @@
-//! A file and those that its containers take variables from, joined as one text.
+//! A file and the files from which its containers take variables, joined into one text.
 //!
-//! Every finding then has one place, and each change is written back to the file that contains its place. Made where
-//! the files are read; `share` reads it.
+//! Every finding then has one place, and each change is written back to the file that contains its place. Made by the
+//! code that reads the files; `share` uses it.
 
 use std::ops::Range;
 
 use super::code::Included;
 use super::rewrite::{Rewrite, newline};
 
-/// The text between two files: manifests are documents of one text.
+/// The text between two files: each manifest is a document of the joined text.
 const BETWEEN: &str = "\n---\n";
 
 #[derive(Debug)]
@@ -20,10 +20,10 @@ pub struct Whole {
 /// One of the joined files.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// The words by which the first file names it; empty for the first.
+    /// The words with which the first file names it; empty for the first file.
     pub(super) words: String,
     pub(super) at: Range<usize>,
-    /// Number of lines before it.
+    /// Number of lines before the file.
     pub(super) first_line: usize,
 }
 
@@ -63,8 +63,8 @@ impl Whole {
         at <= self.parts[0].at.end
     }
 
-    /// The file that contains a line of the text, by its words, and the line's number in it. The first file has no
-    /// words.
+    /// The file that contains a line of the text, given by its words, and the number of the line in that file. The
+    /// first file has no words.
     pub fn line(&self, line: usize) -> (Option<&str>, usize) {
         let part = self.parts.iter().rfind(|it| it.first_line < line).unwrap_or(&self.parts[0]);
         (Some(&*part.words).filter(|it| !it.is_empty()), line - part.first_line)

@@ -1,7 +1,8 @@
-//! XML, by the events of its parser: attributes and texts with their places.
+//! XML, read by the events of its parser: attributes and texts with their places.
 //!
-//! `<property name="url" value="…"/>` and `<property name="url">…</property>` are settings called `url` of the element
-//! around them, as in Spring, Hibernate and JPA; any other attribute and text has its own name.
+//! `<property name="url" value="…"/>` and `<property name="url">…</property>` become settings called `url` of the
+//! element around them, as in Spring, Hibernate and JPA; every other attribute and text is a setting under its own
+//! name.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -11,7 +12,7 @@ use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Problem
 
 const MOST_DEPTH: usize = 64;
 
-/// The settings of an XML text; of a broken text, those before the error.
+/// The settings of an XML text; if the text is broken, those before the error.
 pub(crate) fn read(text: &str) -> Read {
     let mut walk = Walk { text, starts: LineStarts::from_text(text), open: Vec::new(), settings: Vec::new() };
     let mut reader = Reader::from_str(text);
@@ -53,7 +54,7 @@ fn position(reader: &Reader<&[u8]>) -> usize {
 
 /// An element that is not closed yet.
 struct Open {
-    /// The name of the element, under which its settings are.
+    /// The name of the element; its settings are below this name.
     name: String,
     content: usize,
     has_children: bool,
@@ -107,7 +108,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Name and value of each attribute of a tag; the value as bytes of the text.
+    /// Name and value of each attribute of a tag; the value is a range of bytes of the text.
     fn attributes(&self, before: usize, after: usize) -> Vec<(String, usize, usize)> {
         let mut found = Vec::new();
         let mut at = before;
@@ -154,7 +155,7 @@ impl Walk<'_> {
     }
 }
 
-/// The text without entities; `None` for entities that the document itself defines.
+/// The text with its entities replaced; `None` if there are entities that the document itself defines.
 fn unescaped(raw: &str) -> Option<String> {
     quick_xml::escape::unescape(raw).ok().map(Into::into)
 }

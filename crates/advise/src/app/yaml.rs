@@ -1,4 +1,4 @@
-//! YAML, by the events of its parser: no tree is built, and aliases are copied only once and up to a limit.
+//! YAML, read by the events of its parser: no tree is built, and aliases are copied only once and up to a limit.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -14,7 +14,8 @@ const MOST_DEPTH: usize = 64;
 
 const MOST_COPIES: usize = 1_000;
 
-/// The settings of a YAML text. Lines with only ERB are left out; a broken text gives the settings before the error.
+/// The settings of a YAML text. Lines with only ERB are left out; if the text is broken, the settings before the error
+/// are returned.
 pub(crate) fn read(text: &str) -> Read {
     let (text, is_within) = without_control_lines(text);
     let plain = with_words_for_templates(&text);
@@ -53,7 +54,7 @@ pub(crate) fn read(text: &str) -> Read {
     (walk.settings, problems)
 }
 
-/// Drops the receivers of `OpenTelemetry`'s collector that no pipeline of the file has, if it has pipelines.
+/// Drops receivers of `OpenTelemetry`'s collector that are in no pipeline of the file, if the file has pipelines.
 fn started_only(settings: &mut Vec<Setting>) {
     let in_pipeline = |it: &Setting| match (it.path.as_slice(), &it.value) {
         ([service, pipelines, _, receivers, _], Value::Text(name))
@@ -78,7 +79,7 @@ fn with_words_for_templates(text: &str) -> String {
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
         let line_end = rest[start..].find('\n').map_or(rest.len(), |it| start + it);
-        // An expression that does not end on its line is not one.
+        // An expression must end on its line.
         let Some(end) = rest[start..line_end].find("}}").map(|it| start + it + 2) else {
             plain.push_str(&rest[..line_end]);
             rest = &rest[line_end..];
@@ -93,7 +94,7 @@ fn with_words_for_templates(text: &str) -> String {
 }
 
 /// The text with blanks in place of lines that contain only control statements of ERB or Jinja, so that the other lines
-/// keep their places; and for each line, whether it is within a branch.
+/// keep their places; and for each line, whether it is in a branch.
 fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     let mut plain = String::with_capacity(text.len());
     let mut is_within = Vec::new();
@@ -121,7 +122,7 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     (plain, is_within)
 }
 
-/// A quoted scalar, without the text after its end that the parser counts as a part of it.
+/// A quoted scalar without the text after its end, which the parser includes.
 pub(super) fn quoted(raw: &str, quote: char) -> &str {
     let mut chars = raw.char_indices().skip(1).peekable();
     while let Some((at, c)) = chars.next() {
@@ -144,7 +145,7 @@ struct Frame {
 
 struct Walk<'a> {
     text: &'a str,
-    /// For each line, whether it is within a branch of a template.
+    /// For each line, whether it is in a branch of a template.
     is_within: Vec<bool>,
     /// The byte at which each character begins.
     bytes: Vec<usize>,
@@ -188,7 +189,7 @@ impl Walk<'_> {
         parts.collect()
     }
 
-    /// The value of a key, or an item, is complete.
+    /// Called when the value of a key or an item is complete.
     fn done(&mut self) {
         if let Some(frame) = self.frames.last_mut() {
             frame.key = None;
@@ -207,7 +208,7 @@ impl Walk<'_> {
             && frame.is_mapping
             && frame.key.is_none()
         {
-            // Ruby's symbols: `:url:`.
+            // Ruby's symbols as keys: `:url:`.
             let symbol = text.strip_prefix(':').filter(|_| style == ScalarStyle::Plain);
             let from = at.start + usize::from(symbol.is_some());
             frame.key = Some((named(symbol.unwrap_or(text)), from..at.end));
@@ -216,7 +217,7 @@ impl Walk<'_> {
         let path = self.path();
         let key = self.frames.last().and_then(|frame| frame.key.as_ref());
         let key_at = key.map_or(at.start..at.start, |(_, at)| at.clone());
-        // A missing value has its place after the colon.
+        // The place of a missing value is after the colon.
         let colon = self.text[key_at.end..].find(':').filter(|_| text.is_empty() && at.is_empty());
         let is_missing = colon.filter(|it| self.text[key_at.end..][..*it].trim_matches(['"', '\'', ' ']).is_empty());
         let at = is_missing.map_or(at, |it| key_at.end + it + 1..key_at.end + it + 1);
@@ -240,7 +241,7 @@ impl Walk<'_> {
         let value = match text {
             "~" | "null" if style == ScalarStyle::Plain => Value::Text(String::new()),
             _ if raw.contains("{{") => Value::Hidden,
-            // Kubernetes does not have such variables, and a shell reads them itself.
+            // Kubernetes has no such variables, and a shell expands them itself.
             _ if is_of_pod(&path) => Value::Text(text.to_owned()),
             _ => expanded(text.to_owned(), Lines::Dotenv),
         };
@@ -267,14 +268,15 @@ impl Walk<'_> {
         self.done();
     }
 
-    /// In a block each setting has its own line; between braces they have commas.
+    /// How another setting is added: in a block each setting has its own line; between braces they are separated by
+    /// commas.
     fn joins(&self, start: usize) -> Joins {
         let before = self.text[..start].rsplit('\n').next().unwrap_or_default();
-        // The first setting of a list item comes after the dash.
+        // The first setting of a list item follows the dash.
         if before.chars().all(|it| it == '-' || it.is_whitespace()) { Joins::Line } else { Joins::With(", ") }
     }
 
-    /// `<<: *name` and `key: *name`: the settings of the anchor also count here.
+    /// Copies the settings of an anchor for `<<: *name` and `key: *name`, where they also apply.
     fn copy(&mut self, anchor: usize) {
         self.n_copied += 1;
         let Some(from) = self.anchors.get(&anchor).cloned() else {

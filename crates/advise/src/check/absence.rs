@@ -6,30 +6,30 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 /// The facts about a socket that a client does not find at its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Absence {
-    /// The first part of the path that is missing.
+    /// The first part of the path that does not exist.
     pub missing: String,
-    /// Whether looptax sees it although the client does not.
+    /// Whether looptax sees the socket although the client does not.
     pub is_there_for_us: bool,
     pub listener: Listener,
-    /// Names of other sockets in its folder.
+    /// Names of other sockets in the same folder.
     pub others: Vec<String>,
-    /// Whether looptax itself is the client, and not another process that may see more.
+    /// Whether looptax itself is the client. If not, the client is another process, which may see more.
     pub is_us: bool,
 }
 
-/// The listener of a socket of that name, as the kernel lists them.
+/// The process that listens on a socket with this path, according to the kernel's list of sockets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Listener {
-    /// No process on this machine.
+    /// No process on this machine listens on it.
     #[default]
     Nobody,
-    /// No process that is visible; some namespaces were not read.
+    /// No visible process listens on it; some namespaces were not read.
     NobodySeen,
-    /// This process: `mariadbd, pid 812`.
+    /// This process listens on it: `mariadbd, pid 812`.
     Process(String),
 }
 
-/// The point for a client that sees no socket at its path.
+/// The point for a client that finds no socket at the path.
 pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol) -> Point {
     let how = format!("tried to connect as {client}; asked the kernel for all listening sockets");
     let missing = &absence.missing;
@@ -74,12 +74,12 @@ fn hidden(socket: &str) -> &'static str {
     }
 }
 
-/// Whether the socket is in a folder that services may have for themselves.
+/// Whether the socket is in a folder of which a service may have its own copy.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
 
-/// The other sockets of the folder.
+/// A sentence about the other sockets in the folder.
 fn beside(absence: &Absence) -> String {
     if absence.others.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! Conditions that libpq must meet, and whether a connection over the socket meets them.
+//! Conditions on which libpq insists, and whether a connection over the socket meets them.
 
 use looptax_model::dsn::{Condition, OverSocket};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
@@ -6,7 +6,7 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 const METHOD_ASKED: &str = "read the parameter; logged in over the socket and noted the server's method";
 
 /// A point for each condition. `method` is the server's method over the socket, in the words of `require_auth`, and
-/// `server_user` is the user of its process; `None` if unknown.
+/// `server_user` the user of the server's process; both are `None` if not known.
 ///
 /// # Source
 /// `cargo lab oracle libpq`: libpq 13 to 18.

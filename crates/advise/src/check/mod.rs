@@ -1,7 +1,7 @@
-//! Would the switch to the socket work? Points with an answer, and the way in which it was found.
+//! Would the switch to the socket work? Points, each with an answer and with the way in which it was found.
 //!
-//! Facts in, points out: the command line gathers the facts. A point that fails shows the necessary change, as the
-//! statement or the line itself if possible.
+//! Facts in, points out: the command line gathers the facts. A point that fails shows the necessary change, if possible
+//! as the statement or the line itself.
 
 mod absence;
 mod account;

@@ -1,4 +1,4 @@
-//! The path to the socket, component by component, as the client.
+//! The path to the socket, component by component, as the client reaches it.
 
 use looptax_model::dsn::Protocol;
 use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
@@ -16,18 +16,18 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum End {
     Connected,
-    /// The client lacks a permission for the last step: search permission on a folder, or write permission on the
+    /// The client lacks a permission at the last step: search permission on a folder, or write permission on the
     /// socket.
     Denied,
-    /// Nothing has that name.
+    /// A component of the path does not exist.
     Missing {
         path: String,
     },
-    /// The file there is not a socket.
+    /// The file at the path is not a socket.
     NotASocket,
     /// A socket on which no process listens.
     Refused,
-    /// The connection queue is full.
+    /// The socket's queue of connections is full.
     Full,
     /// The path is longer than the kernel accepts.
     TooLong {
@@ -35,36 +35,37 @@ pub enum End {
         /// The most bytes that the kernel accepts.
         most: usize,
     },
-    /// The permissions allow it, but the connection was denied: a security module.
+    /// The permissions allow the connection, but it was denied: by a security module.
     Confined,
-    /// Something else, in the kernel's words.
+    /// Another error, in the kernel's words.
     Failed {
         why: String,
     },
 }
 
-/// The path of a client to a socket, and its end.
+/// How far a client gets on the path to a socket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reach {
-    /// Each component that could be examined, up to the one where it ended.
+    /// Each component that could be examined, up to the one at which it ended.
     pub steps: Vec<Step>,
     pub end: End,
 }
 
-/// No user should join these groups to reach a database.
+/// Groups that no user should join to reach a database.
 const POWERFUL_GROUPS: [&str; 9] = ["root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm"];
 
-/// Whether membership in a group gives far more than access to a database.
+/// Whether membership in a group allows far more than access to a database.
 pub fn is_powerful_group(name: &str) -> bool {
     POWERFUL_GROUPS.contains(&name)
 }
 
-/// Whether the client can connect to the socket. `client` describes the client, `user` is the name of its user.
+/// The point about whether the client can connect to the socket. `client` describes the client, `user` is the name of
+/// its user.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     way(reach, socket, (client, user), None)
 }
 
-/// The same, with the lines of the server's own file that allow the client, if servers of this protocol have such
+/// The same point, with the lines of the server's own file that allow the client, if servers of this protocol have such
 /// lines.
 pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Protocol) -> Point {
     way(reach, socket, (client, user), Some(protocol))
@@ -122,12 +123,12 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
     }
 }
 
-/// Whether the socket is in a folder that services have for themselves.
+/// Whether the socket is in a folder of which a service may have its own copy.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
 
-/// The lines of the server's own file that allow a user, for a server behind a web server.
+/// For a server behind a web server: the lines of the server's own file that allow a user.
 fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
     match protocol {
         Protocol::Fastcgi => Some(format!(
@@ -155,8 +156,8 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         (PointCode::FolderDenied, "search permission (x) on the folder", 0o010)
     };
     let what = format!("{client} has no {wants} `{}` ({}:{} {:04o})", step.path, step.owner, step.group, step.mode);
-    // The smallest change: if the group already has the permission, it is enough to join it; but some groups give far
-    // more than a socket.
+    // The smallest change: if the group already has the permission, the user only needs to join the group. But some
+    // groups allow far more than the use of a socket.
     let point = Point::new(Topic::Path, code, Outcome::Fail, what, how);
     if step.owner == user && !is_socket {
         let mend = format!("chmod u+x {}", quoted(&step.path));
@@ -204,7 +205,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
     }
 }
 
-/// The settings of a server that decide who may use its socket, in brackets.
+/// The settings of a server that decide who may use its socket, in parentheses.
 fn by_setting(protocol: Option<Protocol>) -> &'static str {
     match protocol {
         Some(Protocol::Redis) => " (Redis: unixsocketperm 770, and Group= of its unit)",

@@ -1,36 +1,36 @@
-//! The server's side: whether both endpoints lead to one server, whether its queue has room for a burst, and what is
-//! lost.
+//! The server's side: whether both endpoints belong to one server, whether its queue is long enough for a burst, and
+//! which features are lost.
 
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use crate::connects::{Connects, on_full_socket};
 
-/// The connections that come at once when the clients start.
+/// The connections that arrive together when the clients start.
 #[derive(Debug, Clone, Copy)]
 pub struct Burst<'a> {
     /// The backlog passed to listen(2), as the kernel reports it.
     pub backlog: u32,
-    /// Connections that come at the same time; `None` if their number is unknown.
+    /// Number of connections that arrive together; `None` if not known.
     pub n_connections: Option<u32>,
     /// The source of that number.
     pub from: &'a str,
     /// `net.core.somaxconn` in the server's namespace, which limits every backlog; `None` if it cannot be read.
     pub somaxconn: Option<u32>,
-    /// The clients that may be meant, if looptax knows how they connect.
+    /// The clients that may connect, if looptax knows how they do.
     pub clients: &'a [&'static Connects],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confinement {
-    /// Not confined: an unconfined label.
+    /// Not confined: the label is an unconfined one.
     None,
-    /// Not confined, as every process: the kernel has no module for it.
+    /// Not confined, like every process: the kernel has no such module.
     Absent,
     Label(String),
     Unknown,
 }
 
-/// Whether both endpoints lead to one server, by its own answers over each.
+/// Whether both endpoints belong to one server, according to its own answers over each.
 pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     let point = |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
@@ -51,8 +51,8 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     }
 }
 
-/// Whether the queue has room for a burst of connections while the server does not accept: if it is full, a socket
-/// returns EAGAIN at once, while TCP tries again.
+/// Whether the queue is long enough for a burst of connections while the server accepts none. If the queue is full, a
+/// socket returns EAGAIN immediately, while TCP tries again.
 ///
 /// `setting` is the server's setting for its backlog, `how` the source of the backlog.
 ///
@@ -115,7 +115,7 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
     }
 }
 
-/// Features of TCP that a socket does not have, with any server.
+/// Features of TCP that a socket does not have, whatever the server.
 pub fn losses() -> Point {
     Point::new(
         Topic::Losses,

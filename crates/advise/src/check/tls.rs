@@ -1,12 +1,12 @@
-//! TLS: the demand for it, and its effect on a socket.
+//! TLS: whether it is demanded, and what that means for a socket.
 
 use std::fmt;
 
 use looptax_model::dsn::{Address, Protocol};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
-/// The effect of TLS over TCP on the socket, if the URL demands TLS or the server accepts the login only with it;
-/// otherwise `None`.
+/// The point about TLS on the socket, if the URL demands TLS or the server accepts the login only with TLS; otherwise
+/// `None`.
 ///
 /// # Source
 /// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); the reaction of the drivers is
@@ -63,7 +63,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
 }
 
-/// The effect of `sslnegotiation=direct` in libpq, if the demand contains it.
+/// The effect of libpq's `sslnegotiation=direct`, if `demand` contains it.
 ///
 /// # Source
 /// psql 17.12: with sslmode `require` or stricter it connects over the socket without TLS, with a weaker one it refuses
@@ -75,7 +75,8 @@ fn direct(demand: &str) -> Option<&'static str> {
     )
 }
 
-/// `require_secure_transport` of MySQL and MariaDB accepts sockets; `None` if it is off or unknown.
+/// The point that `require_secure_transport` of MySQL and MariaDB accepts sockets; `None` if the setting is off or not
+/// known.
 ///
 /// # Source
 /// dev.mysql.com, server system variables; mariadb.com, the variable of that name.
@@ -97,15 +98,15 @@ pub struct SealedSession {
     /// If false, the session uses TCP.
     pub is_on_socket: bool,
     pub user: String,
-    /// The name that the program reported; may be empty.
+    /// The name that the program reported; it may be empty.
     pub program: String,
     /// The driver and its version, as it reported them; may be empty.
     pub library: String,
 }
 
 impl SealedSession {
-    /// MariaDB's own programs ask for TLS by themselves and report their name; its library, which other programs use
-    /// too, asks for TLS only on demand.
+    /// Whether the program is one of MariaDB's own. These request TLS by themselves and report their names; MariaDB's
+    /// library, which other programs use too, requests TLS only if the program does.
     fn is_of_mariadbs_programs(&self) -> bool {
         let is_named = ["mariadb", "mysql"].iter().any(|name| self.program.starts_with(name));
         is_named && self.library.starts_with("libmariadb")
@@ -123,8 +124,8 @@ impl fmt::Display for SealedSession {
     }
 }
 
-/// Encrypted sessions of this machine, a point for each transport. `target` is the server's URL, and `kind` the name of
-/// its kind.
+/// The points about encrypted sessions of this machine, one for each transport. `target` is the server's URL, and
+/// `kind` the name of its kind.
 ///
 /// # Source
 /// `cargo lab clients tls`: which programs encrypt on which transport, and what ends it.
@@ -157,7 +158,7 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
 const INSISTS: &str = "remove the setting that makes their driver insist on TLS";
 
 /// The options that end TLS within the machine, by the name of the server's kind. MariaDB's own programs have no option
-/// for only one transport.
+/// that affects only one transport.
 ///
 /// # Source
 /// As [`sealed_sessions`]; the groups of option files were tried with mariadb 11.8.9.
@@ -196,7 +197,8 @@ pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
     }
 }
 
-/// `mysql (libmariadb 3.4.10) of `u` (3), …`, the most frequent first.
+/// Counts the sessions by program and user: ``mysql (libmariadb 3.4.10) of `u` (3 sessions), …``, the most frequent
+/// first.
 fn counted(sessions: &[&SealedSession]) -> String {
     let mut names: Vec<(String, usize)> = Vec::new();
     for session in sessions {

@@ -1,12 +1,12 @@
-//! The verdict from the points of a check.
+//! The verdict that follows from the points of a check.
 
 use looptax_model::record::{Outcome, Point, PointCode, SwitchVerdict, Topic};
 
-/// Topics that must be known before the verdict can be that the switch would work.
+/// Topics that must be known for the verdict that the switch would work.
 const ESSENTIAL: [Topic; 5] = [Topic::Server, Topic::Path, Topic::Account, Topic::Login, Topic::Configuration];
 
-/// "Would not work" if a point fails; open if an essential point is unknown. A client that already uses the socket has
-/// nothing to move.
+/// "Would not work" if a point fails; open if a point on an essential topic is unknown. If the client already uses the
+/// socket, there is nothing to move.
 pub fn verdict(points: &[Point]) -> SwitchVerdict {
     let is_essential = |it: &Point| ESSENTIAL.contains(&it.topic) || it.code == PointCode::AccountDemandsTls;
     let is_open = |it: &Point| it.outcome == Outcome::Unknown && is_essential(it);

@@ -1,4 +1,4 @@
-//! The settings of a server's file, line by line, and the place where one is written.
+//! The settings in a server's file, line by line, and the place where a setting is written.
 
 use std::ops::Range;
 
@@ -11,18 +11,18 @@ use crate::app::Rewrite;
 pub(super) enum Form {
     /// `unixsocket /run/redis/redis-server.sock`
     Words,
-    /// `-s /run/memcached/memcached.sock`, an option of the command line on each line.
+    /// `-s /run/memcached/memcached.sock`: one option of the command line on each line.
     Options,
-    /// `[mysqld]` and `socket = /run/mysqld/mysqld.sock` below it.
+    /// `socket = /run/mysqld/mysqld.sock` below `[mysqld]`.
     Sections(&'static [&'static str]),
     /// `unix_socket_directories = '/run/postgresql'`
     Assignments,
-    /// `Environment=FERRETDB_LISTEN_UNIX=/run/ferretdb/ferretdb.sock` in `[Service]` of a unit.
+    /// `Environment=FERRETDB_LISTEN_UNIX=/run/ferretdb/ferretdb.sock` in a unit's section `[Service]`.
     Unit,
 }
 
 impl Form {
-    /// Sections that the server reads; `None` if a file has no sections.
+    /// Sections that the server reads; `None` if such files have no sections.
     fn sections(self) -> Option<&'static [&'static str]> {
         match self {
             Self::Sections(names) => Some(names),
@@ -32,24 +32,24 @@ impl Form {
     }
 }
 
-/// How a unit sets a variable.
+/// The word with which a unit sets a variable.
 const ENVIRONMENT: &str = "Environment=";
 
-/// The changes as they are written, and as they are shown.
+/// The changes in the form in which they are written, and in the form in which they are shown.
 #[derive(Debug, Default)]
 pub struct Written {
     pub rewrites: Vec<Rewrite>,
     pub edits: Vec<Edit>,
 }
 
-/// A setting on its own line.
+/// A setting on a line.
 #[derive(Debug)]
 pub(super) struct Setting<'a> {
     pub(super) key: &'a str,
-    /// Without its quotes.
+    /// The value without its quotes.
     pub(super) value: String,
     is_active: bool,
-    /// The bytes of the value in the file, with its quotes.
+    /// The bytes of the value in the file, including its quotes.
     at: Range<usize>,
     line_idx: usize,
 }
@@ -61,7 +61,7 @@ pub(super) struct Lines<'a> {
     /// The bytes of each line, without its line break.
     places: Vec<Range<usize>>,
     settings: Vec<Setting<'a>>,
-    /// Lines with the name of a section that the server reads.
+    /// Indexes of the lines that begin a section which the server reads.
     heads: Vec<usize>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Lines<'a> {
         self.settings.iter().filter(|it| it.is_active)
     }
 
-    /// The setting that takes effect: the last one.
+    /// The setting that takes effect, which is the last one.
     pub(super) fn active(&self, keys: &[&str]) -> Option<&Setting<'a>> {
         self.settings.iter().rfind(|it| it.is_active && self.is_one_of(it.key, keys))
     }
@@ -102,13 +102,12 @@ impl<'a> Lines<'a> {
     }
 
     fn is_one_of(&self, key: &str, keys: &[&str]) -> bool {
-        // An option's letter has another meaning as a capital.
+        // As a capital, an option's letter has another meaning.
         let is_same = |own: &&str| if self.form == Form::Options { key == *own } else { key.eq_ignore_ascii_case(own) };
         keys.iter().any(is_same)
     }
 
-    /// Writes a setting: in place of its old value, below the comment that proposes it, or at the end of the file or
-    /// section.
+    /// Writes a setting: over its old value, below a comment that proposes it, or at the end of the file or section.
     pub(super) fn set(&self, keys: &[&str], value: &str, written: &mut Written) {
         let value = match self.form {
             Form::Assignments => format!("'{value}'"),
@@ -119,7 +118,7 @@ impl<'a> Lines<'a> {
             let place = &self.places[old.line_idx];
             let line = &self.text[place.clone()];
             let (start, end) = (old.at.start - place.start, old.at.end - place.start);
-            // A setting without a value has no separator before it.
+            // If a setting has no value, there is no separator before the place of the value.
             let space = if start == end && !line[..start].ends_with([' ', '=', '\t']) { " " } else { "" };
             let value = format!("{space}{value}");
             let after = format!("{}{value}{}", &line[..start], &line[end..]);
@@ -131,7 +130,7 @@ impl<'a> Lines<'a> {
             written.rewrites.push(Rewrite { at: old.at.clone(), text: value });
             return;
         }
-        // If a setting has several names, the name in the file is that of its version.
+        // If a setting has several names, the file uses the name of the server's version.
         let key = self.commented(keys).map_or(keys[0], |it| it.key);
         let line = match self.form {
             Form::Words | Form::Options => format!("{key} {value}"),
@@ -147,7 +146,7 @@ impl<'a> Lines<'a> {
         let (at, text) = match below {
             Some(idx) => {
                 let end = self.places[idx].end;
-                // A line without a line break gets one before the new line, which then ends without one.
+                // If the last line has no line break, the new line gets one before it, and ends without one itself.
                 let is_cut = end == self.text.len();
                 let at = if is_cut { end } else { end + self.text[end..].find('\n').map_or(0, |it| it + 1) };
                 let lacks_head = self.form.sections().is_some() && self.heads.is_empty();
@@ -161,7 +160,8 @@ impl<'a> Lines<'a> {
         written.rewrites.push(Rewrite { at: at..at, text });
     }
 
-    /// The line below which a new setting takes effect: the last of the server's last section, or of the file.
+    /// The line below which a new setting takes effect: the last line of the last section that the server reads, or of
+    /// the file.
     fn last_line(&self) -> Option<usize> {
         let Some(head) = self.heads.last() else {
             return self.places.len().checked_sub(1);
@@ -192,12 +192,12 @@ fn setting(form: Form, line: &str, start: usize, line_idx: usize) -> Option<Sett
     let value = match form {
         Form::Assignments | Form::Sections(_) | Form::Unit if has_sign => value[1..].trim_start(),
         Form::Options => value.trim_start_matches('=').trim_start(),
-        // PostgreSQL also accepts a setting without the sign; in a comment such a line is a sentence.
+        // PostgreSQL also accepts a setting without an equals sign; in a comment, such a line is a sentence.
         Form::Assignments if is_active => value,
         Form::Words => value,
         Form::Assignments | Form::Sections(_) | Form::Unit => return None,
     };
-    // A Redis comment that is a setting has one word after the key; a sentence has more.
+    // A comment in a Redis file that proposes a setting has one word after the key; a sentence has more.
     if !is_active && matches!(form, Form::Words | Form::Options) && value.split_whitespace().count() != 1 {
         return None;
     }

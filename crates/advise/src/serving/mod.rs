@@ -17,23 +17,23 @@ use looptax_model::dsn::Kind;
 pub struct ServerFile {
     pub kinds: &'static [Kind],
     form: Form,
-    /// The setting for the socket, or for its folder; the first name is the one that is written.
+    /// The setting for the socket, or for its folder; of several names, the first is written.
     socket: &'static [&'static str],
     /// The setting for the socket's mode; `None` if the server does not have such a setting.
     mode: Option<Mode>,
-    /// Whether the setting is the folder of the socket.
+    /// Whether the setting holds the folder of the socket.
     pub is_folder: bool,
     /// Whether a server that listens on a socket does not listen on a port.
     pub is_exclusive: bool,
-    /// Settings of such a file: it has two of them, or one and a matching name.
+    /// Settings by which such a file is recognised: it has two of them, or one of them and a matching file name.
     marks: &'static [&'static str],
     names: &'static [&'static str],
     backlog: Backlog,
-    /// The socket's usual path in packages, or its folder.
+    /// The usual path of the socket (or of its folder) in packages.
     pub usual_socket: &'static str,
-    /// The usual paths of the file in packages: a server reads these by default.
+    /// The usual paths of the file in packages; a server reads these by default.
     pub usual_places: &'static [&'static str],
-    /// Options of the server's command line that name another file instead.
+    /// Options on the server's command line that name another file.
     pub elsewhere: &'static [&'static str],
 }
 
@@ -43,15 +43,16 @@ struct Mode {
     form: ModeForm,
 }
 
-/// The setting for the number of connections that may wait on the socket.
+/// The way in which the number of connections that may wait on the socket is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Backlog {
-    /// A setting that also applies to the port.
+    /// A setting, which also applies to the port.
     Setting(&'static [&'static str]),
-    /// As many as at the port, without a separate setting: PostgreSQL uses twice its `max_connections`, `FerretDB` the
-    /// kernel's limit.
+    /// The same number as at the port, without a separate setting: PostgreSQL uses twice its `max_connections`,
+    /// `FerretDB` the kernel's limit.
     AsAtPort,
-    /// A number in its source. Pgpool-II uses 10,000 for the socket, and settings for the port (seen with 4.3.5).
+    /// A number in the server's source. Pgpool-II uses 10,000 for the socket, and settings for the port (seen with
+    /// 4.3.5).
     Fixed,
 }
 
@@ -61,7 +62,7 @@ enum ModeForm {
     Bare,
     /// `0770`
     Padded,
-    /// `0007`: the bits that the server's process removes from every file that it makes.
+    /// `0007`: the bits that the server's process removes from the mode of every file that it makes.
     Mask,
 }
 
@@ -180,8 +181,8 @@ static ALL: [ServerFile; 7] = [
 ];
 
 impl ServerFile {
-    /// The families whose configuration file a text may be, by its name and settings. A file of several families gives
-    /// several.
+    /// The families to which a configuration file may belong, by its name and settings. A text that fits several
+    /// families returns several.
     pub fn of(name: &str, text: &str) -> impl Iterator<Item = &'static Self> {
         let name = name.to_lowercase();
         ALL.iter().filter(move |it| {
@@ -192,7 +193,7 @@ impl ServerFile {
         })
     }
 
-    /// The family of a kind of server, if looptax knows its file.
+    /// The family of a kind of server, if looptax knows the configuration file.
     pub fn family_of(kind: Kind) -> Option<&'static Self> {
         ALL.iter().find(|it| it.kinds.contains(&kind))
     }
@@ -207,36 +208,36 @@ impl ServerFile {
         Lines::read(self.form, text).active(self.socket).map(|it| it.value.clone())
     }
 
-    /// The socket that a comment of the file proposes, as packages ship it.
+    /// The socket that a comment in the file proposes, as in packages.
     pub fn proposed(&self, text: &str) -> Option<String> {
         let lines = Lines::read(self.form, text);
         let proposed = lines.commented(self.socket).map(|it| it.value.clone());
         proposed.filter(|it| it.starts_with('/'))
     }
 
-    /// The mode that the file sets for its socket; `None` if the file or the server has no mode.
+    /// The mode that the file sets for the socket; `None` if the file sets none, or if the server has no such setting.
     pub fn mode(&self, text: &str) -> Option<u32> {
         let Mode { key, form } = self.mode?;
         let value = u32::from_str_radix(&self.value(text, key)?, 8).ok()?;
         Some(if form == ModeForm::Mask { 0o777 & !value } else { value })
     }
 
-    /// Whether the mode also applies to every other file that the server makes.
+    /// Whether the mode applies also to every other file that the server makes.
     pub fn is_mode_of_all(&self) -> bool {
         self.mode.is_some_and(|it| it.form == ModeForm::Mask)
     }
 
-    /// Whether the server gives its socket the mode of its file; otherwise every user may connect who can reach the
-    /// folder.
+    /// Whether a setting in the file decides the mode of the socket; if not, every user who can reach the folder may
+    /// connect.
     pub fn has_mode(&self) -> bool {
         self.mode.is_some()
     }
 
-    /// Words that make a server's command line test its file and end; empty if the server has no such test.
+    /// Words that make a server's program test its file and end; empty if the server has no such test.
     ///
     /// # Source
-    /// mariadbd(8), `--help --verbose`; dev.mysql.com, "Server Configuration Validation"; postgres(1), `-C`. Each ends
-    /// with a code if the file contains an unknown setting (seen with 10.11, 9.7 and 15).
+    /// mariadbd(8), `--help --verbose`; dev.mysql.com, "Server Configuration Validation"; postgres(1), `-C`. Each exits
+    /// with an error code if the file contains an unknown setting (seen with 10.11, 9.7 and 15).
     pub fn test_words(kind: Kind) -> &'static [&'static str] {
         match kind {
             Kind::Mariadb => &["--help", "--verbose"],
@@ -246,7 +247,7 @@ impl ServerFile {
         }
     }
 
-    /// How many connections may wait on the socket, according to the file; `None` if it does not set it.
+    /// How many connections may wait on the socket, according to the file; `None` if the file does not set it.
     pub fn backlog(&self, text: &str) -> Option<u32> {
         let Backlog::Setting(keys) = self.backlog else { return None };
         let own: u32 = Lines::read(self.form, text).active(keys)?.value.parse().ok()?;
@@ -258,7 +259,7 @@ impl ServerFile {
         matches!(self.backlog, Backlog::Setting(_))
     }
 
-    /// Whether the same number may wait on the socket as at the port.
+    /// Whether the same number of connections may wait on the socket as at the port.
     pub fn has_one_backlog(&self) -> bool {
         self.backlog != Backlog::Fixed
     }
@@ -272,7 +273,8 @@ impl ServerFile {
         written
     }
 
-    /// The changes that make the server listen on this socket, or in this folder, with this mode if it has one.
+    /// The changes that make the server listen on this socket, or in this folder, with this mode if it has a setting
+    /// for it.
     pub fn listening(&self, text: &str, socket: &str, mode: u32) -> Written {
         let lines = Lines::read(self.form, text);
         let mut written = Written::default();
@@ -299,7 +301,7 @@ impl ServerFile {
         written
     }
 
-    /// Whether the file is a unit of systemd, which reads it itself.
+    /// Whether the file is a systemd unit, which systemd reads.
     pub fn is_unit(&self) -> bool {
         self.form == Form::Unit
     }

@@ -1,7 +1,7 @@
-//! A point in time among the events of an epoll, to the nanosecond.
+//! A timer among the events of an epoll instance, exact to the nanosecond.
 //!
-//! The wait's own time limit would not do: `epoll_wait` counts in milliseconds, and `epoll_pwait2`
-//! is younger than some kernels that databases run on.
+//! The time limit of the wait itself is not suitable: `epoll_wait` counts in milliseconds, and some kernels that
+//! databases run on do not have `epoll_pwait2` yet.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use rustix::time::{
 use super::event::io;
 use crate::error::LoadError;
 
-/// The epoll data of an alarm: no connection has this number.
+/// The epoll data of an alarm; no connection has this number.
 pub(super) const ALARM: u64 = u64::MAX;
 
 const ZERO: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -26,7 +26,7 @@ pub(super) struct Alarm {
 }
 
 impl Alarm {
-    /// Makes an alarm that is not set yet. The epoll reports it once when it is due, however often a thread waits.
+    /// Makes an alarm that is not set yet. When it is due, epoll reports it once, however often a thread waits.
     pub(super) fn new(poller: &OwnedFd) -> Result<Self, LoadError> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).map_err(io("make a timer"))?;
         let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
@@ -34,10 +34,10 @@ impl Alarm {
         Ok(Self { timer, set_for_ns: 0 })
     }
 
-    /// Sets it for a time of [`crate::clock::now_ns`]; at once where that is over.
+    /// Sets the alarm to a time of [`crate::clock::now_ns`]. If that time has passed, the alarm is due immediately.
     ///
     /// # Cost
-    /// Costs a system call, unless it is set for this time already.
+    /// A system call, unless the alarm is already set to this time.
     #[inline]
     pub(super) fn set(&mut self, at_ns: u64) -> Result<(), LoadError> {
         if at_ns == self.set_for_ns {

@@ -1,4 +1,4 @@
-//! One connection under load: its socket, its request, and how far its answer has arrived.
+//! One connection under load: its socket, its request, and how much of its answer has arrived.
 
 mod receive;
 
@@ -19,18 +19,18 @@ use crate::error::LoadError;
 use crate::keys::Keys;
 use crate::sys::lent;
 
-/// The limits that every answer is compared with.
+/// The limits that each answer is compared with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerLimits {
-    /// Fewest bytes of data in an answer.
+    /// Least number of bytes of data in an answer.
     pub(crate) least_data_bytes: usize,
     pub(crate) io: Duration,
 }
 
 /// A connection under load.
 ///
-/// The fields that each request touches come first, together: between two requests of one connection the kernel and the
-/// other connections have used the cache.
+/// The fields that each request uses are together at the start: between two requests of one connection the kernel and
+/// the other connections have used the cache.
 #[repr(C, align(64))]
 pub(crate) struct Connection {
     fd: RawFd,
@@ -43,7 +43,7 @@ pub(crate) struct Connection {
 
     digest: u64,
     n_digested: u8,
-    /// Whether no answer has come in this slice yet.
+    /// Whether no answer has arrived in this slice yet.
     pub(crate) is_first: bool,
     is_stream: bool,
     renewal: Renewal,
@@ -51,27 +51,27 @@ pub(crate) struct Connection {
     keys: Keys,
 
     socket: Arc<OwnedFd>,
-    /// The front of an answer that is not all in.
+    /// The first part of an answer that has not arrived completely.
     received: Vec<u8>,
-    /// How long a request is where it is a stream.
+    /// Length of a request that is a stream.
     stream_bytes: u64,
-    /// Whether TCP gathers small writes of a stream.
+    /// Whether TCP combines the small writes of a stream.
     is_gathered: bool,
-    /// When the last answer was in; only an open loop keeps it.
+    /// When the last answer had arrived; set only by an open loop.
     pub(crate) answered_ns: u64,
     io_limit: Duration,
     digests: Digests,
 }
 
-/// The fields that each request touches fill two cache lines; the numbers that no key is drawn from come after them.
+/// The fields that each request uses fill two cache lines; the numbers from which no key is drawn come after them.
 const _: () = assert!(offset_of!(Connection, keys) + Keys::N_HOT_BYTES == 2 * 64);
 
-/// Room for a request before the buffer has to grow.
+/// Initial capacity of the buffer for a request.
 const OUTGOING_BYTES: usize = 1024;
-/// Room for one receive of sealed bytes: a record has 16 KiB at most.
+/// Size of the buffer for one receive of encrypted bytes: a record has at most 16 KiB.
 const SEALED_ROOM_BYTES: usize = 17 << 10;
 
-/// The bytes of a connection as they travel, where that is not as they are.
+/// A connection's bytes as they travel, if a layer changes them on their way.
 struct Sealed {
     records: Box<dyn Records>,
     outgoing: Vec<u8>,
@@ -85,7 +85,7 @@ impl Sealed {
 }
 
 impl Connection {
-    /// A proved connection that is put under load.
+    /// Puts a proved connection under load.
     pub(crate) fn new(wired: Wired, limits: AnswerLimits, keys: Keys) -> Self {
         let stream_bytes = wired.codec.stream_bytes();
         Self {
@@ -145,10 +145,10 @@ impl Connection {
         }
     }
 
-    /// Sends the prepared message; a stream all of it.
+    /// Sends the prepared message; if it is a stream, sends all of it.
     ///
     /// # Cost
-    /// One system call (of a stream: per write), unless the socket's buffer is full.
+    /// One system call, or one per write of a stream; more if the socket's buffer is full.
     #[inline]
     pub(crate) fn send(&mut self, tally: &mut Tally) -> Result<(), LoadError> {
         if self.is_stream { self.send_stream(tally) } else { self.send_once(self.outgoing.len(), tally) }
@@ -164,8 +164,8 @@ impl Connection {
         if self.is_gathered { self.push() } else { Ok(()) }
     }
 
-    /// Sends what TCP still gathers: else the end of a stream would wait for a delayed acknowledgement (40 ms), since the
-    /// other end answers only when it has all of it.
+    /// Sends the bytes that TCP still holds back. Otherwise the end of a stream would wait for a delayed
+    /// acknowledgement (40 ms), because the other end answers only when it has the whole stream.
     ///
     /// # Source
     /// `tcp(7)`: setting `TCP_NODELAY` forces an explicit flush of pending output.
@@ -175,7 +175,7 @@ impl Connection {
         pushed.map_err(|errno| LoadError::Io { action: "push the end of a stream", source: errno.into() })
     }
 
-    /// Sends `n_bytes` bytes of the prepared message.
+    /// Sends the first `n_bytes` bytes of the prepared message.
     #[inline]
     fn send_once(&mut self, n_bytes: usize, tally: &mut Tally) -> Result<(), LoadError> {
         let fd = lent(self.fd, &self.socket);

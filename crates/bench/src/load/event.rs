@@ -1,7 +1,7 @@
-//! The client model with few threads: one epoll over many connections.
+//! The client model with few threads: each thread waits with one epoll for many connections.
 //!
-//! Per ready connection it receives, takes the answer and sends the next request at once, as
-//! event-driven clients do.
+//! For each ready connection it receives, accepts the answer and immediately sends the next request, as event-driven
+//! clients do.
 
 use std::os::fd::OwnedFd;
 
@@ -22,8 +22,8 @@ pub(super) const MOST_EVENTS: usize = 256;
 /// The measured loop of the event model, over all connections of this thread.
 ///
 /// # Cost
-/// Per request one send, one receive, one reading of the clock and a share of an `epoll_wait`. The
-/// epoll itself is made before the first request and lasts one slice.
+/// Per request: one send, one receive, one reading of the clock and a share of an `epoll_wait`. The epoll instance is
+/// made before the first request and lasts one slice.
 pub(crate) fn closed_loop(
     connections: &mut [Connection],
     spec: SliceSpec,
@@ -61,7 +61,7 @@ pub(crate) fn closed_loop(
     Ok(())
 }
 
-/// An epoll over all connections, each known by its position.
+/// An epoll instance over all connections; its data are their positions.
 pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("make an epoll"))?;
     for (idx, connection) in connections.iter().enumerate() {
@@ -71,12 +71,12 @@ pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError
     Ok(poller)
 }
 
-/// An error of a system call, with what it was for.
+/// The error of a system call, with the action that the call was made for.
 pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
     move |errno| LoadError::Io { action, source: errno.into() }
 }
 
-/// Receives on a ready connection; when its answer was in, if it now is.
+/// Receives on a ready connection. If its answer is now complete, returns the time at which its last byte was received.
 #[inline]
 fn finish(
     connection: &mut Connection,
@@ -93,8 +93,8 @@ fn finish(
     Ok(Some(answered_ns))
 }
 
-/// Sends the connection's next request. The end of one exchange (`since_ns`) is the start of the
-/// next: writing a request takes some 20 ns.
+/// Sends the connection's next request. The end of one exchange (`since_ns`) is the start of the next: writing a
+/// request takes some 20 ns.
 #[inline]
 fn start(
     connection: &mut Connection,

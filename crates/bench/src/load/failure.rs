@@ -1,10 +1,10 @@
-//! The report of a client thread to its coordinator about a request that failed.
+//! A client thread's report to its coordinator about a request that failed.
 
 use looptax_model::stats::Side;
 
 use crate::error::{LoadError, Stage};
 
-/// A failed request, and where.
+/// A failed request, and the place where it failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) side: Side,

@@ -1,7 +1,7 @@
 //! The loop over one-shot connections: each request opens its own connection and closes it again.
 //!
-//! The request allocates and locks as any connection set-up does; this loop adds two readings of the
-//! clock and nothing else.
+//! The request allocates and locks as any connection set-up does; apart from that this loop adds only two readings of
+//! the clock.
 
 use looptax_wire::Draws;
 

@@ -1,9 +1,8 @@
-//! The open loop: requests go out when they are due, whether the answers before them are in or not.
+//! The open loop: requests are sent when they are due, whether earlier answers have arrived or not.
 //!
-//! Latency counts from the moment a request was due, so a server that stands still is seen by all the
-//! requests that would have come meanwhile. Pacing is done here, by the thread that does the I/O: it
-//! sleeps in epoll until the next request is due, and where it has a core of its own it spins through
-//! the last microseconds, which waking up would make late.
+//! Latency counts from the moment at which a request was due, so the stall of a server shows in all requests that were
+//! due during it. The thread that does the I/O also does the pacing: it sleeps in epoll until the next request is due.
+//! If it has a separate core, it spins through the last microseconds, because waking up would make the request late.
 
 use std::collections::VecDeque;
 
@@ -21,21 +20,21 @@ use crate::arrivals::Schedule;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 
-/// A wait shorter than this is spun through, where spinning is allowed: a choice.
+/// The thread spins through a wait shorter than this, if spinning is allowed. The value is a choice.
 const SPIN_NS: u64 = 60_000;
-/// A look at what is ready, without a wait.
+/// A wait of length zero: only checks what is ready.
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Memory of the loop, kept from slice to slice.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
-    /// When the requests were due that wait for a connection.
+    /// When the requests that wait for a connection were due.
     waiting: VecDeque<u64>,
-    /// Connections without a request in flight, the longest idle first.
+    /// Connections without a request in flight, starting with the one that has been idle longest.
     idle: VecDeque<usize>,
 }
 
-/// The storage of a slice's answers, their latencies, and how late each request was sent.
+/// Buffers for a slice's answers, for their latencies, and for how late each request was sent.
 pub(crate) struct Kept<'a> {
     pub(crate) room: &'a mut Vec<u8>,
     pub(crate) samples: &'a mut Vec<u32>,
@@ -45,8 +44,8 @@ pub(crate) struct Kept<'a> {
 /// The measured loop of an open loop, over all connections of this thread.
 ///
 /// # Cost
-/// Per request one send, one receive, two readings of the clock, and at most an `epoll_wait` and a
-/// setting of the timer for each of its two ends.
+/// Per request: one send, one receive, two readings of the clock. In addition, at most one `epoll_wait` and one setting
+/// of the timer for sending it, and the same for its answer.
 pub(crate) fn open_loop(
     connections: &mut [Connection],
     spec: SliceSpec,
@@ -72,7 +71,7 @@ pub(crate) fn open_loop(
             }
         }
         send_waiting(connections, queues, tally, kept)?;
-        // Behind the end of a slice only answers are waited for.
+        // After the end of a slice the thread waits only for answers.
         let until_ns = schedule.due_ns().min(spec.stop_at_ns);
         let until_ns = (now < spec.stop_at_ns).then_some(until_ns);
         let limit = sleep_limit(until_ns, may_spin, &mut alarm)?;
@@ -92,8 +91,8 @@ pub(crate) fn open_loop(
     }
 }
 
-/// How long to wait for events at most: not at all where that is spun through, else until the alarm,
-/// which is set for the time.
+/// The longest wait for events: zero if the thread spins through it, otherwise until the alarm, which this function
+/// sets.
 #[inline]
 fn sleep_limit(
     until_ns: Option<u64>,
@@ -111,7 +110,7 @@ fn sleep_limit(
     Ok(None)
 }
 
-/// Queues what is due by now.
+/// Queues the requests that are due by now.
 #[inline]
 fn arrive(schedule: &mut Schedule, until_ns: u64, queues: &mut Queues) {
     while schedule.due_ns() <= until_ns {
@@ -120,7 +119,7 @@ fn arrive(schedule: &mut Schedule, until_ns: u64, queues: &mut Queues) {
     }
 }
 
-/// Sends what waits on connections that are idle.
+/// Sends waiting requests over idle connections.
 #[inline]
 fn send_waiting(
     connections: &mut [Connection],
@@ -137,7 +136,7 @@ fn send_waiting(
         connection.prepare();
         connection.sent_ns = due_ns;
         let now = now_ns();
-        // A request that waited for a connection was not late by our doing until there was one.
+        // As long as all connections were busy, the delay of this request was not caused by looptax.
         let could_go_ns = due_ns.max(idle_since_ns);
         tally.n_queued += u64::from(idle_since_ns > due_ns);
         keep(kept.lags, now.saturating_sub(could_go_ns));
@@ -146,7 +145,7 @@ fn send_waiting(
     Ok(())
 }
 
-/// At the end of a slice nothing more is sent: what waits counts with the time it has waited.
+/// After the end of a slice no request is sent: a request that still waits counts with the time that it has waited.
 fn give_up(queues: &mut Queues, spec: SliceSpec, tally: &mut Tally, kept: &mut Kept<'_>) {
     for due_ns in queues.waiting.drain(..) {
         tally.n_unsent += 1;
@@ -157,7 +156,7 @@ fn give_up(queues: &mut Queues, spec: SliceSpec, tally: &mut Tally, kept: &mut K
     }
 }
 
-/// Receives on a ready connection; true when its request is answered.
+/// Receives on a ready connection; true if its request is now answered.
 #[inline]
 fn finish(connection: &mut Connection, tally: &mut Tally, kept: &mut Kept<'_>) -> Result<bool, LoadError> {
     if connection.receive(kept.room, RecvFlags::DONTWAIT, tally)? != Received::Answer {

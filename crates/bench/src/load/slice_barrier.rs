@@ -1,8 +1,8 @@
-//! Starts all client threads on a slice together and tells the coordinator when the last is done.
+//! Starts a slice on all client threads together, and tells the coordinator when the last thread is done.
 //!
-//! It also is the watchdog: client threads wait for answers without a time limit, as real clients do
-//! by default (a limit costs a kernel timer per wait), so the coordinator ends connections that owe
-//! an answer for too long.
+//! The barrier is also the watchdog: client threads wait for answers without a time limit, as real clients do by
+//! default, since a limit costs a kernel timer per wait. So the coordinator shuts the connections down if an answer
+//! takes too long.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,27 +16,27 @@ use super::failure::Failure;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 
-/// While an answer takes longer than this, the waiting thread also checks whether the experiment is to stop.
+/// If an answer takes longer than this, the waiting coordinator also checks whether the experiment is to stop.
 const LATE: Duration = Duration::from_secs(1);
-/// How often that is looked at.
+/// Interval of that check.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// One slice, in points of the measuring clock.
+/// The times of one slice, by the measuring clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceSpec {
     pub(crate) side: Side,
-    /// How many slices of this side the epoch had before.
+    /// How many slices of this side were in the epoch before this one.
     pub(crate) rank: u64,
-    /// End of the guard: answers from here on count.
+    /// End of the guard: answers count from this time on.
     pub(crate) count_from_ns: u64,
-    /// No request starts, and no answer counts, from here on.
+    /// From this time on no request starts and no answer counts.
     pub(crate) stop_at_ns: u64,
 }
 
 /// The next task of the client threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
-    /// This many untimed requests on each connection of a side.
+    /// Send this many untimed requests on each connection of a side.
     Prime {
         side: Side,
         n_requests: u64,
@@ -50,13 +50,13 @@ struct State {
     command: Command,
     n_busy: usize,
     failure: Option<Failure>,
-    /// The watchdog has ended the connections.
+    /// Whether the watchdog has shut the connections down.
     is_cut: bool,
-    /// The kernel's numbers of the threads.
+    /// The threads' ids in the kernel.
     tids: Vec<u32>,
 }
 
-/// The meeting point of coordinator and client threads, once per slice: outside the measured windows.
+/// The point at which coordinator and client threads synchronise once per slice, outside the measured windows.
 pub(crate) struct SliceBarrier {
     state: Mutex<State>,
     started: Condvar,
@@ -67,8 +67,8 @@ pub(crate) struct SliceBarrier {
 }
 
 impl SliceBarrier {
-    /// A barrier for `n_threads` client threads that drive `sockets`, each of which may owe an
-    /// answer for `answer_limit` at most.
+    /// A barrier for `n_threads` client threads that drive `sockets`; an answer on a socket may take at most
+    /// `answer_limit`.
     pub(crate) fn new(n_threads: usize, sockets: Vec<Arc<OwnedFd>>, answer_limit: Duration) -> Self {
         let state = State {
             generation: 0,
@@ -92,8 +92,8 @@ impl SliceBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Coordinator: starts `command` on all threads and waits until every one has done it. Once `stop` is set it waits
-    /// no longer for answers that are late.
+    /// Coordinator: starts `command` on all threads and waits until every one has done it. Once `stop` is set, it no
+    /// longer waits for late answers.
     ///
     /// # Errors
     /// The first failure of any thread.
@@ -104,7 +104,7 @@ impl SliceBarrier {
         state.n_busy = self.n_threads;
         self.started.notify_all();
         let mut left = self.longest(command);
-        // Nothing wakes up beside what is measured.
+        // Choose the first pause so long that the coordinator does not wake up while the threads measure.
         let mut pause = left.saturating_sub(self.answer_limit.saturating_sub(LATE));
         loop {
             let (woken, waited) = self
@@ -125,7 +125,7 @@ impl SliceBarrier {
         state.failure.take().map_or(Ok(()), Err)
     }
 
-    /// How long a command may take: a slice until its end, and then an answer's limit.
+    /// How long a command may take: the time until the slice's end, plus the limit of an answer.
     fn longest(&self, command: Command) -> Duration {
         let slice = match command {
             Command::Slice(spec) => Duration::from_nanos(spec.stop_at_ns.saturating_sub(now_ns())),
@@ -134,11 +134,11 @@ impl SliceBarrier {
         slice + self.answer_limit
     }
 
-    /// Ends all connections, which wakes every thread that waits for an answer.
+    /// Shuts all connections down, which wakes every thread that waits for an answer.
     fn cut<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.is_cut = true;
         for socket in &self.sockets {
-            // A connection that is gone already needs no ending.
+            // If the peer has already closed the connection, this fails without harm.
             let _ = shutdown(socket, Shutdown::Both);
         }
         self.finished.wait_while(state, |state| state.n_busy > 0).unwrap_or_else(PoisonError::into_inner)
@@ -151,19 +151,19 @@ impl SliceBarrier {
         self.started.notify_all();
     }
 
-    /// Client thread: says who it is.
+    /// Client thread: registers its thread id.
     pub(crate) fn enter(&self, place: usize, tid: u32) {
         if let Some(known) = self.lock().tids.get_mut(place) {
             *known = tid;
         }
     }
 
-    /// Coordinator: the threads' numbers, once they have done something.
+    /// Coordinator: the ids of the threads, known once these have done something.
     pub(crate) fn tids(&self) -> Vec<u32> {
         self.lock().tids.clone()
     }
 
-    /// Client thread: waits for the command after number `seen`.
+    /// Client thread: waits for the next command after number `seen`.
     pub(crate) fn next(&self, seen: &mut u64) -> Command {
         let state = self.lock();
         let state =
@@ -172,7 +172,7 @@ impl SliceBarrier {
         state.command
     }
 
-    /// Client thread: has done its part.
+    /// Client thread: reports that it has done its part.
     pub(crate) fn done(&self, outcome: Result<(), Failure>) {
         let mut state = self.lock();
         if let Err(mut failure) = outcome {

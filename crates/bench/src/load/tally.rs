@@ -4,24 +4,24 @@ use std::time::Duration;
 
 use looptax_model::record::Slice;
 
-/// The number of a slice's answers whose data are compared with the other side's: a power of two.
+/// How many answers at the start of a slice are compared with the other side's answers: a power of two.
 pub(crate) const PREFIX: u8 = 64;
-/// Digests are kept at 1, 2, 4 … 64 answers.
+/// Number of digests: they are kept after 1, 2, 4 … 64 answers.
 const N_DIGESTS: usize = 7;
 /// The part of a slice that shows whether the guard was long enough.
 const EARLY_NS: u64 = looptax_model::stats::EARLY_NS;
 
-/// Digests of a connection's first answers in a slice, kept at every power of two, so that two slices of
-/// different length can be compared at their longest common prefix.
+/// Digests of a connection's first answers in a slice, kept at every power of two, so that two slices of different
+/// lengths can be compared over their longest common prefix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Digests {
     at: [u64; N_DIGESTS],
-    /// The highest power of two that was reached, or 0.
+    /// The highest power of two that the number of answers reached, or 0.
     n_answers: u8,
 }
 
 impl Digests {
-    /// Keeps the digest of the first `n_answers` where that is a power of two.
+    /// Keeps the digest of the first `n_answers` answers, if that number is a power of two.
     #[inline]
     pub(crate) fn keep(&mut self, n_answers: u8, digest: u64) {
         if n_answers.is_power_of_two() {
@@ -30,7 +30,7 @@ impl Digests {
         }
     }
 
-    /// Whether the common prefix holds the same data; true when there is none.
+    /// Whether the common prefix holds the same data; true if there is no common prefix.
     pub(crate) fn agrees_with(&self, other: &Self) -> bool {
         match self.n_answers.min(other.n_answers).checked_ilog2() {
             Some(power) => self.at[power as usize] == other.at[power as usize],
@@ -38,16 +38,16 @@ impl Digests {
         }
     }
 
-    /// The digest of the longest prefix kept.
+    /// The digest of the longest prefix that was kept.
     pub(crate) fn last(&self) -> u64 {
         self.n_answers.checked_ilog2().map_or(0, |power| self.at[power as usize])
     }
 }
 
-/// The digest of answers and one more.
+/// The digest of the earlier answers, extended by another answer.
 #[inline]
 pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
-    // Eight bytes at a time, and the length last, so that no two answers run into one another.
+    // Eight bytes at a time, and then the length, so that the boundary between two answers changes the digest.
     let (words, rest) = data.as_chunks::<8>();
     let start = answers.rotate_left(5);
     let hash = words.iter().fold(start, |hash, word| mixed(hash, u64::from_le_bytes(*word)));
@@ -55,7 +55,7 @@ pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
     mixed(hash, data.len() as u64)
 }
 
-/// One step of a multiplicative hash; the shift brings high bits back to where they matter next.
+/// One step of a multiplicative hash; the shift moves high bits to where the next step needs them.
 #[inline]
 fn mixed(hash: u64, word: u64) -> u64 {
     let product = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -65,47 +65,47 @@ fn mixed(hash: u64, word: u64) -> u64 {
 /// Counts of one thread in one slice.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
-    /// Answers that came in the counted window.
+    /// Answers in the counted window.
     pub(crate) completions: u64,
-    /// Of these, in its first 10 ms.
+    /// Of these, answers in the window's first 10 ms.
     pub(crate) early: u64,
-    /// Answers that came after it.
+    /// Answers that arrived after the counted window.
     pub(crate) drained: u64,
-    /// Their latencies, in nanoseconds, one per connection at most.
+    /// Latencies of the drained answers in nanoseconds, at most one per connection.
     pub(crate) drained_ns: Vec<u32>,
-    /// All answers, guard and drain included.
+    /// All answers, including those in the guard and the drain.
     pub(crate) requests: u64,
     /// Sum of the counted answers' latencies.
     pub(crate) latency_sum_ns: u64,
-    /// When the last answer was in.
+    /// The time at which the last answer had arrived.
     pub(crate) last_answer_ns: u64,
     pub(crate) sends: u64,
     pub(crate) receives: u64,
     pub(crate) waits: u64,
-    /// Bytes that came.
+    /// Number of bytes received.
     pub(crate) received_bytes: u64,
-    /// CPU of the client thread.
+    /// CPU time of the client thread.
     pub(crate) cpu_ns: u64,
     pub(crate) voluntary: u64,
     pub(crate) involuntary: u64,
     /// Time spent in the injected busy wait.
     pub(crate) injected_ns: u64,
-    /// Answers by 100 ms (or whatever the shape says) of the counted window.
+    /// Answers in each 100 ms of the counted window; the shape may set another length.
     pub(crate) buckets: Vec<u32>,
-    /// Requests of an open loop that waited for a connection; of them never sent in the slice.
+    /// Requests of an open loop that waited for a connection.
     pub(crate) n_queued: u64,
-    /// See `n_queued`.
+    /// Requests of an open loop that still waited at the slice's end and were never sent.
     pub(crate) n_unsent: u64,
-    /// How long the oldest of those had waited, at the slice's end.
+    /// How long the oldest request that was never sent had waited at the slice's end.
     pub(crate) behind_ns: u64,
-    /// Where the slice's latencies begin among its thread's.
+    /// Index of the slice's first latency among its thread's latencies.
     pub(crate) first_sample: usize,
-    /// Latencies that found no room in the buffer.
+    /// Latencies that did not fit into the buffer.
     pub(crate) n_unsampled: u64,
     window: Window,
 }
 
-/// In nanoseconds of the measuring clock.
+/// Times of the measuring clock, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Window {
     count_from: u64,
@@ -130,9 +130,9 @@ impl Tally {
         };
     }
 
-    /// Takes one answer: `samples` gets its latency when it counts.
+    /// Counts one answer. If the answer counts, its latency is added to `samples`.
     ///
-    /// `is_first` answers of a connection in a slice never count: they carry the wake-up of the
+    /// The first answer of a connection in a slice (`is_first`) never counts: its latency includes the wake-up of the
     /// whole arm.
     #[inline]
     pub(crate) fn record(&mut self, sent_ns: u64, answered_ns: u64, is_first: bool, samples: &mut Vec<u32>) {
@@ -152,7 +152,7 @@ impl Tally {
         self.count(answered_ns, latency_ns, samples);
     }
 
-    /// Counts a request at a point of time inside the window.
+    /// Counts a request at a time inside the window.
     #[inline]
     fn count(&mut self, at_ns: u64, latency_ns: u64, samples: &mut Vec<u32>) {
         self.completions += 1;
@@ -169,8 +169,7 @@ impl Tally {
         }
     }
 
-    /// Takes one answer of an open loop: it counts when its request was due in the window, however
-    /// late it came.
+    /// Counts one answer of an open loop. It counts if its request was due in the window, however late the answer came.
     #[inline]
     pub(crate) fn record_due(&mut self, due_ns: u64, answered_ns: u64, samples: &mut Vec<u32>) {
         self.requests += 1;
@@ -200,7 +199,7 @@ impl Tally {
         slice.receives += self.receives;
         slice.waits += self.waits;
         if self.received_bytes > 0 {
-            // The bytes of one-shot connections are not counted.
+            // For one-shot connections bytes are not counted.
             add(&mut slice.received_bytes, self.received_bytes);
         }
         slice.injected_ns += self.injected_ns;

@@ -28,7 +28,7 @@ use crate::keys::{KeyRange, Keys, SliceOf};
 use crate::plan::{ClientModel, KeySpace, OpenLoop, Pacing, SidePlan};
 use crate::sys::thread_usage;
 
-/// The plan that all client threads of an epoch have in common.
+/// The part that all client threads of an epoch share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) sides: [SidePlan; 2],
@@ -36,20 +36,20 @@ pub(crate) struct Load {
     pub(crate) seed: u64,
     /// See `seed`.
     pub(crate) epoch: u64,
-    /// Which pair of arms this is.
+    /// The pair of arms.
     pub(crate) contrast: u64,
     /// When requests are sent.
     pub(crate) pacing: Pacing,
     pub(crate) keys: KeySpace,
-    /// Connections per side.
+    /// Number of connections per side.
     pub(crate) n_connections: usize,
     pub(crate) bucket: Option<Duration>,
-    /// Whether a slice is one whole request: all of it counts, and it is the connection's only one.
+    /// Whether a slice is one whole request: all of the slice counts, and the connection sends no other request.
     pub(crate) is_whole: bool,
 }
 
 impl Load {
-    /// The numbers of a connection in a slice.
+    /// The random numbers of a connection in a slice.
     pub(crate) fn keys(&self, connection_idx: usize, side: Side, rank: u64) -> Keys {
         let slice = SliceOf { epoch: self.epoch, contrast: self.contrast, side, rank };
         let range = KeyRange::for_connection(self.keys, connection_idx, self.n_connections);
@@ -58,10 +58,10 @@ impl Load {
     }
 }
 
-/// A thread's memory, sized before the epoch and handed on to the next.
+/// A thread's memory, sized before the epoch and passed on to the next.
 #[derive(Default)]
 pub(crate) struct ThreadBuffers {
-    /// One per slice, in the order of time.
+    /// One tally per slice, in chronological order.
     pub(crate) tallies: Vec<Tally>,
     /// Latencies of the counted answers, by side.
     pub(crate) samples: [Vec<u32>; 2],
@@ -74,7 +74,7 @@ pub(crate) struct ThreadBuffers {
 }
 
 impl ThreadBuffers {
-    /// Makes room for an epoch; memory of earlier epochs is used again.
+    /// Makes room for an epoch and reuses the memory of earlier epochs.
     pub(crate) fn prepare(
         &mut self,
         n_slices: usize,
@@ -100,15 +100,15 @@ impl ThreadBuffers {
 
 /// One client thread with its connections, or its one-shot clients, of both sides.
 pub(crate) struct ClientThread {
-    /// By side: connection `idx + i * n_threads` of the epoch.
+    /// By side: connection `i` of the thread is connection `idx + i * n_threads` of the epoch.
     pub(crate) connections: [Vec<Connection>; 2],
-    /// By side: what it does instead of driving connections.
+    /// By side: the one-shot client that the thread runs instead of driving connections.
     pub(crate) one_shot_clients: [Option<Box<dyn OneShotClient>>; 2],
-    /// Number of its first connection.
+    /// Number of the thread's first connection.
     pub(crate) idx: usize,
     /// Number of client threads that serve a side.
     pub(crate) n_threads: usize,
-    /// The origin from which it is started, if it is not the coordinator.
+    /// The origin from which the thread is started, if not from the coordinator.
     pub(crate) origin: Option<Arc<dyn Origin>>,
     pub(crate) buffers: ThreadBuffers,
 }
@@ -118,7 +118,7 @@ impl ClientThread {
         self.connections.iter().flatten().map(Connection::shared_fd)
     }
 
-    /// Runs until told to leave, then gives its memory back.
+    /// Runs until told to leave, then returns its memory.
     pub(crate) fn run(
         mut self,
         barrier: &SliceBarrier,
@@ -130,7 +130,7 @@ impl ClientThread {
         let pinned = pin_self(core, cores);
         barrier.enter(place, gettid().as_raw_nonzero().get().cast_unsigned());
         if !load.pacing.is_flat_out() {
-            // Sleeps end when they should, not up to 50 µs later; without it requests are only later,
+            // With this setting sleeps end in time, not up to 50 µs later. Without it requests are only sent later,
             // which is recorded.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
         }
@@ -172,7 +172,7 @@ impl ClientThread {
         Ok(())
     }
 
-    /// Whether it has anything to do for a side.
+    /// Whether the thread has anything to do for a side.
     fn serves(&self, side: Side) -> bool {
         !self.connections[side.idx()].is_empty() || self.one_shot_clients[side.idx()].is_some()
     }
@@ -258,18 +258,18 @@ impl ClientThread {
     }
 }
 
-/// Runs `part` and turns a panic in it into a failure like others, because the coordinator waits for every thread.
+/// Runs `part` and turns a panic in it into an ordinary failure, because the coordinator waits for every thread.
 fn caught(side: Side, stage: Stage, part: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(Failure { side, stage, source: LoadError::Panicked }))
 }
 
-/// The measured loop of the thread-per-connection models.
+/// The measured loop of the models with a thread per connection.
 ///
-/// A request begins when the answer before it was in, so that making it is part of its latency, as
-/// it is of a real client's; after a pause it begins when the pause is over.
+/// A request begins when the answer before it has arrived, so the time to make the request is part of its latency, as
+/// in a real client. After a pause it begins when the pause is over.
 ///
 /// # Cost
-/// Per request the model's system calls, one reading of the clock, no allocation.
+/// Per request: the model's system calls and one reading of the clock; no allocation.
 fn closed_loop<W: Wait>(
     connections: &mut [Connection],
     spec: SliceSpec,

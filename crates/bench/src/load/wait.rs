@@ -1,6 +1,6 @@
 //! The client models with a thread per connection: three ways to wait for an answer.
 //!
-//! Each does the system calls of a real client, in its order; METHOD.md, "How the client waits", says which.
+//! Each makes the system calls of a real client, in the same order; METHOD.md, "How the client waits", lists them.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -11,13 +11,13 @@ use super::tally::Tally;
 use crate::error::LoadError;
 
 pub(crate) trait Wait {
-    /// Receives, into `room`, until one whole answer is in.
+    /// Receives into `room` until one whole answer has arrived.
     fn answer(connection: &mut Connection, room: &mut Vec<u8>, tally: &mut Tally) -> Result<(), LoadError>;
 }
 
 pub(crate) struct Block;
 pub(crate) struct PollFirst;
-/// Try to receive; if nothing is there, poll and receive.
+/// Tries to receive; if nothing has arrived, polls and receives.
 pub(crate) struct Poll;
 
 impl Wait for Block {
@@ -27,7 +27,7 @@ impl Wait for Block {
             match connection.receive(room, RecvFlags::empty(), tally)? {
                 Received::Answer => return Ok(()),
                 Received::Part => {}
-                // Only if the socket has its own limit.
+                // This happens only if the socket has its own time limit.
                 Received::Nothing => {
                     let limit = connection.io_limit();
                     return Err(LoadError::Timeout { limit });
@@ -62,8 +62,8 @@ impl Wait for Poll {
     }
 }
 
-/// Waits without a limit, as real clients do unless told otherwise: a limit would set a kernel timer
-/// for each answer. The slice barrier's watchdog ends a connection that owes one for too long.
+/// Waits without a limit, as real clients do unless told otherwise: a limit would set a kernel timer for each answer.
+/// The slice barrier's watchdog shuts a connection down if its answer takes too long.
 #[inline]
 fn wait_readable(connection: &Connection, tally: &mut Tally) -> Result<(), LoadError> {
     loop {

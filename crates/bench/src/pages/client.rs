@@ -1,6 +1,7 @@
-//! A client: asks for one page at a time over its own connections, which it keeps as long as the server does.
+//! A client: requests one page at a time over its own connections, and keeps each as long as the server does.
 //!
-//! Hot file: what a page needs is there before the slice; the library that reads heads allocates for each.
+//! Hot file: everything that a page needs is prepared before the slice; only the library that parses heads allocates
+//! for each page.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -18,11 +19,12 @@ use super::loaded::{FailedPages, FailureKind, PagesLoaded};
 use super::page::{Page, PageOpener, PageStream};
 use crate::clock::now_ns;
 
-/// The client keeps this much of a body, for the words of an error page: they come after its style sheet.
+/// The client keeps this many bytes of a body to find the text of an error page, which comes after the style sheet.
 const KEPT_BYTES: usize = 16 << 10;
-/// The status that a server sends to a client that kept a connection too long, instead of closing it silently.
+/// The status that some servers send before they close a connection that a client kept too long; others close it
+/// silently.
 const REQUEST_TIMEOUT: u16 = 408;
-/// A wait is cut into parts, between which a wish to stop is noticed.
+/// A wait is cut into parts of at most this length; between two parts the client checks whether it is to stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 type Connection = Box<dyn PageStream + Send>;
@@ -49,7 +51,8 @@ impl Client {
 
     /// Runs slices until the load is dropped.
     pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<PagesLoaded>) {
-        // Sleeps end when they should, not up to 50 µs later; without it requests are only later, which is recorded.
+        // With this setting sleeps end in time, not up to 50 µs later. Without it requests are only sent later, which
+        // is recorded.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         while let Ok(job) = wanted.recv() {
             let part = self.slice(&job);
@@ -84,8 +87,8 @@ impl Client {
         part
     }
 
-    /// Asks for a page: over the connection that was kept, and once more over a fresh one where the server had closed
-    /// that; else over a fresh one.
+    /// Requests a page over the kept connection, if there is one. If there is none, or if the server had closed it,
+    /// requests the page over a fresh connection.
     fn load(&mut self, page: &Page, part: &mut PagesLoaded) -> Result<Answer, Unanswered> {
         let until_ns = now_ns().saturating_add(self.answer_limit.as_nanos() as u64);
         if let Some(connection) = self.kept[page.address_idx].take() {
@@ -112,7 +115,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Counts what came of a page; whether it is a right answer.
+    /// Counts the outcome of a page; true if it is a right answer.
     fn judge(&self, page_idx: usize, page: &Page, outcome: Result<Answer, Unanswered>, part: &mut PagesLoaded) -> bool {
         let facts = &mut part.facts[page_idx];
         facts.n_asked += 1;
@@ -141,7 +144,7 @@ impl Client {
     }
 }
 
-/// Waits; gives how long it really was, in nanoseconds.
+/// Waits, and returns how long that really was in nanoseconds.
 fn wait(time: Duration) -> u64 {
     let start_ns = now_ns();
     if !time.is_zero() {
@@ -162,7 +165,7 @@ fn objection(page: &Page, answer: Answer) -> Option<FailureKind> {
     }
 }
 
-/// Waits until a page is due; from when its latency counts. `None` when somebody wants to stop.
+/// Waits until a page is due, and returns the time from which its latency counts. `None` if looptax is to stop.
 fn wait_until_due(dealt: Dealt, job: &Job, part: &mut PagesLoaded) -> Option<u64> {
     let Some(due_ns) = dealt.due_ns else {
         return Some(now_ns());

@@ -1,4 +1,4 @@
-//! Which page is asked for when: drawn before a slice begins, dealt to the clients from one counter.
+//! Which page is requested when: drawn before a slice begins, then dealt to the clients from one counter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::keys::{SliceOf, generator};
 use crate::plan::{Arrivals, OpenLoop};
 use crate::schedule::shuffled;
 
-/// A purpose of randomness (see `schedule`; `blocks` has 6).
+/// Number of the random stream (see `schedule`; `blocks` has 6).
 const PAGES: u64 = 7;
 
 /// One slice, as the client threads see it.
@@ -22,20 +22,20 @@ pub(crate) struct Job {
     pub(crate) pages: Arc<[Page]>,
     pub(crate) deal: Deal,
     pub(crate) inject: Option<Duration>,
-    /// Somebody wants to stop: no page is begun any more.
+    /// Whether looptax is to stop: no further page is begun.
     pub(crate) is_over: AtomicBool,
 }
 
 /// The pages of a slice in their order, and when they are due.
 pub(crate) struct Deal {
     order: Vec<usize>,
-    /// Since `start_ns`; empty in a closed loop.
+    /// In nanoseconds since `start_ns`; empty in a closed loop.
     due_ns: Vec<u64>,
     start_ns: u64,
     n_dealt: AtomicUsize,
 }
 
-/// A page to ask for.
+/// A page to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dealt {
     pub(crate) page_idx: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Dealt {
 }
 
 impl Deal {
-    /// Draws a slice; its time begins now.
+    /// Draws a slice, whose time begins now.
     pub(crate) fn new(seed: u64, slice: &PageSlice, pages: &[Page]) -> Self {
         let PageSlice { epoch, rank, .. } = *slice;
         let random = generator(seed, &[PAGES, epoch, rank]);
@@ -57,25 +57,25 @@ impl Deal {
         }
     }
 
-    /// Returns the next page, to the worker that asks first.
+    /// Returns the next page, to the worker that calls first.
     pub(crate) fn next(&self) -> Option<Dealt> {
         let idx = self.n_dealt.fetch_add(1, Ordering::Relaxed);
         Some(Dealt { page_idx: *self.order.get(idx)?, due_ns: self.due_ns.get(idx).map(|due| self.start_ns + due) })
     }
 
-    /// How many pages there are.
+    /// Number of pages in the slice.
     pub(crate) fn n_pages(&self) -> usize {
         self.order.len()
     }
 }
 
-/// Page numbers in a drawn order, each as often as its weight says, to within one.
+/// Page numbers in a drawn order. The number of times that each page occurs follows its weight, to within one.
 fn draw_order(mut random: impl Rng, weights: &[u64], n_pages: usize) -> Vec<usize> {
     let total: u64 = weights.iter().sum();
     if total == 0 {
         return Vec::new();
     }
-    // Systematic sampling: equally spaced points over the weights, from a random start.
+    // Systematic sampling: points at equal distances over the weights, from a random start.
     let start = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
     let step = total as f64 / n_pages as f64;
     let mut page_idx = 0;
@@ -93,7 +93,7 @@ fn draw_order(mut random: impl Rng, weights: &[u64], n_pages: usize) -> Vec<usiz
     order.into_iter().map(|idx| sample[idx]).collect()
 }
 
-/// When each page of an open loop is due, since the slice's start.
+/// When each page of an open loop is due, relative to the slice's start.
 fn due_ns(seed: u64, slice: &PageSlice, rate_per_s: f64) -> Vec<u64> {
     let open = OpenLoop { rate_per_s, arrivals: Arrivals::Poisson, may_spin: false };
     // Arrivals are the same for both sides and all contrasts.

@@ -1,4 +1,4 @@
-//! The results of a slice of pages: latencies of those that were right, facts of each page, and what went wrong.
+//! The results of a slice of pages: latencies of the right answers, facts about each page, and the failures.
 
 use std::time::Duration;
 
@@ -8,27 +8,27 @@ use looptax_wire::http::{Answer, HttpError};
 
 use super::deal::Job;
 
-/// Different bodies of a page that are told apart; a page with a counter on it has a new one each time.
+/// At most this many different checksums of a page are kept; a page with a counter on it has a new checksum each time.
 const MOST_CHECKSUMS: usize = 8;
 
 /// How a page failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureKind {
     Connect,
-    /// The server closed the connection before or within the answer.
+    /// The server closed the connection before the answer or within it.
     Closed,
     /// No whole answer came within the time limit.
     Timeout,
     /// The answer is HTTP/2.
     Http2,
     Tls,
-    /// The answer is no HTTP at all.
+    /// The answer is not HTTP.
     NoHttp,
-    /// The answer is malformed or too long, or the stream failed otherwise.
+    /// The answer is malformed or too long, or the stream failed in another way.
     Broken,
-    /// The status is not that of a right answer, or is an error's if no right answer is known.
+    /// The status differs from that of the right answer; if no right answer is known, it is the status of an error.
     Status,
-    /// The body is shorter or longer than that of a right answer.
+    /// The body is shorter or longer than that of the right answer.
     Size,
 }
 
@@ -40,45 +40,45 @@ pub struct FailedPages {
     /// The status, if there was one.
     pub status: Option<u16>,
     pub n: u64,
-    /// Of the first of them: what the answer says, or why there is none.
+    /// For the first of these pages: the text of the answer, or why there is none.
     pub words: String,
 }
 
-/// The facts that were seen of a page.
+/// Facts observed about a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageFacts {
-    /// How often it was asked for.
+    /// How often the page was requested.
     pub n_asked: u64,
-    /// How often that gave a right answer.
+    /// How often the answer was right.
     pub n_right: u64,
-    /// Each status, and how often it came.
+    /// Each status, and how often it occurred.
     pub statuses: Vec<(u16, u64)>,
-    /// Least and most bytes of right answers' bodies.
+    /// The least and the most bytes in the bodies of right answers.
     pub body_bytes: Option<[u64; 2]>,
-    /// Checksums of right answers' bodies, the first few different ones.
+    /// Checksums of the bodies of right answers: the first few different ones.
     pub checksums: Vec<u32>,
 }
 
 /// The results of a slice of pages, or one client's share of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PagesLoaded {
-    /// When the first page was sent, or was due, by the measuring clock.
+    /// When the first page was sent or, in an open loop, was due, by the measuring clock.
     pub start_ns: u64,
-    /// From then to the last answer.
+    /// Time from `start_ns` to the last answer.
     pub active_ns: u64,
-    /// How long each right answer took, from when its request was sent, or was due; in no order.
+    /// How long each right answer took, from when its request was sent or, in an open loop, was due; not sorted.
     pub latencies_ns: Vec<u64>,
-    /// How long after each was due it was sent, in an open loop; in no order.
+    /// In an open loop, how long after its due time each request was sent; not sorted.
     pub lags_ns: Vec<u64>,
-    /// 99 % of requests were sent so soon after they were due; `None` in a closed loop.
+    /// 99 % of requests were sent within this time after they were due; `None` in a closed loop.
     pub lag_p99_ns: Option<u64>,
     pub facts: Vec<PageFacts>,
     /// The failures, by page and kind.
     pub failures: Vec<FailedPages>,
-    /// Sum of the waits that were put into pages on purpose.
+    /// Sum of the waits that were added to pages on purpose.
     pub injected_ns: u64,
     pub n_opened: u64,
-    /// Kept connections that the server had closed; their pages were asked for again.
+    /// Number of kept connections that the server had closed; their pages were requested again.
     pub n_stale: u64,
 }
 
@@ -96,7 +96,7 @@ impl FailureKind {
 }
 
 impl PageFacts {
-    /// An answer came; `is_right` says what it is worth.
+    /// Records an answer; `is_right` says whether it is a right one.
     pub(super) fn see(&mut self, answer: Answer, is_right: bool) {
         count_status(&mut self.statuses, answer.status, 1);
         if is_right {
@@ -115,7 +115,7 @@ impl PageFacts {
         }
     }
 
-    /// Takes in what was seen of the same page elsewhere or later.
+    /// Adds what was observed about the same page by another client or later.
     pub fn add(&mut self, other: &Self) {
         self.n_asked += other.n_asked;
         self.n_right += other.n_right;
@@ -136,7 +136,7 @@ fn count_status(statuses: &mut Vec<(u16, u64)>, status: u16, n: u64) {
 }
 
 impl FailedPages {
-    /// Counts a failure among those that are known; calls `words` only the first time.
+    /// Counts a failure, together with those of the same kind; calls `words` only the first time.
     pub(super) fn count(
         known: &mut Vec<Self>,
         [page_idx, n]: [usize; 2],
@@ -154,7 +154,7 @@ impl FailedPages {
 }
 
 impl PagesLoaded {
-    /// Room for all that a slice may give.
+    /// Reserves room for all results that a slice may have.
     pub(super) fn with_room(job: &Job) -> Self {
         let n_pages = job.deal.n_pages();
         Self {
@@ -165,7 +165,7 @@ impl PagesLoaded {
         }
     }
 
-    /// A page was asked for from then to then, whatever came of it.
+    /// Records that a page was requested and ended between these two times, whatever the outcome.
     pub(super) fn span(&mut self, [begun_ns, end_ns]: [u64; 2]) {
         if self.active_ns == 0 {
             self.start_ns = begun_ns;
@@ -199,17 +199,17 @@ impl PagesLoaded {
         self.failures.sort_by_key(|failed| (failed.page_idx, failed.kind, failed.status));
     }
 
-    /// Pages that were asked for.
+    /// Number of pages that were requested.
     pub fn n_asked(&self) -> u64 {
         self.facts.iter().map(|facts| facts.n_asked).sum()
     }
 
-    /// Pages whose answer was not right, or did not come.
+    /// Number of pages whose answer was not right, or did not come.
     pub fn n_failed(&self) -> u64 {
         self.failures.iter().map(|failed| failed.n).sum()
     }
 
-    /// Right answers per second of the time in which there were any.
+    /// Right answers per second of the slice's active time.
     pub fn rate_per_s(&self) -> Option<f64> {
         let time = Duration::from_nanos(self.active_ns);
         let rate = self.latencies_ns.len() as f64 / time.as_secs_f64();

@@ -1,9 +1,9 @@
 //! Pages of a web application as load: worker threads with kept connections, slices in closed and open loop.
 //!
-//! A page is one HTTP request and its answer. Each worker is a separate client, which asks for one page at a time; what
-//! is asked for, and when, is drawn from the seed and a slice's place, so that slices of the same rank ask both arms
-//! for the same pages. How a stream is opened is the caller's, by a [`PageOpener`]; so is what a slice is for. Called
-//! by the trial.
+//! A page is one HTTP request and its answer. Each worker is a separate client that requests one page at a time. The
+//! pages and their times are drawn from the seed and the slice's position, so slices of the same rank request the same
+//! pages from both arms. The caller provides the way to open a stream, as a [`PageOpener`], and decides what a slice is
+//! for. The trial calls this.
 
 mod client;
 mod deal;
@@ -26,29 +26,29 @@ use crate::error::LoadError;
 use client::Client;
 use deal::{Deal, Job};
 
-/// How often a slice looks at whether somebody wants to stop.
+/// How often a running slice checks whether looptax is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The settings that all slices of a load have in common.
+/// The settings that all slices of a load share.
 #[derive(Debug, Clone, Copy)]
 pub struct PageLoadPlan {
     pub seed: u64,
-    /// Clients, each with one page at a time; at least 1.
+    /// Number of clients, each of which requests one page at a time; at least 1.
     pub n_clients: usize,
-    /// A page must be answered within it.
+    /// Time limit for the answer to a page.
     pub answer_limit: Duration,
 }
 
-/// Threads that ask for pages, slice after slice; they end with it.
+/// Threads that request pages, slice after slice; they end when this is dropped.
 pub struct PageLoad {
     plan: PageLoadPlan,
     pages: Arc<[Page]>,
     workers: Vec<Worker>,
 }
 
-/// A client thread, from the outside.
+/// A client thread, as its owner sees it.
 struct Worker {
-    /// `None` once it has been sent home.
+    /// `None` once the thread was asked to end.
     jobs: Option<Sender<Arc<Job>>>,
     parts: Receiver<PagesLoaded>,
     thread: Option<JoinHandle<()>>,
@@ -58,7 +58,7 @@ impl PageLoad {
     /// Starts the client threads, which open connections when they need them.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// If a thread cannot be started.
     pub fn start(plan: PageLoadPlan, pages: Vec<Page>, opener: &Arc<dyn PageOpener>) -> io::Result<Self> {
         let mut load = Self { plan, pages: pages.into(), workers: Vec::new() };
         for _ in 0..plan.n_clients.max(1) {
@@ -72,15 +72,16 @@ impl PageLoad {
         Ok(load)
     }
 
-    /// Says what a right answer to a page looks like, from the next slice on.
+    /// Sets the form of a right answer to a page, from the next slice on.
     pub fn expect(&mut self, page_idx: usize, expected: ExpectedPage) {
         Arc::make_mut(&mut self.pages)[page_idx].expected = Some(expected);
     }
 
-    /// Asks for a slice's pages and waits for the last answer; where `stop` is set, for those that are on their way.
+    /// Requests a slice's pages and waits for the last answer. Once `stop` is set, it waits only for pages that are
+    /// already requested.
     ///
     /// # Errors
-    /// [`LoadError::Panicked`]: a bug of ours. Pages that fail are counted.
+    /// [`LoadError::Panicked`], which means a bug in looptax. Pages that fail are only counted.
     pub fn slice(&mut self, slice: &PageSlice, stop: &AtomicBool) -> Result<PagesLoaded, LoadError> {
         let job = Arc::new(Job {
             pages: Arc::clone(&self.pages),
@@ -118,13 +119,13 @@ impl Worker {
 
 impl Drop for PageLoad {
     fn drop(&mut self) {
-        // Close all channels first, so that no worker goes on while the others have ended.
+        // Closes all channels first, so that no worker continues while the others have ended.
         for worker in &mut self.workers {
             worker.jobs = None;
         }
         for worker in &mut self.workers {
             if let Some(thread) = worker.thread.take() {
-                // A thread that panicked has said so.
+                // If the thread panicked, it has already reported that.
                 let _ = thread.join();
             }
         }

@@ -1,4 +1,4 @@
-//! The pages to load, how often and from which server: plain data, and how a stream is opened.
+//! The pages to load, with their frequency and their server, as plain data; and how a stream is opened.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -11,20 +11,20 @@ pub use looptax_wire::Stream as PageStream;
 
 /// Opens connections for pages.
 pub trait PageOpener: Send + Sync {
-    /// A connection to the address of this number, as [`Page::address_idx`] has it.
+    /// Opens a connection to the address with this index, see [`Page::address_idx`].
     ///
     /// # Errors
-    /// Whatever the system says; the page counts as failed.
+    /// The system's error; the page counts as failed.
     fn open(&self, address_idx: usize) -> io::Result<Box<dyn PageStream + Send>>;
 }
 
-/// A page that is asked for.
+/// A page to request.
 #[derive(Debug, Clone)]
 pub struct Page {
     pub request: Request,
-    /// Which address it is sent to; pages of one address share connections.
+    /// Index of the address to which the request is sent; pages of the same address share connections.
     pub address_idx: usize,
-    /// How often it is asked for, against the others'; 0 for never.
+    /// How often the page is requested relative to the others; 0 means never.
     pub weight: u64,
     /// The right answer, once it is known.
     pub expected: Option<ExpectedPage>,
@@ -34,20 +34,21 @@ pub struct Page {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedPage {
     pub status: u16,
-    /// How long its body may be.
+    /// The allowed length of its body.
     pub body_bytes: RangeInclusive<u64>,
 }
 
-/// Pages to be asked for on end.
+/// Pages to be requested one after another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageSlice {
     pub epoch: u64,
-    /// How many slices of its arm the epoch had before: slices of one rank ask for the same pages.
+    /// How many slices of its arm were in the epoch before this one; slices of the same rank request the same pages.
     pub rank: u64,
     pub n_pages: usize,
-    /// Pages per second, due at random; `None` for one after another as fast as they are answered.
+    /// Pages per second, due at random times. `None` if each page is requested as soon as the answer before it has
+    /// arrived.
     pub rate_per_s: Option<f64>,
-    /// Waits so long within each page before it is asked for, and counts how long that really was; for showing what
-    /// a difference of this size looks like.
+    /// Within each page, waits this long before the request, and counts how long the wait really was: this shows what a
+    /// difference of this size looks like.
     pub inject: Option<Duration>,
 }

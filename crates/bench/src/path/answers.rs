@@ -1,7 +1,8 @@
-//! Answers compared with their questions: the number of columns, the number of rows, the form of the cells.
+//! Compares answers with their queries: the number of columns, the number of rows, the form of the cells.
 //!
-//! An answer that does not fit is an error, and never a value that could pass for an answer: a server that admits every
-//! client may answer anything. Called by `questions`, and by `server_view` for what it asks below them.
+//! An answer that does not fit is an error; it never becomes a value that could be mistaken for an answer: a server
+//! that admits every client may answer anything. Called by `questions`, and by `server_view` for its lower-level
+//! queries.
 
 use std::str::FromStr;
 
@@ -9,10 +10,10 @@ use looptax_wire::WireError;
 
 use crate::path::error::ASK;
 
-/// A row as a server writes it.
+/// A row as the server writes it.
 pub(crate) type Row = Vec<Option<Vec<u8>>>;
 
-/// The rows, each of which has to have `N` columns.
+/// The rows, each of which must have `N` columns.
 pub(crate) fn table<const N: usize>(
     protocol: &'static str,
     rows: Vec<Row>,
@@ -31,7 +32,7 @@ pub(crate) fn table<const N: usize>(
     rows.into_iter().map(row).collect()
 }
 
-/// The only row of these.
+/// The row, if there is exactly one.
 pub(crate) fn only<T>(protocol: &'static str, rows: Vec<T>) -> Result<T, WireError> {
     let n_rows = rows.len();
     let [row] =
@@ -39,24 +40,24 @@ pub(crate) fn only<T>(protocol: &'static str, rows: Vec<T>) -> Result<T, WireErr
     Ok(row)
 }
 
-/// A cell that may not be NULL.
+/// The value of a cell that must not be NULL.
 pub(crate) fn value(protocol: &'static str, cell: Option<String>) -> Result<String, WireError> {
     cell.ok_or_else(|| unfit(protocol, "a value", b"NULL"))
 }
 
-/// A cell that holds a value of this type.
+/// The value of a cell, parsed as this type.
 pub(crate) fn number<T: FromStr>(protocol: &'static str, cell: Option<String>) -> Result<T, WireError> {
     let text = value(protocol, cell)?;
     parsed(protocol, &text)
 }
 
-/// A text that is a value of this type.
+/// The value of a text, parsed as this type.
 pub(crate) fn parsed<T: FromStr>(protocol: &'static str, text: &str) -> Result<T, WireError> {
     let told = text.trim().parse();
     told.map_err(|_| unfit(protocol, "a valid number", text.as_bytes()))
 }
 
-/// Makes the error for an answer that does not fit the question.
+/// Makes the error for an answer that does not fit its query.
 pub(crate) fn unfit(protocol: &'static str, expected: &'static str, found: &[u8]) -> WireError {
     WireError::malformed(protocol, ASK, expected, found)
 }

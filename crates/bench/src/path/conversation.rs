@@ -1,4 +1,4 @@
-//! A login of any protocol over a [`Link`], behind one type.
+//! A logged-in connection of any protocol over a [`Link`], as one type.
 
 mod protocol;
 pub(crate) mod sealed;
@@ -19,20 +19,20 @@ pub(crate) use protocol::ProtocolConnection;
 /// When a login is made over TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sealing {
-    /// Never: somebody rules it out.
+    /// Never, because the user rules TLS out.
     Never,
-    /// Where the server refuses it without.
+    /// If the server refuses a login without TLS.
     IfRefused,
-    /// TLS wherever it exists: the user demands it. On a socket only MySQL and MariaDB have it.
+    /// Whenever TLS exists, because the user demands it. Over a socket only MySQL and MariaDB have TLS.
     Always,
 }
 
-/// The meaning of the names in a question to PostgreSQL.
+/// How PostgreSQL resolves the names in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// The objects that the server brings, and none that a user made.
+    /// Only to objects of the server itself, never to objects that a user made.
     Servers,
-    /// The objects in the session's search path.
+    /// To the objects in the session's search path.
     Sessions,
 }
 
@@ -45,19 +45,19 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Connects and logs in; with the echo server as [`Echo::default`] says.
+    /// Connects and logs in; to the echo server, with [`Echo::default`].
     ///
     /// # Errors
-    /// Those of [`Link::open`]; [`PathError::Stranger`] where nothing proves that the server is there;
-    /// [`PathError::Protocol`] when the server refuses or speaks otherwise.
+    /// Those of [`Link::open`]; [`PathError::Stranger`] if nothing proves that the server is at the other end;
+    /// [`PathError::Protocol`] if the server refuses or does not follow its protocol.
     pub fn open(protocol: Protocol, endpoint: &Endpoint, login: &Login, limits: Limits) -> Result<Self, PathError> {
         Self::over(Link::open(endpoint, limits)?, protocol, login, limits)
     }
 
-    /// The same over a connection that is open already.
+    /// Like [`Self::open`], over a connection that is open already.
     ///
     /// # Errors
-    /// [`PathError::Stranger`]; [`PathError::Protocol`] when the server refuses or speaks otherwise.
+    /// [`PathError::Stranger`]; [`PathError::Protocol`] if the server refuses or does not follow its protocol.
     pub fn over(link: Link, protocol: Protocol, login: &Login, limits: Limits) -> Result<Self, PathError> {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
         let is_logged_in = link.is_logged_in();
@@ -67,10 +67,11 @@ impl Conversation {
         Self::from_login(connection, facts, &endpoint, admitted).map_err(|error| error.named_for(protocol))
     }
 
-    /// The same over TLS.
+    /// Like [`Self::over`], with TLS.
     ///
     /// # Errors
-    /// [`PathError::Stranger`]; [`PathError::Protocol`] when the server refuses, offers no TLS, or speaks otherwise.
+    /// [`PathError::Stranger`]; [`PathError::Protocol`] if the server refuses, offers no TLS, or does not follow its
+    /// protocol.
     pub fn over_tls(
         link: Link,
         protocol: Protocol,
@@ -86,10 +87,10 @@ impl Conversation {
         Self::from_sealed_login(connection, facts, &endpoint, admitted)
     }
 
-    /// Logs in plainly, or over TLS if `sealing` or the server requires it; [`LinkFacts::tls`] says which it was.
+    /// Logs in without TLS, or over TLS if `sealing` or the server requires it. [`LinkFacts::tls`] says which it was.
     ///
     /// # Errors
-    /// As [`Self::open`]: of the two refusals the one that came further.
+    /// As [`Self::open`]. If the server refuses both logins, the error of the attempt that got further.
     pub fn open_as_wanted(
         protocol: Protocol,
         endpoint: &Endpoint,
@@ -120,10 +121,10 @@ impl Conversation {
         }
     }
 
-    /// Agrees with the echo server on what requests are, over a connection that is open already.
+    /// Agrees with the echo server on the form of the requests, over a connection that is open already.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when it speaks otherwise; [`PathError::Option`] when the kernel refuses.
+    /// [`PathError::Protocol`] if the server does not follow the protocol; [`PathError::Option`] if the kernel refuses.
     pub fn echo_over(mut link: Link, echo: &Echo, limits: Limits) -> Result<Self, PathError> {
         if !echo.is_nodelay {
             link.leave_nodelay()?;
@@ -158,12 +159,12 @@ impl Conversation {
         Ok(Self { connection, facts, endpoint: endpoint.clone(), admitted })
     }
 
-    /// The proof that its peer was checked before the login: for one-shot connections to the same peer.
+    /// The proof that the peer was checked before the login, for one-shot connections to the same peer.
     pub fn admitted(&self) -> Admitted {
         self.admitted
     }
 
-    /// The server's version as it states it.
+    /// The version that the server reports.
     pub fn server_version(&self) -> &str {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.server_version(),
@@ -172,14 +173,15 @@ impl Conversation {
             ProtocolConnection::Memcached(it) => it.server_version(),
             ProtocolConnection::Mongodb(it) => it.server_version(),
             ProtocolConnection::Http(it) => it.server(),
-            // It says no version.
+            // The server reports no version.
             ProtocolConnection::Fastcgi(_) => "",
             ProtocolConnection::Echo(_) => env!("CARGO_PKG_VERSION"),
         }
     }
 
-    /// The server's number for this connection; of looptax's own sites its worker's. memcached, `FerretDB` and other HTTP
-    /// servers tell none: our own port over TCP, and 0 over the socket.
+    /// The server's number for this connection; if the page is looptax's own, the number of its worker. If looptax gets
+    /// no number (memcached, `MongoDB`'s protocol, other HTTP and FastCGI servers), our own port over TCP, and 0 over
+    /// the socket.
     pub fn connection_id(&self) -> u64 {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.connection_id(),
@@ -193,7 +195,7 @@ impl Conversation {
         }
     }
 
-    /// The process or thread that says it serves this connection: of looptax's own sites.
+    /// The process or thread that says it serves this connection. Only looptax's own sites say it.
     pub(crate) fn worker(&self) -> Option<u32> {
         match &self.connection {
             ProtocolConnection::Fastcgi(it) => it.worker(),
@@ -211,8 +213,8 @@ impl Conversation {
         }
     }
 
-    /// How the server asked who we are: PostgreSQL in the words of libpq's `require_auth`, MySQL and MariaDB by the name
-    /// of the plugin.
+    /// How the server asked for authentication: for PostgreSQL, in the words of libpq's `require_auth`; for MySQL and
+    /// MariaDB, the name of the plugin.
     pub fn method(&self) -> Option<&'static str> {
         match &self.connection {
             ProtocolConnection::Mysql(it) => Some(it.auth_plugin()),
@@ -221,7 +223,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the server offers TLS to clients that connect to this address; `None` if it does not report it.
+    /// Whether the server offers TLS to clients that connect to this address; `None` if it does not report that.
     pub fn offers_tls(&mut self) -> Option<bool> {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
@@ -256,7 +258,7 @@ impl Conversation {
         }
     }
 
-    /// Runs one SQL statement; gives the affected rows.
+    /// Runs one SQL statement, and returns the number of affected rows.
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] if the protocol has no SQL.
@@ -273,7 +275,8 @@ impl Conversation {
         }
     }
 
-    /// The rows of a query. On PostgreSQL its names are the server's own, or those of the session's search path.
+    /// The rows of a query. On PostgreSQL `names` says whether its names are the server's own or follow the session's
+    /// search path.
     pub(crate) fn raw_rows(&mut self, sql: &str, names: Names) -> Result<Vec<Row>, WireError> {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => it.query(sql),
@@ -290,8 +293,8 @@ impl Conversation {
         }
     }
 
-    /// Runs one SQL query in the session's own search path; gives its rows as the server writes them, whatever they are: see
-    /// [`Self::rows`].
+    /// Runs one SQL query in the session's own search path, and returns its rows as the server writes them, in any
+    /// form: see [`Self::rows`].
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] if the protocol has no SQL.
@@ -301,10 +304,10 @@ impl Conversation {
         Ok(rows.into_iter().map(|row| row.into_iter().map(|cell| cell.map(text)).collect()).collect())
     }
 
-    /// Sends some Redis commands at once and reads their replies.
+    /// Sends some Redis commands together and reads their replies.
     ///
     /// # Errors
-    /// The first refusal; [`WireError::Unsupported`] if the server is not a Redis.
+    /// The first refusal; [`WireError::Unsupported`] if the server does not speak Redis's protocol.
     pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<redis::Value>, WireError> {
         let ProtocolConnection::Redis(it) = &mut self.connection else {
             return Err(WireError::Unsupported { what: "a Redis command".to_owned() });
@@ -322,23 +325,24 @@ impl Conversation {
     /// Sets keys to values in memcached.
     ///
     /// # Errors
-    /// The first refusal; [`WireError::Unsupported`] if the server is not a memcached.
+    /// The first refusal; [`WireError::Unsupported`] if the server is not memcached.
     pub fn store(&mut self, pairs: &[(String, Vec<u8>)]) -> Result<(), WireError> {
         self.memcached()?.store(pairs)
     }
 
-    /// memcached's statistics: `""` for its counters, `settings`, `conns`.
+    /// memcached's statistics: `which` is `""` for its counters, `settings` or `conns`.
     ///
     /// # Errors
-    /// The server's refusal; [`WireError::Unsupported`] if the server is not a memcached.
+    /// The server's refusal; [`WireError::Unsupported`] if the server is not memcached.
     pub fn stats(&mut self, which: &str) -> Result<Vec<(String, String)>, WireError> {
         self.memcached()?.stats(which)
     }
 
-    /// Returns how many requests looptax's own site has had: with PHP-FPM, the pool that answers here.
+    /// Returns how many requests looptax's own site has received; with PHP-FPM, how many the pool received that answers
+    /// on this connection.
     ///
     /// # Errors
-    /// [`WireError`] with the server's other answer; [`WireError::Unsupported`] if there is no such site.
+    /// [`WireError`] with the answer, if it is another one; [`WireError::Unsupported`] if there is no such site.
     pub fn count(&mut self) -> Result<u64, WireError> {
         let limit = Limits::default().io;
         match &mut self.connection {
@@ -358,7 +362,7 @@ impl Conversation {
     /// The session with a server that speaks `MongoDB`'s protocol.
     ///
     /// # Errors
-    /// [`WireError::Unsupported`] if the server is not a `MongoDB`.
+    /// [`WireError::Unsupported`] if the server does not speak `MongoDB`'s protocol.
     pub fn mongodb(&mut self) -> Result<&mut mongodb::Connection<Link>, WireError> {
         match &mut self.connection {
             ProtocolConnection::Mongodb(it) => Ok(it),
@@ -366,7 +370,7 @@ impl Conversation {
         }
     }
 
-    /// The server's product, by its own word; the protocol's first where it does not tell.
+    /// The server's product as the server reports it; if it does not, the first product of its protocol.
     pub fn kind(&self) -> Kind {
         match &self.connection {
             ProtocolConnection::Mysql(it) if it.server_version().contains("MariaDB") => Kind::Mariadb,
@@ -376,17 +380,17 @@ impl Conversation {
         }
     }
 
-    /// The kernel's facts about the connection at its opening.
+    /// The facts that the kernel reported when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
     }
 
-    /// Where it leads.
+    /// The endpoint that the connection leads to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The connection underneath, for the load engine; the login stays valid.
+    /// The connection below the protocol, for the load engine; the login stays valid.
     pub fn into_link(self) -> Link {
         match self.connection {
             ProtocolConnection::Mysql(it) => it.into_stream(),
@@ -438,9 +442,9 @@ pub(crate) fn log_in(
             }
             ProtocolConnection::Mongodb(connection)
         }
-        // For FastCGI the folder of the scripts takes the place of the database.
+        // FastCGI uses the folder of the scripts instead of a database.
         Protocol::Fastcgi => ProtocolConnection::Fastcgi(fastcgi::Connection::hello(link, login.place(), limit)?),
-        // The page that the URL names does.
+        // HTTP uses the page that the URL names.
         Protocol::Http => ProtocolConnection::Http(upstream::Connection::hello(link, login.place(), limit)?),
         Protocol::Echo => {
             let hello = Echo::default().hello();

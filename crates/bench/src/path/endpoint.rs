@@ -1,4 +1,4 @@
-//! The endpoints that arms lead to, and what a connection of an arm must be.
+//! The endpoints that arms lead to, and which connections belong to an arm.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -13,16 +13,16 @@ use crate::path::{Family, Host, PathError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     Unix(PathBuf),
-    /// A socket's abstract name, without the zero byte before it.
+    /// A socket's abstract name, without the zero byte at its start.
     Abstract(Vec<u8>),
     Tcp(SocketAddr),
 }
 
 impl Endpoint {
-    /// Checks a socket path against the kernel's length limit.
+    /// Makes the endpoint of a socket path, if the path is within the kernel's length limit.
     ///
     /// # Errors
-    /// [`PathError::TooLong`] over [`MAX_SOCKET_PATH_BYTES`].
+    /// [`PathError::TooLong`] if it has more than [`MAX_SOCKET_PATH_BYTES`] bytes.
     pub fn unix(path: &Path) -> Result<Self, PathError> {
         let bytes = path.as_os_str().len();
         if bytes > MAX_SOCKET_PATH_BYTES {
@@ -42,7 +42,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The host that an arm's connections are opened from, where the server is in a container.
+/// The host that an arm's connections are opened from, if the server is in a container.
 pub fn host_of(arm: Arm) -> Option<Host> {
     match arm {
         Arm::Bridge | Arm::Proxy => Some(Host::Plain),
@@ -51,12 +51,12 @@ pub fn host_of(arm: Arm) -> Option<Host> {
     }
 }
 
-/// Whether a connection of this family can be of this arm.
+/// Whether a connection of this family can belong to this arm.
 pub(crate) fn has_family(arm: Arm, family: Family) -> bool {
     match family {
         Family::Unix => arm.is_unix(),
         Family::Inet => !arm.is_unix() && arm != Arm::Tcp6,
-        // A server that was named by an IPv6 address has its `tcp` there.
+        // If the user gave an IPv6 address for the server, the arm `tcp` uses that address.
         Family::Inet6 => matches!(arm, Arm::Tcp | Arm::Tcp6 | Arm::Tls),
         Family::Other(_) => false,
     }

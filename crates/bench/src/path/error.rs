@@ -1,4 +1,4 @@
-//! The errors on the way to a server, and what to do next.
+//! The errors on the way to a server, and their hints.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use looptax_wire::WireError;
 
 use crate::path::LocalPorts;
 
-/// Longest path that fits `sockaddr_un.sun_path` with its closing zero byte.
+/// The longest path that fits into `sockaddr_un.sun_path` with its final zero byte.
 ///
 /// # Source
 /// unix(7): `sun_path` has 108 bytes.
@@ -18,11 +18,11 @@ pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 /// Opening or proving an arm failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    /// The path does not fit the kernel's structure.
+    /// The path does not fit into the kernel's structure.
     #[error("the socket path has {bytes} bytes, but the kernel accepts at most {MAX_SOCKET_PATH_BYTES}: `{path}`")]
     TooLong {
         path: PathBuf,
-        /// Its length in bytes.
+        /// The path's length in bytes.
         bytes: usize,
     },
     /// The Unix socket could not be connected.
@@ -34,7 +34,7 @@ pub enum PathError {
     /// A property of an open connection could not be read or set.
     #[error("cannot {action} on a new connection")]
     Option { action: &'static str, source: io::Error },
-    /// The server did not speak its protocol, or refused us.
+    /// The server did not follow its protocol, or refused looptax.
     #[error("cannot {action} over {endpoint}")]
     Protocol {
         /// The step that failed: `log in`, `prepare the query`.
@@ -42,17 +42,17 @@ pub enum PathError {
         endpoint: String,
         source: WireError,
     },
-    /// The server refuses a statement that somebody wrote.
+    /// The server refuses a statement that a user wrote.
     #[error("the server refuses the statement at {place}")]
     Refused { place: String, source: WireError },
     /// looptax does not log in, because nothing proves that the server is at the other end.
     #[error("looptax did not log in over {endpoint}: {why}")]
     Stranger {
         endpoint: String,
-        /// Whose it is, as far as that is seen.
+        /// The process or user that has the other end, as far as looptax can see.
         why: String,
     },
-    /// A connection is not what its arm says.
+    /// A connection does not belong to its arm.
     #[error("connection {connection_id} of arm `{arm}` is not proved: {found}")]
     Unproved {
         arm: &'static str,
@@ -60,12 +60,12 @@ pub enum PathError {
         connection_id: u64,
         found: String,
     },
-    /// Neither the server nor the kernel reports whose processes hold the server's ends of our connections.
+    /// Neither the server nor the kernel reports which processes hold the server's ends of our connections.
     #[error(
         "neither the server nor the kernel shows which process has the other end of the connections over {endpoint}"
     )]
     Unseen { endpoint: String },
-    /// None of the server's threads is known to serve connections.
+    /// No thread of the server is known to serve connections.
     #[error("looptax cannot tell which threads of process {pid} serve connections, so it pins none")]
     NoWorker { pid: u32 },
     /// The two arms lead to different servers.
@@ -77,7 +77,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// The code and the words with which a server refused.
+    /// The code and the message with which a server refused.
     pub fn refusal(&self) -> Option<(&str, &str)> {
         match self {
             Self::Protocol {
@@ -93,12 +93,13 @@ impl PathError {
         matches!(self, Self::Stranger { .. })
     }
 
-    /// Whether a login was refused that the server may take over TLS. MariaDB says the same of a wrong password.
+    /// Whether the server refused a login that it may accept over TLS. MariaDB sends the same code for a wrong
+    /// password.
     pub(crate) fn may_want_tls(&self) -> bool {
         self.refusal().is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
     }
 
-    /// Renames the login for protocols without one: there it is the first page that looptax asks for.
+    /// Renames the login for protocols without a login: there it is the request for the first page.
     #[must_use]
     pub(crate) fn named_for(self, protocol: looptax_model::dsn::Protocol) -> Self {
         use looptax_model::dsn::Protocol::{Fastcgi, Http};
@@ -110,19 +111,21 @@ impl PathError {
         }
     }
 
-    /// Whether the server asked for a way to log in that is not ours, as MySQL does of users who are not there.
+    /// Whether the server asked for an authentication method that looptax does not have. MySQL also does that for users
+    /// who do not exist.
     pub fn is_of_plugin(&self) -> bool {
         matches!(self, Self::Protocol { action: LOG_IN, source: WireError::Unsupported { .. }, .. })
     }
 
-    /// Whether the server does not tell: the access list of a Redis forbids it, or its protocol has no words for it.
+    /// Whether the server does not list the connections, because Redis's access list forbids it or its protocol has no
+    /// such command.
     pub fn is_untold(&self) -> bool {
         let has_no_words =
             matches!(self, Self::Protocol { action: ASK_CONNECTIONS, source: WireError::Unsupported { .. }, .. });
         has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
-    /// Adds that neither the server nor the kernel reports the connections.
+    /// Changes the error to say that neither the server nor the kernel reports the connections, if the protocol cannot.
     #[must_use]
     pub fn also_unseen(self) -> Self {
         match self {
@@ -131,7 +134,7 @@ impl PathError {
         }
     }
 
-    /// Whether a Redis refused a password because it does not need one.
+    /// Whether Redis refused a password because it does not need a password.
     pub fn is_needless_password(&self) -> bool {
         matches!(self, Self::Protocol { source: WireError::NeedlessPassword { .. }, .. })
     }
@@ -174,19 +177,19 @@ impl Explain for PathError {
     }
 }
 
-/// The next step if nothing proves which process is there.
+/// The hint if nothing proves which process is at the other end.
 pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening process; --trust-peer logs in anyway, and \
     that process gets the password";
 
 pub(crate) const LOG_IN: &str = "log in";
 
-/// The action name of any other question.
+/// The action name of any other query.
 pub(crate) const ASK: &str = "ask the server";
 
-/// The question by which both arms are proved to lead to one server.
+/// The action name of the query that proves that both arms lead to one server.
 pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
 
-/// Returns the rights that an account needs, so that the arms can be proved.
+/// Returns the hint for a query that failed: for example, the rights that an account needs to prove the arms.
 fn question_hint(source: &WireError) -> Option<String> {
     match source {
         WireError::Server { code, .. } if code == "NOPERM" => Some(
@@ -271,7 +274,7 @@ fn wire_hint(source: &WireError) -> Option<String> {
     }
 }
 
-/// Hints for the codes that people meet: MySQL's numbers, PostgreSQL's SQLSTATE, Redis's words.
+/// Hints for frequent error codes: MySQL's numbers, PostgreSQL's SQLSTATE, Redis's words.
 fn server_hint(code: &str) -> Option<String> {
     let hint = match code {
         "NOAUTH" => "the server needs a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt",

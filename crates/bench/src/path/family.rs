@@ -1,4 +1,4 @@
-//! The address family of a connection, as the kernel says it.
+//! The address family of a connection, as the kernel reports it.
 
 /// The address family that `getsockname` gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,6 @@ pub enum Family {
     Inet,
     /// `AF_INET6`.
     Inet6,
-    /// Any other, by number; 0 if it was not looked up.
+    /// Any other family, by its number; 0 if it was not looked up.
     Other(u16),
 }

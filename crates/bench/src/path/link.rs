@@ -1,4 +1,4 @@
-//! One open connection: a socket with time limits, and what the kernel says about it.
+//! One open connection: a socket with time limits, and what the kernel reports about it.
 
 mod calls;
 mod facts;
@@ -28,7 +28,7 @@ use raw::Raw;
 pub(crate) use socket::connect_tcp;
 use socket::{brief_facts, connect, facts, no_facts};
 
-/// So often a server that closes may still be heard: last words fit into a read or two.
+/// At most this many reads from a server that is to close: its last bytes fit into one read or two.
 const MOST_LAST_READS: usize = 64;
 
 #[derive(Debug)]
@@ -36,31 +36,30 @@ pub struct Link {
     raw: Raw,
     facts: LinkFacts,
     io_limit: Duration,
-    /// The TLS session that seals the bytes, once TLS has started.
+    /// The TLS session that encrypts the bytes, once TLS has started.
     tls: Option<Box<ClientConnection>>,
 }
 
-/// A socket without time limits, and what its bytes are sealed with, if they are.
+/// A socket without time limits, and the TLS state of its bytes, if it has TLS.
 pub struct Unlimited {
     pub fd: OwnedFd,
-    /// The records' state; every byte goes through it.
+    /// The TLS state; every byte goes through it.
     pub seal: Option<Seal>,
 }
 
 impl Link {
-    /// Connects and asks the kernel what it got.
+    /// Connects, and asks the kernel for the facts of the connection.
     ///
     /// # Errors
-    /// [`PathError::ConnectUnix`] or [`PathError::ConnectTcp`]; [`PathError::Option`] when the
-    /// kernel refuses an option.
+    /// [`PathError::ConnectUnix`] or [`PathError::ConnectTcp`]; [`PathError::Option`] if the kernel refuses an option.
     pub fn open(endpoint: &Endpoint, limits: Limits) -> Result<Self, PathError> {
         Self::connect(endpoint, limits, facts)
     }
 
-    /// The same without the facts that cost a system call each, except for the address family: buffer sizes are 0, and
-    /// the peer stays unknown. Of [`Arm::Redirect`] the family stays unknown too: the process that moves the connection
-    /// would answer the call, with the family that the socket was opened with. It may receive ahead, so its socket must
-    /// not be handed on.
+    /// Like [`Link::open`], but without the facts that take a system call each, except for the address family: buffer
+    /// sizes are 0, and the peer stays unknown. For [`Arm::Redirect`] the family stays unknown, too: the process that
+    /// moves the connection would answer the call, with the family that the socket was opened with. The link may
+    /// receive ahead, so its socket must not be passed on.
     ///
     /// # Errors
     /// As [`Link::open`].
@@ -89,10 +88,10 @@ impl Link {
         Ok(Self { raw: Raw::new(fd, endpoint.clone(), limits.io), facts, io_limit: limits.io, tls: None })
     }
 
-    /// Starts TLS: whatever is read and written afterwards is sealed.
+    /// Starts TLS: all bytes that are written and read afterwards are encrypted.
     ///
     /// # Errors
-    /// Those of the socket; [`io::ErrorKind::InvalidData`] where the peer does not speak it or is not trusted.
+    /// Those of the socket; [`io::ErrorKind::InvalidData`] if the peer does not speak TLS or is not trusted.
     pub fn start_tls(&mut self, client: &TlsClient) -> io::Result<()> {
         let mut tls = Box::new(client.connection().map_err(invalid)?);
         while tls.is_handshaking() {
@@ -103,11 +102,11 @@ impl Link {
         Ok(())
     }
 
-    /// Asks the kernel again what this is, from the calling thread: where it was opened by one whose calls
-    /// somebody else answers ([`Arm::Redirect`]), only another thread hears the truth.
+    /// Asks the kernel again for the facts, from the calling thread. If another process answers some system calls of
+    /// the thread that opened the connection ([`Arm::Redirect`]), only a different thread gets the kernel's own answer.
     ///
     /// # Errors
-    /// [`PathError::Option`] when the kernel does not tell.
+    /// [`PathError::Option`] if the kernel does not report them.
     pub fn look_again(&mut self) -> Result<(), PathError> {
         let found = facts(self.raw.fd.as_fd())
             .map_err(|source| PathError::Option { action: "read the properties", source: source.into() })?;
@@ -115,21 +114,20 @@ impl Link {
         Ok(())
     }
 
-    /// The kernel's facts about the connection at its opening.
+    /// The facts that the kernel reported when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
     }
 
-    /// Where it leads.
+    /// The endpoint that the connection leads to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.raw.endpoint
     }
 
-    /// Gathers small packets again, as TCP does unless told otherwise (Nagle's algorithm). Does nothing
-    /// on a Unix socket.
+    /// Lets TCP combine small packets again, as it does by default (Nagle's algorithm). Does nothing on a Unix socket.
     ///
     /// # Errors
-    /// [`PathError::Option`] when the kernel refuses.
+    /// [`PathError::Option`] if the kernel refuses.
     pub fn leave_nodelay(&mut self) -> Result<(), PathError> {
         if self.facts.nodelay.is_some() {
             sockopt::set_tcp_nodelay(&self.raw.fd, false)
@@ -139,32 +137,31 @@ impl Link {
         Ok(())
     }
 
-    /// Leaves it to each receive how long it may take: for requests that are measured.
+    /// From now on only each receive has a time limit, no longer the answer as a whole: for requests that are measured.
     pub(crate) fn wait_for_each(&mut self) {
         self.raw.patience = None;
     }
 
-    /// The flag to set when the login over it has ended: a login has a separate time limit.
+    /// The flag to set when the login over this link has ended: a login has a separate time limit.
     pub fn is_logged_in(&self) -> Arc<AtomicBool> {
         let patience = self.raw.patience.as_ref();
         patience.map_or_else(Arc::default, Patience::is_logged_in)
     }
 
-    /// System calls for data so far.
+    /// The number of system calls for data so far.
     pub fn calls(&self) -> Calls {
         self.raw.calls
     }
 
-    /// Says `goodbye`, closes this end, and waits until the peer has closed its own.
+    /// Sends `goodbye`, closes this end, and waits until the peer has closed its own.
     ///
-    /// As with any client that closes first, it is this end that stays in `TIME_WAIT`.
+    /// As always, the end that closes first stays in `TIME_WAIT`; here it is this end.
     ///
     /// # Errors
-    /// [`WireError::Timeout`] when the peer does not close, [`WireError::Malformed`] when it goes on
-    /// talking.
+    /// [`WireError::Timeout`] if the peer does not close; [`WireError::Malformed`] if it keeps on sending.
     pub(crate) fn end(mut self, goodbye: &[u8]) -> Result<Calls, WireError> {
         const ACTION: &str = "wait for the server to close";
-        // A peer that is gone already needs no goodbye; the read tells.
+        // If the peer has already closed, the write may fail; the read below shows it.
         let _ = self.write_all(goodbye);
         if let Some(tls) = &mut self.tls {
             tls.send_close_notify();
@@ -177,7 +174,7 @@ impl Link {
                 Ok(0) => return Ok(self.raw.calls),
                 Ok(_) => {}
                 Err(error) => match error.kind() {
-                    // TLS has its own last record, which many servers neither send nor wait for.
+                    // TLS has its own last record, but many servers neither send it nor wait for it.
                     io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => {
                         return Ok(self.raw.calls);
                     }
@@ -199,10 +196,10 @@ impl Link {
         })
     }
 
-    /// The socket, for the load engine: without time limits, which would set a kernel timer for each wait.
+    /// The socket for the load engine, without time limits: a limit would set a kernel timer for each wait.
     ///
     /// # Errors
-    /// [`PathError::Option`] when the kernel refuses to lift them.
+    /// [`PathError::Option`] if the kernel refuses to remove the limits.
     pub fn into_unlimited(self) -> Result<Unlimited, PathError> {
         let fd = self.raw.fd;
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {

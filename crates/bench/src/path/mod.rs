@@ -1,8 +1,8 @@
 //! The arms: ways to reach one server. Opens a connection, and proves which way it really took.
 //!
-//! Nothing here is assumed from a name: the address family comes from the kernel, the peer from
-//! `SO_PEERCRED`, and the server is asked how it sees each connection ([`ServerView`]).
-//! Called by the command line when it hands connections to the load engine; measures nothing.
+//! Nothing is assumed from a name: the kernel reports the address family, `SO_PEERCRED` the peer, and the server
+//! reports how it sees each connection ([`ServerView`]). The command line calls this when it passes connections to the
+//! load engine. This module measures nothing.
 
 mod answers;
 mod conversation;

@@ -1,8 +1,8 @@
-//! A one-shot connection: opened, asked one question and closed.
+//! A one-shot connection: opened, used for one query and closed.
 //!
-//! An application without a pool makes one such connection for every page. The load engine repeats them and times them;
-//! nothing is kept between two of them. Of the proofs only the cheap one is made here, the address family; the rest is
-//! proved on a connection of the same kind, once per epoch.
+//! An application without a pool makes such a connection for every page. The load engine repeats and times them;
+//! nothing is kept from one connection to the next. Only the cheapest proof is made on each, the address family; the
+//! other proofs are made once per epoch on a connection of the same kind.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,36 +17,37 @@ use crate::path::endpoint::has_family;
 use crate::path::workload::{PING_BYTES, ping};
 use crate::path::{Admitted, Calls, Conversation, Endpoint, Limits, Link, PathError, TlsClient};
 
-/// A key that no server has.
+/// A key that is on no server.
 const MISSING_KEY: &[u8] = b"looptax:missing";
 
 /// The destination of one-shot connections, and how they connect.
 #[derive(Debug, Clone)]
 pub struct OneShot {
-    /// The arm that the endpoint must be.
+    /// The arm that the endpoint must belong to.
     pub arm: Arm,
     pub protocol: Protocol,
-    /// Where.
+    /// The endpoint to connect to.
     pub endpoint: Endpoint,
     pub login: Login,
-    /// That the peer was looked at, on a connection of the same kind: to look again each time would be measured, too.
+    /// Proof that the peer was checked on a connection of the same kind: a check on each connection would be measured,
+    /// too.
     pub admitted: Admitted,
     pub limits: Limits,
-    /// How it is sealed, if it is.
+    /// The TLS client, if connections use TLS.
     pub tls: Option<TlsClient>,
-    /// Connections that it and its copies have begun to open.
+    /// Number of connections that this value and its copies have begun to open.
     pub n_begun: Arc<AtomicU64>,
 }
 
 impl OneShot {
-    /// Connects, logs in, asks once, says goodbye, and waits until the server has closed, too.
+    /// Connects, logs in, sends one query, says goodbye, and waits until the server has closed the connection, too.
     ///
     /// # Errors
-    /// Those of [`Conversation::open`]; [`PathError::Unproved`] when the address family is not the
-    /// arm's; [`PathError::Protocol`] for a wrong answer.
+    /// Those of [`Conversation::open`]; [`PathError::Unproved`] if the address family is not the arm's;
+    /// [`PathError::Protocol`] for a wrong answer.
     ///
     /// # Cost
-    /// Allocates as any login does.
+    /// Allocates, as any login does.
     pub fn run(&self) -> Result<Calls, PathError> {
         let endpoint = &self.endpoint;
         let mut conversation = self.begin()?;
@@ -57,12 +58,13 @@ impl OneShot {
 }
 
 impl OneShot {
-    /// Connects, logs in, and looks at the address family.
+    /// Connects, logs in, and checks the address family.
     pub(crate) fn begin(&self) -> Result<Conversation, PathError> {
         self.n_begun.fetch_add(1, Ordering::Relaxed);
         let conversation = Conversation::open_briefly(self)?;
         let facts = conversation.facts();
-        // Only the process that moves a connection knows where it leads: the caller compares counts.
+        // For the arm `redirect` only the process that moves a connection knows where it leads: the caller compares its
+        // counts.
         if self.arm == Arm::Redirect || has_family(self.arm, facts.family) {
             return Ok(conversation);
         }
@@ -75,8 +77,8 @@ impl OneShot {
 }
 
 impl Conversation {
-    /// Connects and logs in as an application does: without questions about the server, and of the kernel's facts it
-    /// reads only the family.
+    /// Connects and logs in as an application does: sends no queries about the server, and reads only the address
+    /// family from the kernel.
     ///
     /// # Errors
     /// As [`Conversation::open`].
@@ -103,15 +105,15 @@ impl Conversation {
         Self::from_login(connection, facts, endpoint, *admitted)
     }
 
-    /// One round trip that reads no table, and compares the answer with the expected one.
+    /// Makes one round trip that reads no table, and compares the answer with the expected one.
     fn ask_once(&mut self) -> Result<(), WireError> {
         let is_right = match &mut self.connection {
             ProtocolConnection::Mysql(it) => has_one_cell(&it.query(&ping())?),
             ProtocolConnection::Postgres(it) => has_one_cell(&it.query(&ping())?),
             ProtocolConnection::Redis(it) => it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None),
             ProtocolConnection::Echo(it) => return it.exchange(),
-            // They have no login, and MongoDB's would be the 15 000 rounds of its SCRAM and nothing else; besides,
-            // memcached has a separate process on each arm.
+            // Most of these have no login, and MongoDB's login would measure only the 15 000 rounds of its SCRAM.
+            // Besides, memcached has a separate process for each arm.
             ProtocolConnection::Memcached(_)
             | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
@@ -130,16 +132,16 @@ impl Conversation {
         })
     }
 
-    /// Ends the session as a client should, so that the server counts no aborted one and logs none; without waiting for
-    /// the server's end.
+    /// Ends the session as a client should, so that the server does not count or log an aborted one, but does not wait
+    /// for the server's end.
     pub fn leave(self) {
         let goodbye = self.goodbye();
-        // The server may be gone; then the goodbye has no receiver.
+        // If the server has ended, this fails without harm.
         let _gone = self.into_link().write_all(goodbye);
     }
 
-    /// Says goodbye where the protocol has a word for it, closes this end as any client does then, and
-    /// waits for the server's end.
+    /// Says goodbye if the protocol has a message for it, then closes this end as any client does, and waits until the
+    /// server has closed its end.
     fn close(self) -> Result<Calls, WireError> {
         let goodbye = self.goodbye();
         self.into_link().end(goodbye)

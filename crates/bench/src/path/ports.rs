@@ -1,6 +1,6 @@
-//! How many local ports TCP connections from here have, and how many wait in `TIME_WAIT`.
+//! How many local ports TCP connections from this machine can use, and how many sockets wait in `TIME_WAIT`.
 //!
-//! Reads the host, changes nothing. For records, and for the hint when the ports run out.
+//! Reads the host, changes nothing. Used for records, and for the hint if the ports run out.
 
 use looptax_host::kernel;
 
@@ -9,16 +9,16 @@ const SYSCTL: &str = "/proc/sys/net/ipv4";
 /// The local ports of this network namespace, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalPorts {
-    /// Sockets in `TIME_WAIT`, over IPv4 and IPv6 together.
+    /// Sockets in `TIME_WAIT`, IPv4 and IPv6 together.
     pub n_time_wait: u64,
-    /// Ports that the kernel chooses from.
+    /// Number of ports that the kernel chooses from.
     pub n_ports: u64,
     /// `net.ipv4.tcp_tw_reuse`: 0 never, 1 always, 2 on loopback after a second.
     pub reuse: u64,
 }
 
 impl LocalPorts {
-    /// Asks the kernel; `None` where `/proc` does not tell.
+    /// Reads the figures from the kernel; `None` if `/proc` does not have them.
     ///
     /// # Source
     /// `/proc/net/sockstat`; Linux documentation, "IP Sysctl", `ip_local_port_range` and
@@ -35,7 +35,7 @@ impl LocalPorts {
     }
 }
 
-/// `tw` of the line `TCP: inuse 5 orphan 0 tw 2 alloc 6 mem 1`.
+/// The number after `tw` in a line such as `TCP: inuse 5 orphan 0 tw 2 alloc 6 mem 1`.
 fn time_wait_of(sockstat: &str) -> Option<u64> {
     let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"))?;
     let mut words = line.split_whitespace().skip_while(|word| *word != "tw");

@@ -1,4 +1,4 @@
-//! From a workload to the codec that runs it on one connection.
+//! Makes the codec that runs a workload on one connection.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, mongodb,
 use crate::path::conversation::ProtocolConnection;
 use crate::path::{Conversation, PathError, Sending, Workload};
 
-/// A prefix that no key has: a GET of such a key is a [`Workload::Ping`].
+/// A prefix that no key has: a GET of a key with it is a [`Workload::Ping`].
 pub const MISSING_KEYS: &str = "looptax:missing:";
 
 impl Conversation {
     /// Prepares the workload on this connection.
     ///
     /// # Errors
-    /// [`PathError::NoSuchWorkload`], or [`PathError::Protocol`] when the server refuses to prepare it.
+    /// [`PathError::NoSuchWorkload`], or [`PathError::Protocol`] if the server refuses to prepare it.
     pub fn codec(&mut self, workload: &Workload, sending: Sending) -> Result<Box<dyn Codec>, PathError> {
         let endpoint = self.endpoint().to_string();
         let protocol = self.protocol().title();
@@ -44,13 +44,13 @@ impl Conversation {
             .ok_or_else(|| PathError::NoSuchWorkload { workload: workload.to_string(), protocol })
     }
 
-    /// Makes one statement ready on this connection: see the protocols' own `statement`.
+    /// Prepares one statement on this connection: see the function `statement` of each protocol.
     ///
-    /// `place` says where it comes from, for errors.
+    /// `place` says where the statement comes from, for error messages.
     ///
     /// # Errors
-    /// [`PathError::Refused`] when the server refuses it and `place` is known; [`PathError::Protocol`] otherwise, and
-    /// if the protocol has no SQL.
+    /// [`PathError::Refused`] if the server refuses the statement and `place` is known; [`PathError::Protocol`] in
+    /// other cases, also if the protocol has no SQL.
     pub fn statement(&mut self, sql: &str, sent: Sent, place: Option<&str>) -> Result<Box<dyn Statement>, PathError> {
         let prepared: Result<Box<dyn Statement>, WireError> = match &mut self.connection {
             ProtocolConnection::Mysql(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
@@ -89,7 +89,7 @@ impl Conversation {
                 | ProtocolConnection::Echo(_) => None,
             });
         }
-        // A transaction of one statement with at most one key has a separate codec: the leanest.
+        // A transaction that is one statement with at most one key has a separate codec, which does the least work.
         if sent == Sent::Prepared
             && let Some(sql) = single(workload)
         {
@@ -125,7 +125,7 @@ fn boxed<C: Codec + 'static>(codec: C) -> Box<dyn Codec> {
     Box::new(codec)
 }
 
-/// The statement of a workload that has one, with one key or none.
+/// The statement of the workload, if it is a single statement with at most one key.
 fn single(workload: &Workload) -> Option<String> {
     match workload {
         Workload::Ping | Workload::SystemRow { .. } | Workload::PointSelect { .. } | Workload::SelectOnly { .. } => {

@@ -1,4 +1,4 @@
-//! Holds a connection's own facts and the server's view of it against what its arm promises.
+//! Compares a connection's own facts, and the server's view of it, with the properties of its arm.
 
 use std::net::SocketAddr;
 
@@ -7,32 +7,32 @@ use looptax_model::dsn::Arm;
 use crate::path::endpoint::has_family;
 use crate::path::{Family, LinkFacts, PathError, Relayed, SeenAs, ServerView};
 
-/// Why we believe that a connection is what its arm says.
+/// The evidence that a connection belongs to its arm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// Address family by `getsockname`.
+    /// Address family from `getsockname`.
     pub family: Family,
-    /// Listening process by `SO_PEERCRED` (Unix sockets only).
+    /// Pid of the listening process from `SO_PEERCRED` (Unix sockets only).
     pub peer_pid: Option<u32>,
     pub server_view: String,
-    /// Distinguishes this server instance from any other.
+    /// Different for each server instance.
     pub server_identity: String,
-    /// Kernel thread (or process) that serves the connection, where known.
+    /// The kernel thread or process that serves the connection, if known.
     pub worker: Option<u32>,
 }
 
 /// Proves one connection.
 ///
-/// The server's view must have been taken from a connection of the baseline arm: a connection of the other arm that it
-/// lists, with our own local port, ends in the same server. If each arm has its own process (memcached), each has its
-/// own view, and their identities are compared instead. Through a port proxy the server sees the proxy's connection:
-/// `relayed` are all that it has, by [`relayed_by`].
+/// The server's view must come from a connection of the baseline arm: if it lists a connection of the other arm, with
+/// our own local port, then that connection ends in the same server. If each arm has a separate process (memcached),
+/// each process has its own view, and their identities are compared instead. Through a port proxy the server sees the
+/// proxy's connection: `relayed` lists all connections of the proxy, from [`relayed_by`].
 ///
 /// [`relayed_by`]: crate::path::relayed_by
 ///
 /// # Errors
-/// [`PathError::Unproved`] when the family is not the arm's, when the server does not list the
-/// connection, or sees it come from elsewhere.
+/// [`PathError::Unproved`] if the family is not the arm's, or if the server does not list the connection or sees
+/// another origin.
 pub fn prove(
     arm: Arm,
     connection_id: u64,
@@ -87,7 +87,7 @@ pub fn prove(
     })
 }
 
-/// Whether the proxy has our connection, and the one that the server sees.
+/// Whether the proxy holds our connection and also the connection that the server sees.
 fn is_relayed(relayed: Option<&Relayed>, facts: &LinkFacts, seen: SocketAddr) -> bool {
     let ours = facts.local;
     relayed.is_some_and(|relayed| {

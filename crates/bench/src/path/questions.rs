@@ -1,4 +1,4 @@
-//! Questions to a SQL server, whose answers are compared with them: see `answers`.
+//! Queries to a SQL server. Their answers must have the expected form: see `answers`.
 
 use std::str::FromStr;
 
@@ -10,8 +10,8 @@ use crate::path::error::ASK;
 use crate::path::{Conversation, PathError};
 
 impl Conversation {
-    /// The rows of a query's answer, each of which has to have `N` columns. On PostgreSQL names mean what the server itself
-    /// brings, whatever others have made: looptax may ask as an administrator.
+    /// The rows of a query's answer, each of which must have `N` columns. On PostgreSQL, names mean the server's own
+    /// objects, even if users have made objects of the same name: looptax may be logged in as an administrator.
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Malformed`] for any other answer; [`WireError::Unsupported`] if the protocol
@@ -21,7 +21,8 @@ impl Conversation {
         table(self.title(), rows)
     }
 
-    /// The same in the session's own search path: for the user's tables, and for a console that does not have one.
+    /// Like [`Self::rows`], but in the session's own search path: for the user's tables, and for a pooler's console,
+    /// which does not have one.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -76,12 +77,12 @@ impl Conversation {
         rows.into_iter().map(|[cell]| value(title, cell)).collect()
     }
 
-    /// That an answer of this server is not one to what was asked.
+    /// Makes the error for an answer that does not fit its query.
     pub fn unfit(&self, expected: &'static str, found: &str) -> WireError {
         unfit(self.title(), expected, found.as_bytes())
     }
 
-    /// Makes the error of a question that failed, with the endpoint that was asked.
+    /// Makes the error for a failed query, with the endpoint of the server.
     pub fn failed(&self, source: WireError) -> PathError {
         PathError::Protocol { action: ASK, endpoint: self.endpoint().to_string(), source }
     }

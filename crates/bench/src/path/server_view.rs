@@ -1,8 +1,8 @@
-//! The server's own view of our connections, asked from inside one of them.
+//! The server's own view of our connections, queried over one of them.
 //!
-//! One question per epoch from one connection lists the connections of every arm. Finding the
-//! other arm's connections in that list, with the local port that the kernel gave us, proves both
-//! their transport and that they end in the same server.
+//! One query per epoch over one connection lists the connections of every arm. If the other arm's connections are in
+//! that list, with the local port that the kernel gave us, this proves both their transport and that they end in the
+//! same server.
 
 mod activity;
 mod answering;
@@ -28,11 +28,11 @@ pub use seen::{Backend, ClientSeen, SeenAs, ServerView};
 pub use work::ServerWork;
 
 impl Conversation {
-    /// Asks the server for its identity and how it sees the connections `ids`.
+    /// Queries the server's identity and its view of the connections `ids`.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question; [`PathError::NoWorker`] when it is
-    /// memcached and none of its threads is known to serve connections.
+    /// [`PathError::Protocol`] if the server refuses the query; [`PathError::NoWorker`] if it is memcached and none of
+    /// its threads is known to serve connections.
     pub fn server_view(&mut self, ids: &[u64]) -> Result<ServerView, PathError> {
         let endpoint = self.endpoint().to_string();
         let answer = match &mut self.connection {
@@ -41,7 +41,8 @@ impl Conversation {
             ProtocolConnection::Redis(it) => redis(it, ids),
             ProtocolConnection::Memcached(it) => memcached::server_view(it, &self.facts, ids),
             ProtocolConnection::Echo(it) => Ok(echo(it, ids)),
-            // They report nothing, or each connection only itself: see `ServerView::by_kernel`.
+            // Servers of these protocols do not report connections, or report to each connection only itself: see
+            // `ServerView::by_kernel`.
             ProtocolConnection::Mongodb(_) | ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => {
                 Err(WireError::Unsupported { what: "a list of its clients".to_owned() })
             }
@@ -57,11 +58,11 @@ impl Conversation {
 }
 
 impl Conversation {
-    /// The process of PostgreSQL that serves this connection right now, and where that sees it come from: through a
-    /// pooler it is the pooler's connection.
+    /// The PostgreSQL process that serves this connection right now, and the origin of its client as that process sees
+    /// it. With a pooler, the pooler is the client.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question, or is not a PostgreSQL.
+    /// [`PathError::Protocol`] if the server refuses the query or is not PostgreSQL.
     pub fn backend(&mut self) -> Result<Backend, PathError> {
         let told = if self.protocol() == Protocol::Postgres {
             self.row(
@@ -79,14 +80,16 @@ impl Conversation {
         })
     }
 
-    /// Whether one server is behind both, if it lists only an account's own connections: the other takes a lock under a
-    /// unique name, and this one sees it with that connection's number. The lock is released at once.
+    /// Whether both connections lead to one server, for servers that list only an account's own connections. The
+    /// connection `other` takes a lock under a unique name, and this connection checks that the server reports the
+    /// other one as the holder. The lock is then released immediately.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses, or speaks no SQL.
+    /// [`PathError::Protocol`] if the server refuses, or does not speak SQL.
     ///
     /// # Source
-    /// dev.mysql.com and mariadb.com, `GET_LOCK`, `IS_USED_LOCK`: of the whole server, and no right is needed.
+    /// dev.mysql.com and mariadb.com, `GET_LOCK`, `IS_USED_LOCK`: a lock applies to the whole server, and needs no
+    /// privilege.
     pub fn is_one_server_with(&mut self, other: &mut Self) -> Result<bool, PathError> {
         let own = std::process::id();
         let id = other.connection_id();
@@ -115,7 +118,7 @@ fn list(ids: &[u64]) -> String {
     ids.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// `MariaDB` lists kernel thread ids in its process list, `MySQL` in `performance_schema.threads`.
+/// `MariaDB` reports kernel thread ids in its process list, `MySQL` in `performance_schema.threads`.
 fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
     let variables = connection.query(
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
@@ -131,7 +134,7 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) ->
         let with_threads = of_ids.replace("WHERE", threads);
         let asked = connection.query(&format!("SELECT p.ID, p.HOST, t.THREAD_OS_ID {with_threads}"));
         match asked {
-            // The threads are for accounts that may read that schema; every account may read its own connections.
+            // Only some accounts may read the threads in that schema; every account may read its own connections.
             Err(WireError::Server { .. }) => connection.query(&format!("SELECT p.ID, p.HOST, NULL {of_ids}"))?,
             asked => asked?,
         }
@@ -141,7 +144,7 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) ->
         Ok(ClientSeen {
             connection_id: number(MYSQL, id)?,
             seen_as: mysql_host(&value(MYSQL, host)?),
-            // A thread pool gives 0: no thread belongs to one connection then.
+            // A server with a thread pool reports 0: then no thread belongs to one connection.
             worker: thread.filter(|tid| *tid != 0),
             behind: None,
         })
@@ -150,18 +153,18 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) ->
     Ok(ServerView { identity, server_pid: None, clients: rows.map(client).collect::<Result<_, _>>()? })
 }
 
-/// Returns the identity of a server: its data folder, and a name or number that only it has.
+/// Returns the identity of a server: its data folder, and a name or number that no other server has.
 fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireError> {
     const OWN: [&str; 3] = ["server_uuid", "server_uid", "hostname"];
     let pair = |[name, told]: [Option<String>; 2]| {
-        // The only one that may be without a value.
+        // Only the value of a variable may be NULL.
         Ok((value(MYSQL, name)?, told.unwrap_or_default()))
     };
     let variables: Vec<(String, String)> = { variables.into_iter() }.map(pair).collect::<Result<_, WireError>>()?;
     let told = |name: &str| {
         let mut named = variables.iter().filter(|it| it.0.eq_ignore_ascii_case(name));
         let value = named.next().map_or("", |it| it.1.as_str());
-        // A name that is listed twice is not an answer.
+        // A variable that is listed twice is ignored.
         if named.next().is_some() { "" } else { value }
     };
     parsed::<u16>(MYSQL, told("port"))?;
@@ -173,13 +176,13 @@ fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireErr
     Ok(shown.collect::<Vec<_>>().join(" "))
 }
 
-/// `localhost` without a port is the socket; `127.0.0.1:40000` or `localhost:40000` is TCP from that port.
+/// `localhost` without a port means the socket; `127.0.0.1:40000` or `localhost:40000` means TCP from that port.
 fn mysql_host(host: &str) -> SeenAs {
     if host == "localhost" || host.is_empty() {
         return SeenAs::Socket;
     }
     let resolved = host.replacen("localhost:", "127.0.0.1:", 1);
-    // An IPv6 address has no brackets there.
+    // In this form an IPv6 address has no brackets.
     let of_parts = |(address, port): (&str, &str)| -> Option<SocketAddr> {
         Some(SocketAddr::new(address.parse().ok()?, port.parse().ok()?))
     };
@@ -188,9 +191,9 @@ fn mysql_host(host: &str) -> SeenAs {
 }
 
 fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
-    // `data_directory` is for members of pg_read_all_settings only: to others the view has no such row, where
-    // `current_setting` would leave an error in the server's log. Even without it, the start time distinguishes two
-    // clusters to the microsecond.
+    // Only members of pg_read_all_settings can read `data_directory`. For other users the view has no such row, while
+    // `current_setting` would leave an error in the server's log. Even without it, the start time, in microseconds,
+    // distinguishes two clusters.
     let identity = connection.ask(
         "SELECT pg_postmaster_start_time()::text, (SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'), \
          current_setting('port')",
@@ -208,7 +211,7 @@ fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u6
     Ok(ServerView { identity, server_pid: None, clients: rows.map(client).collect::<Result<_, WireError>>()? })
 }
 
-/// The start's time begins with its year.
+/// Checks that the start time begins with a year.
 fn postgres_identity([started, data, port]: [Option<String>; 3]) -> Result<String, WireError> {
     let started = value(POSTGRES, started)?;
     let has_year = started.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
@@ -226,13 +229,13 @@ fn postgres_backend(row: [Option<String>; 5]) -> Result<Backend, WireError> {
     Ok(Backend { pid, seen_as, identity: postgres_identity([started, None, port])? })
 }
 
-/// Process, address and port of a session.
+/// The process id and the origin of a session.
 fn postgres_session([pid, address, port]: [Option<String>; 3]) -> Result<(u32, SeenAs), WireError> {
     let port = port.map(|it| parsed::<i32>(POSTGRES, &it)).transpose()?;
     Ok((number(POSTGRES, pid)?, postgres_client(address, port)))
 }
 
-/// No address and port -1 is the socket.
+/// No address and port -1 mean the socket.
 fn postgres_client(address: Option<String>, port: Option<i32>) -> SeenAs {
     match (address, port) {
         (None, Some(-1)) => SeenAs::Socket,
@@ -249,13 +252,13 @@ fn redis(connection: &mut looptax_wire::redis::Connection<Link>, ids: &[u64]) ->
     let field = |name: &str| {
         info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(|it| it.trim().to_owned())
     };
-    // Servers that are like Redis say its version as well.
+    // Servers that are compatible with Redis also report a `redis_version`.
     if field("redis_version").is_none() {
         return Err(unfit(REDIS, "a text with `redis_version`", info.as_bytes()));
     }
     let server_pid = field("process_id");
     let server_pid = server_pid.map(|it| parsed(REDIS, &it)).transpose()?;
-    // Without one nothing tells it from another.
+    // Without a run id the server cannot be distinguished from another.
     let run_id = field("run_id").filter(|it| !it.is_empty());
     let run_id = run_id.ok_or_else(|| WireError::Unsupported { what: "an identifier of the server".to_owned() })?;
     let identity = format!("run_id={run_id}");
@@ -295,7 +298,7 @@ fn redis_clients(
     Ok(clients)
 }
 
-/// One line of `CLIENT LIST`: flag `U` and an address with port 0 is the socket.
+/// Parses a line of `CLIENT LIST`: flag `U` and an address with port 0 mean the socket.
 fn redis_client(line: &str, server_pid: Option<u32>) -> Option<ClientSeen> {
     let field = |name: &str| line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     let address = field("addr")?;
@@ -304,11 +307,11 @@ fn redis_client(line: &str, server_pid: Option<u32>) -> Option<ClientSeen> {
     } else {
         address.parse().map_or_else(|_| SeenAs::Other(address.to_owned()), SeenAs::Tcp)
     };
-    // One thread serves all; io-threads, where switched on, share the work of every connection.
+    // One thread serves all connections; io-threads, if enabled, share the work of each connection.
     Some(ClientSeen { connection_id: field("id")?.parse().ok()?, seen_as, worker: server_pid, behind: None })
 }
 
-/// The echo server greets every connection with its pid and the thread that serves it.
+/// The echo server sends each connection its pid and the id of the serving thread as a greeting.
 fn echo(connection: &looptax_wire::echo::Connection<Link>, ids: &[u64]) -> ServerView {
     let pid = connection.server_pid();
     ServerView {

@@ -1,8 +1,8 @@
-//! A session: a connection that runs a workload for a while and is then closed, as pools and workers
-//! that are recycled do.
+//! A session: a connection that runs a workload for a while and is then closed, as connections of pools and recycled
+//! workers are.
 //!
-//! A one-shot client of the load engine holds one, and opens the next when its requests are used up; it blocks
-//! in every step. Of the proofs only the cheap one is made here: see [`crate::path::OneShot`].
+//! A one-shot client of the load engine holds a session, and opens the next when the requests of this one are used up;
+//! each step blocks. Only the cheapest proof is made: see [`crate::path::OneShot`].
 
 use std::io::{Read, Write};
 
@@ -10,7 +10,7 @@ use looptax_wire::{Codec, Draws, WireError};
 
 use crate::path::{Calls, Link, OneShot, PathError, Sending, Workload};
 
-/// Room for an answer before it has to grow.
+/// Initial size of the buffer for answers.
 const RECEIVE_BYTES: usize = 4 * 1024;
 
 /// An open connection with its prepared workload.
@@ -29,7 +29,7 @@ impl Session {
     /// Connects, logs in and prepares the workload.
     ///
     /// # Errors
-    /// Those of [`OneShot::run`]'s beginning and of [`crate::path::Conversation::codec`].
+    /// Those of connecting and logging in as in [`OneShot::run`], and those of [`crate::path::Conversation::codec`].
     pub fn open(one_shot: &OneShot, workload: &Workload, sending: Sending) -> Result<Self, PathError> {
         let mut conversation = one_shot.begin()?;
         let codec = conversation.codec(workload, sending)?;
@@ -48,10 +48,10 @@ impl Session {
         })
     }
 
-    /// One request and its answer.
+    /// Sends one request and receives its answer.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the connection fails or the answer is not right.
+    /// [`PathError::Protocol`] if the connection fails or the answer is not right.
     pub fn request(&mut self, draws: &mut dyn Draws) -> Result<(), PathError> {
         self.exchange(draws).map_err(|source| PathError::Protocol {
             action: "run a request",
@@ -87,7 +87,7 @@ impl Session {
         }
     }
 
-    /// Whether a whole answer was there.
+    /// Removes a complete answer from the buffer; false if there is no complete answer yet.
     fn take_answer(&mut self) -> Result<bool, WireError> {
         let received = &self.received[..self.n_received];
         let Some(reply) = self.codec.reply(received)? else {
@@ -106,15 +106,15 @@ impl Session {
         Ok(true)
     }
 
-    /// System calls for data so far, those of the login included.
+    /// The number of system calls for data so far, including those of the login.
     pub fn calls(&self) -> Calls {
         self.link.calls()
     }
 
-    /// Says goodbye and waits until the server has closed, too.
+    /// Says goodbye, and waits until the server has closed the connection, too.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when it does not.
+    /// [`PathError::Protocol`] if the server does not close it.
     pub fn end(self) -> Result<Calls, PathError> {
         let endpoint = self.endpoint;
         self.link.end(self.goodbye).map_err(|source| PathError::Protocol {

@@ -1,8 +1,8 @@
-//! The destinations of another process's connections: seen from outside, while it runs.
+//! The destinations of another process's connections, observed from outside while it runs.
 //!
-//! Each socket is borrowed for a moment (`pidfd_getfd`) and asked for its peer, so that the answer is
-//! the kernel's own and holds in every network namespace. Called for whole commands, whose
-//! connections looptax does not make itself. Whatever cannot be looked at is simply not seen.
+//! Each socket is duplicated for a moment (`pidfd_getfd`) and its peer is read, so the answer comes from the kernel and
+//! is right in every network namespace. Used for whole commands, because their connections are not made by looptax. A
+//! socket that cannot be inspected is left out.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use looptax_host::processes::descendant_pids;
 use rustix::net::{SocketAddrAny, SocketAddrUnix, getpeername, getsockname};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-/// More processes than this are not looked at: a look must stay short.
+/// At most this many processes started by a process are inspected: a check must stay short.
 const MOST_PROCESSES: usize = 64;
 
 /// The other end of a connection.
@@ -26,7 +26,7 @@ pub enum Peer {
     Tcp(SocketAddr),
 }
 
-/// The peers of all connections of process `pid` and of what it has started.
+/// The peers of all connections of process `pid` and of the processes that it has started.
 ///
 /// Sockets without a connection, and Unix sockets whose peer has no path, are left out.
 ///
@@ -37,12 +37,12 @@ pub fn peers_of(pid: u32) -> Vec<Peer> {
     family.flat_map(|pid| of_process(pid, peer_of)).collect()
 }
 
-/// The TCP connections of a process that copies between two of them.
+/// The TCP connections of a proxy process, which copies data between pairs of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Relayed {
-    /// The far ends of those that it accepted on its own port.
+    /// The far ends of the connections that the process accepted on its own port.
     pub accepted: Vec<SocketAddr>,
-    /// Its own ends of the others.
+    /// The process's own ends of the connections that it opened.
     pub opened: Vec<SocketAddr>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn family_of(pid: u32) -> Vec<u32> {
     family
 }
 
-/// The numbers that are names in a folder.
+/// The entries of a folder whose names are numbers.
 fn entries(folder: &str) -> Vec<u32> {
     let names = kernel::names(folder).into_iter().flatten();
     names.filter_map(|it| it.to_str()?.parse().ok()).collect()
@@ -94,7 +94,7 @@ fn ends_of(socket: &OwnedFd) -> Option<[SocketAddr; 2]> {
     let peer = getpeername(socket).ok()??;
     let plain = |name: SocketAddrAny| {
         let address = SocketAddr::try_from(name).ok()?;
-        // A listener for both families names IPv4 in IPv6's way.
+        // A listener for both families reports an IPv4 address in its IPv6 form.
         Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
     };
     Some([plain(getsockname(socket).ok()?)?, plain(peer)?])

@@ -1,9 +1,10 @@
-//! Endpoints that gave no answer in time: looptax does not wait for one of them twice.
+//! Endpoints that gave no answer in time: looptax does not wait a second time for any of them.
 //!
-//! A command that asks a server many things, each over its own connection and with its own time limit, would otherwise
-//! wait as often as it asks and then report one limit. The rule: while a [`WaitOnce`] lives, an endpoint that was
-//! silent for the whole of a limit is not connected to again; a new attempt gets the first error at once. An endpoint
-//! that answers, however slowly, is waited for as ever. A connection that was silent is over in any case.
+//! Some commands send many queries to a server, each over a new connection with a separate time limit. Without this
+//! rule they would wait for each query, and then report only one limit. The rule: while a [`WaitOnce`] lives, looptax
+//! does not connect again to an endpoint that was silent for a whole time limit; a new attempt immediately gets the
+//! first error again. An endpoint that answers, however slowly, is used as before. A connection that was silent is over
+//! in any case.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,11 +15,12 @@ use looptax_wire::WireError;
 use crate::path::error::LOG_IN;
 use crate::path::{Endpoint, PathError};
 
-/// Remembers silent endpoints while it lives. It is the whole process's: threads of one command ask one server.
+/// Remembers silent endpoints while it lives. The memory belongs to the whole process: the threads of a command use the
+/// same server.
 #[derive(Debug)]
 pub struct WaitOnce(());
 
-/// Which endpoint it is. The path of a socket may lead over a descriptor whose number another socket has later.
+/// The identity of an endpoint. A socket's path may contain a descriptor's number, which another socket may have later.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
     File { device: u64, inode: u64 },
@@ -34,7 +36,7 @@ struct Memory {
 static MEMORY: Mutex<Memory> = Mutex::new(Memory { n_holders: 0, silent: Vec::new() });
 
 impl WaitOnce {
-    /// Begins to remember, or goes on where another one does already.
+    /// Begins to remember; if another `WaitOnce` lives, both use the same memory.
     #[must_use]
     pub fn begin() -> Self {
         with(|memory| memory.n_holders += 1);
@@ -53,7 +55,7 @@ impl Drop for WaitOnce {
     }
 }
 
-/// Notes that an endpoint gave no answer for so long.
+/// Records that an endpoint gave no answer for the time `after`.
 pub(crate) fn note(endpoint: &Endpoint, after: Duration) {
     let identity = Identity::from(endpoint);
     with(|memory| {
@@ -66,7 +68,7 @@ pub(crate) fn note(endpoint: &Endpoint, after: Duration) {
 /// Refuses an endpoint that gave no answer before.
 ///
 /// # Errors
-/// [`PathError::Protocol`], as the first time.
+/// [`PathError::Protocol`], as at the first attempt.
 pub(crate) fn refuse(endpoint: &Endpoint) -> Result<(), PathError> {
     let known = with(|memory| {
         if memory.silent.is_empty() {

@@ -1,7 +1,7 @@
-//! A storm: many connects at once, each as a client library makes it, and what becomes of them.
+//! A storm: many simultaneous connects, each made as a client library makes it, and their outcomes.
 //!
-//! Not the measured loop: nothing here is timed to better than a poll's wake-up. Called by the storms of an experiment,
-//! and by the proof of a switch.
+//! This is not the measured loop: times are only as exact as the wake-up of a poll. Called by the storms of an
+//! experiment, and by the proof of a switch.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,43 +20,44 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::path::Endpoint;
 
-/// The longest wait for a descriptor without a look at the clock.
+/// The longest wait for a descriptor before the clock is read again.
 const STEP: Duration = Duration::from_millis(50);
-/// A thread that connects needs little.
+/// The stack size of a connecting thread, which needs little.
 const STACK_BYTES: usize = 128 << 10;
-/// The beginning of an answer is enough to know it.
+/// The first bytes of an answer are enough to identify it.
 const ANSWER_BYTES: usize = 256;
 
-/// Connects to make, and how.
+/// The connects to make, and how to make them.
 #[derive(Debug, Clone)]
 pub struct Storm<'a> {
     pub endpoint: &'a Endpoint,
     pub n_connections: u32,
-    /// Between two connects; zero if all come at once.
+    /// Time between two connects; zero if all are made together.
     pub gap: Duration,
     /// Whether connect(2) waits for room in a Unix socket's queue.
     pub blocks: bool,
-    /// Pauses before further tries after EAGAIN; it fails after the last.
+    /// Pauses before further attempts after EAGAIN; after the last of them the connect fails.
     pub pauses: Vec<Duration>,
-    /// Whether it tries no more once the clock shows another second than at its first try.
+    /// Whether a connect makes no further attempt once the clock shows a later second than at its first attempt.
     pub ends_with_second: bool,
-    /// How long a connection over TCP may take.
+    /// Time limit for a connect over TCP.
     pub limit: Option<Duration>,
-    /// Sent when connected; empty if the server speaks first.
+    /// Sent once connected; empty if the server speaks first.
     pub question: &'a [u8],
-    /// Whether a connection stays open until the end of the storm; a web server's to PHP is closed with its answer.
+    /// Whether a connection stays open until the end of the storm; a web server's connection to PHP is closed after its
+    /// answer.
     pub stays: bool,
-    /// Whether an answer refuses the connection.
+    /// Whether this answer refuses the connection.
     pub refuses: fn(&[u8]) -> bool,
-    /// A connection without an answer after this time has failed. Counts from the first connect.
+    /// A connection without an answer after this time, counted from the first connect, has failed.
     pub patience: Duration,
 }
 
-/// Returns the bytes that make a server of this protocol answer; empty if the server speaks first, `None` if they
-/// depend on what it serves.
+/// Returns the bytes that make a server of this protocol answer; empty if the server speaks first, `None` if the bytes
+/// depend on the data that it serves.
 pub fn first_question(protocol: Protocol) -> Option<&'static [u8]> {
     match protocol {
-        // "SSLRequest", which every backend answers with one byte.
+        // "SSLRequest", which every server process answers with one byte.
         Protocol::Postgres => Some(&[0, 0, 0, 8, 4, 210, 22, 47]),
         Protocol::Redis => Some(b"PING\r\n"),
         Protocol::Memcached => Some(b"version\r\n"),
@@ -65,10 +66,10 @@ pub fn first_question(protocol: Protocol) -> Option<&'static [u8]> {
     }
 }
 
-/// How a server of this protocol says that it has too many connections.
+/// Returns the test for an answer with which a server of this protocol reports too many connections.
 pub fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
     match protocol {
-        // An error in the greeting's place.
+        // An error instead of the greeting.
         Protocol::Mysql => |answer| answer.get(4) == Some(&0xff),
         Protocol::Postgres => |answer| answer.first() == Some(&b'E'),
         Protocol::Redis => |answer| answer.starts_with(b"-ERR"),
@@ -79,21 +80,21 @@ pub fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
 /// The result of one connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fate {
-    /// When it was due, from the first connect.
+    /// Time from the first connect to the moment at which this one was due.
     pub due: Duration,
-    /// When its answer came or it failed, from the first connect.
+    /// Time from the first connect to the answer or the failure of this one.
     pub at: Duration,
-    /// The name of the error, if it failed.
+    /// The name of the error, if the connect failed.
     pub error: Option<String>,
 }
 
 #[allow(clippy::disallowed_methods, reason = "how long connects take is what is measured")]
 impl Storm<'_> {
-    /// Makes all connects, waits for their answers, and closes what is open at its end. `begun` is called just before the
-    /// first connect.
+    /// Makes all connects, waits for their answers, and finally closes the open connections. `begun` is called just
+    /// before the first connect.
     ///
     /// # Errors
-    /// A signal, or threads that cannot be started. A connect that fails is a fate.
+    /// A signal, or threads that cannot be started. A failed connect is not an error but a [`Fate`].
     pub fn run(&self, begun: &(dyn Fn() + Sync)) -> io::Result<Vec<Fate>> {
         if self.blocks && matches!(self.endpoint, Endpoint::Unix(_)) {
             return self.with_threads(begun);
@@ -133,7 +134,7 @@ impl Storm<'_> {
         socket_with(family, SocketType::STREAM, flags | SocketFlags::CLOEXEC, None)
     }
 
-    /// A thread for each connect, which waits in the kernel.
+    /// Uses a thread for each connect, which waits in the kernel.
     fn with_threads(&self, begun: &(dyn Fn() + Sync)) -> io::Result<Vec<Fate>> {
         let gate: RwLock<Option<Instant>> = RwLock::new(None);
         thread::scope(|scope| {
@@ -177,7 +178,7 @@ impl Storm<'_> {
     }
 }
 
-/// Waits until one of them is ready or the time is over, and marks which are.
+/// Waits until at least one descriptor is ready or the time is over, and marks those that are ready.
 fn wait(all: &mut [Try], most: Duration) -> io::Result<()> {
     let mut waiting: Vec<&mut Try> = all.iter_mut().filter(|it| it.fd.is_some() && it.fate.is_none()).collect();
     let ready: Vec<bool> = {
@@ -203,9 +204,9 @@ fn wait(all: &mut [Try], most: Duration) -> io::Result<()> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// To be tried at this time.
+    /// The connect is to be tried at this time.
     Due(Duration),
-    /// Of TCP: the handshake is under way.
+    /// TCP only: the handshake has begun and is not over.
     Connecting,
     Asked,
 }
@@ -214,7 +215,7 @@ struct Try {
     state: State,
     first_due: Duration,
     n_pauses: usize,
-    /// The second of its first try.
+    /// The clock's second at the first attempt.
     first_second: Option<i64>,
     fd: Option<OwnedFd>,
     is_ready: bool,
@@ -234,7 +235,8 @@ impl Try {
         }
     }
 
-    /// Does what can be done now; returns how long nothing else can be done unless its descriptor becomes ready.
+    /// Does everything that can be done now. Returns how long nothing more can be done, unless the descriptor becomes
+    /// ready.
     fn step(&mut self, storm: &Storm<'_>, now: Duration) -> Duration {
         if self.fate.is_some() {
             return Duration::MAX;
@@ -290,7 +292,7 @@ impl Try {
     fn ask(&mut self, storm: &Storm<'_>, now: Duration) {
         self.state = State::Asked;
         let Some(fd) = &self.fd else { return };
-        // A question is a few bytes, which a new connection's buffer takes whole.
+        // The question is a few bytes, and the buffer of a new connection has room for them.
         if let Err(errno) = send(fd, storm.question, SendFlags::NOSIGNAL) {
             self.fail(now, name_of(errno));
         }
@@ -317,12 +319,12 @@ impl Try {
     }
 }
 
-/// The second that the clock shows, as time(2).
+/// The clock's current second, as time(2) returns it.
 fn second() -> i64 {
     clock_gettime(ClockId::Realtime).tv_sec
 }
 
-/// The name of an error as errno(3) has it; `refused by the server` is ours.
+/// The name of an error from errno(3); `refused by the server` is looptax's own.
 fn name_of(errno: Errno) -> String {
     let name = match errno {
         Errno::AGAIN => "EAGAIN",

@@ -1,7 +1,7 @@
-//! TLS as a client: what it trusts, what was agreed, and the records of the measured loop.
+//! TLS as a client: which servers it trusts, the agreed parameters, and the records of the measured loop.
 //!
-//! No session is resumed: the C libraries under most programs do not either, so that each connection pays for a
-//! whole handshake. [`crate::path::Link`] seals a login's bytes; under load [`Seal`] does.
+//! Sessions are not resumed: the C libraries that most programs use do not resume them either, so each connection pays
+//! for a whole handshake. [`crate::path::Link`] encrypts the bytes of a login; under load [`Seal`] does that.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,15 +16,15 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, StreamOwned,
 };
 
-/// How a connection is sealed: made once, used for every one.
+/// The TLS settings of connections: made once, used for every connection.
 #[derive(Debug, Clone)]
 pub struct TlsClient {
     config: Arc<ClientConfig>,
-    /// The server name that [`crate::path::Link`] asks for.
+    /// The server name that [`crate::path::Link`] requests.
     name: ServerName<'static>,
 }
 
-/// How much of a certificate is checked.
+/// Which parts of a certificate are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
     Authority,
@@ -39,15 +39,15 @@ pub struct TlsFacts {
     pub version: String,
     /// `TLS13_AES_256_GCM_SHA384`.
     pub cipher: String,
-    /// Whether an earlier session spared part of the handshake.
+    /// Whether an earlier session made part of the handshake unnecessary.
     pub is_resumed: bool,
 }
 
 impl TlsClient {
-    /// One that trusts servers with a certificate by this authority, in DER, made out to 127.0.0.1.
+    /// A client that trusts servers with a certificate for 127.0.0.1 issued by this authority, in DER.
     ///
     /// # Errors
-    /// If it is not a certificate.
+    /// If `authority` is not a certificate.
     pub fn trusting(authority: &[u8]) -> Result<Self, Error> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(authority.to_vec()))?;
@@ -58,11 +58,11 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// A client that trusts any server: for servers of others, whose certificate looptax does not know, and which it
-    /// reaches only on this machine.
+    /// A client that trusts any server: for other people's servers, whose certificates looptax does not know and which
+    /// it reaches only on this machine.
     ///
     /// # Errors
-    /// None that is known: the library's own settings fit one another.
+    /// No case is known: the library's own settings fit together.
     pub fn trusting_anybody() -> Result<Self, Error> {
         let provider = provider();
         let anybody = Anybody(provider.signature_verification_algorithms);
@@ -74,12 +74,12 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// One for a server on another machine: its certificate has to be by one of these authorities, in DER, and, with
-    /// [`Checked::AuthorityAndName`], made out to `host`, a name or an IP address. Authorities that cannot be read are
-    /// passed over.
+    /// A client for a server on another machine. The server's certificate must be issued by one of these authorities,
+    /// in DER, and, with [`Checked::AuthorityAndName`], for `host`, a name or an IP address. Authorities that cannot be
+    /// read are skipped.
     ///
     /// # Errors
-    /// A `host` that is not a name, or no authority that can be read.
+    /// If `host` is not a name, or if no authority can be read.
     pub fn for_host(host: &str, authorities: &[Vec<u8>], checked: Checked) -> Result<Self, Error> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| Error::General(format!("`{host}` is not the name of a machine")))?;
@@ -105,7 +105,7 @@ impl TlsClient {
         config.resumption = Resumption::disabled();
         Self {
             config: Arc::new(config),
-            // Every arm leads to this machine; the certificate is made out to its loopback address.
+            // Every arm leads to this machine, and the certificate is issued for its loopback address.
             name: IpAddr::from(Ipv4Addr::LOCALHOST).into(),
         }
     }
@@ -113,7 +113,7 @@ impl TlsClient {
     /// Starts TLS over `stream` with the server `host`; the handshake happens with the first bytes.
     ///
     /// # Errors
-    /// None that is known: the library's own settings fit one another.
+    /// No case is known: the library's own settings fit together.
     pub(crate) fn stream<S: Read + Write>(
         &self,
         stream: S,
@@ -125,14 +125,14 @@ impl TlsClient {
         Ok(StreamOwned::new(connection, stream))
     }
 
-    /// A conversation that has not begun.
+    /// A TLS connection whose handshake has not begun.
     pub(crate) fn connection(&self) -> Result<ClientConnection, Error> {
         ClientConnection::new(Arc::clone(&self.config), self.name.clone())
     }
 }
 
 impl TlsFacts {
-    /// Of a conversation whose handshake is over.
+    /// The parameters of a connection whose handshake is over.
     pub(crate) fn from_connection(connection: &ClientConnection) -> Self {
         let word = |it: Option<String>| it.unwrap_or_else(|| "unknown".to_owned());
         let version = connection.protocol_version();
@@ -149,7 +149,7 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Believes every certificate; that its owner has the key is checked all the same.
+/// Accepts every certificate, but still checks that the server has the certificate's key.
 #[derive(Debug)]
 struct Anybody(WebPkiSupportedAlgorithms);
 
@@ -188,7 +188,7 @@ impl ServerCertVerifier for Anybody {
     }
 }
 
-/// Believes every certificate by an authority that it knows, for any name.
+/// Accepts every certificate issued by a known authority, for any name.
 #[derive(Debug)]
 struct Nameless(RootCertStore, WebPkiSupportedAlgorithms);
 
@@ -233,15 +233,15 @@ impl ServerCertVerifier for Nameless {
 pub struct Seal(Box<ClientConnection>);
 
 impl Seal {
-    /// Of a connection whose login is over.
+    /// The TLS state of a connection whose login is over.
     pub(crate) fn new(connection: Box<ClientConnection>) -> Self {
         Self(connection)
     }
 
-    /// Writes `plain` as records at the end of `sealed`.
+    /// Appends `plain`, as records, to `sealed`.
     ///
     /// # Errors
-    /// None while the connection is open; the library's words otherwise.
+    /// No error while the connection is open; after that, the library's message.
     ///
     /// # Cost
     /// The library allocates for each record.
@@ -253,11 +253,11 @@ impl Seal {
         Ok(())
     }
 
-    /// Reads the records in `sealed`, the last of which may go on in the next call, and writes what is in them at
-    /// the end of `plain`.
+    /// Reads the records in `sealed`, the last of which may continue in the next call, and appends the data in them to
+    /// `plain`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] for what is not a record, or was changed on its way.
+    /// [`io::ErrorKind::InvalidData`] for bytes that are not a record, or a record that was changed on its way.
     pub fn open(&mut self, mut sealed: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         while !sealed.is_empty() {
             self.0.read_tls(&mut sealed)?;

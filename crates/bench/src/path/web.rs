@@ -1,6 +1,6 @@
-//! Pages by their URLs: their address on this machine, and streams to it, plain or sealed.
+//! Pages by their URLs: their address on this machine, and streams to it, with or without TLS.
 //!
-//! The caller resolves names; this file does not ask name servers. Called by the proof of `switch` and by the trial.
+//! The caller resolves names; this file does not query name servers. Called by the proof of `switch` and by the trial.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -16,30 +16,30 @@ use crate::path::TlsClient;
 use crate::path::link::{connect_tcp, part_of, patiently};
 use crate::path::tls::invalid;
 
-/// Gives the address of a host that is this machine.
+/// Returns the address of a host, if the host is this machine.
 pub type Resolve<'a> = &'a dyn Fn(&str) -> Option<IpAddr>;
 
-/// Where a web server answers.
+/// The address at which a web server answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress {
     pub at: SocketAddr,
-    /// The server name for TLS, if the URL has TLS.
+    /// The server name for TLS, if the URL is https.
     pub tls_name: Option<String>,
 }
 
-/// A page of this machine, as a URL names it.
+/// A page of this machine, named by a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebPage {
-    /// Where.
+    /// The address of its web server.
     pub address: WebAddress,
-    /// As the header `Host` has it.
+    /// The value of the header `Host`.
     pub authority: String,
     pub target: String,
 }
 
 impl WebAddress {
-    /// Connects; no single wait is longer than `limit`: neither for the connection nor for bytes of either direction. A
-    /// signal ends each of them.
+    /// Connects; no single wait is longer than `limit`, neither for the connection nor for bytes in either direction. A
+    /// signal ends each wait.
     ///
     /// # Errors
     /// Any error of the system. TLS errors come with the first bytes, as [`io::ErrorKind::InvalidData`].
@@ -60,7 +60,7 @@ struct WebStream {
 
 impl WebStream {
     fn open(at: SocketAddr, limit: Duration) -> io::Result<Self> {
-        // A request goes out at once, whatever the answer before it was.
+        // `TCP_NODELAY`: a request is sent immediately, even if earlier bytes are not acknowledged yet.
         let fd = connect_tcp(at, limit)?;
         for timeout in [Timeout::Recv, Timeout::Send] {
             set_socket_timeout(&fd, timeout, Some(part_of(limit)))?;
@@ -91,8 +91,8 @@ impl WebPage {
     /// Reads a URL.
     ///
     /// # Errors
-    /// A message that explains the fault: not a URL, neither http:// nor https://, an account in it, another machine.
-    /// The message does not repeat a password.
+    /// A message that explains the fault: the text is not a URL, is neither http:// nor https://, contains an account,
+    /// or names another machine. The message does not repeat a password.
     pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
         let shown = text.rsplit_once('@').map_or(text, |(_, rest)| rest);
         let url = Url::parse(text).map_err(|error| format!("`{shown}` is not a URL: {error}"))?;
@@ -124,7 +124,7 @@ impl WebPage {
     }
 }
 
-/// The address of a host, where it is this machine. That `localhost` is, everybody knows.
+/// The address of a host, if it is this machine; `localhost` is known to be.
 fn own_ip(host: &Host<&str>, resolve: Resolve<'_>) -> Option<IpAddr> {
     match host {
         Host::Domain("localhost") => Some(Ipv4Addr::LOCALHOST.into()),

@@ -1,4 +1,4 @@
-//! The requests to the server, one after the other.
+//! The requests that are sent to the server.
 
 mod echo;
 mod oltp;
@@ -18,7 +18,7 @@ pub(crate) use ping::{PING_BYTES, ping};
 pub use site::SitePage;
 pub use tpcb::TPCB_ACCOUNTS;
 
-/// One kind of request. Which exist depends on the protocol: see [`crate::path::Conversation::codec`].
+/// A kind of request. Which kinds exist depends on the protocol: see [`crate::path::Conversation::codec`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Workload {
     /// `SELECT c FROM <table> WHERE id = ?`.
@@ -27,7 +27,7 @@ pub enum Workload {
     },
     /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key; `MongoDB`: `ping`.
     Ping,
-    /// One row of a table that the server itself keeps, by its key: see [`system_row`].
+    /// One row of a table that the server itself keeps, found by its key: see [`system_row`].
     SystemRow {
         sql: &'static str,
     },
@@ -35,21 +35,20 @@ pub enum Workload {
     Echo(Echo),
     /// A page of an application behind a web server (PHP-FPM, HTTP).
     Page(SitePage),
-    /// All rows of a table, as one answer.
+    /// All rows of a table, in one answer.
     Dump {
         table: String,
         rows: u64,
     },
-    /// Redis GETs of many large values, one after the other, as one request.
+    /// Redis GETs of many large values, one after another, as one request.
     DumpValues {
-        /// Start of every key; they end in 1 to `n_keys`.
+        /// The start of every key; keys end in 1 to `n_keys`.
         prefix: String,
         n_keys: u64,
         /// Size of each value in bytes.
         value_bytes: usize,
     },
-    /// A connection from its opening to its end, with one [`Workload::Ping`] in between: see
-    /// [`crate::path::OneShot`].
+    /// A connection from its opening to its end, with one [`Workload::Ping`] in it: see [`crate::path::OneShot`].
     Connect,
     Oltp {
         oltp: Oltp,
@@ -59,7 +58,7 @@ pub enum Workload {
     Tpcb {
         /// The prefix of the tables' names: empty, or a schema with its dot.
         schema: String,
-        /// Branches; ten tellers and [`TPCB_ACCOUNTS`] accounts belong to each.
+        /// Number of branches; each has ten tellers and [`TPCB_ACCOUNTS`] accounts.
         scale: u32,
     },
     /// pgbench's `-S`: the balance of one account.
@@ -69,7 +68,7 @@ pub enum Workload {
     },
     /// A user's own statements, which the caller runs.
     Script {
-        /// The files, as they were given.
+        /// The files, under the names that the user gave.
         files: String,
     },
     /// GET of `prefix` and a 12-digit number (Redis, memcached).
@@ -81,7 +80,7 @@ pub enum Workload {
         prefix: String,
         /// Size of the value in bytes.
         value_bytes: usize,
-        /// How long a written key lives, in seconds; for ever without it.
+        /// How long a written key lives, in seconds; forever if `None`.
         ttl_s: Option<u32>,
     },
     /// GET and SET, drawn at random (Redis, memcached).
@@ -91,17 +90,17 @@ pub enum Workload {
         value_bytes: usize,
         /// As in [`Workload::Set`].
         ttl_s: Option<u32>,
-        /// How many of each, in proportion.
+        /// The ratio of reads to writes.
         reads_and_writes: [u32; 2],
     },
     /// `find` of one document by its id (`MongoDB`).
     FindOne {
-        /// Where.
+        /// The collection that contains the document.
         collection: Collection,
     },
     /// `insert` of one document with a new id (`MongoDB`).
     InsertOne {
-        /// Where.
+        /// The collection that receives the document.
         collection: Collection,
         value: String,
     },
@@ -117,16 +116,16 @@ pub enum Workload {
     },
 }
 
-/// A collection of documents, in a separate database or in that of the login.
+/// A collection of documents, in a separate database or in the login's database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
-    /// The database; `None` for that of the login.
+    /// The database; `None` for the login's database.
     pub database: Option<String>,
     pub name: String,
 }
 
 impl Collection {
-    /// Database and name; `own` is the login's.
+    /// The database and the name; `own` is the login's database.
     pub fn split<'a>(&'a self, own: &'a str) -> (&'a str, &'a str) {
         (self.database.as_deref().unwrap_or(own), &self.name)
     }
@@ -134,11 +133,11 @@ impl Collection {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// Prepared or as text, if the protocol has SQL.
+    /// Whether statements are prepared or sent as text, if the protocol has SQL.
     pub sent: Sent,
-    /// Requests in one send, where the protocol has pipelines.
+    /// How many requests are sent together, if the protocol has pipelines.
     pub pipeline: usize,
-    /// Whether each connection has one request, where the protocol says so beforehand.
+    /// Whether each connection carries only one request, if the protocol announces that.
     pub is_last: bool,
 }
 
@@ -149,7 +148,7 @@ impl Default for Sending {
 }
 
 impl Workload {
-    /// The word for it, in options and records.
+    /// The workload's name in options and records.
     pub fn name(&self) -> &'static str {
         match self {
             Self::PointSelect { .. } => "point-select",
@@ -173,8 +172,8 @@ impl Workload {
         }
     }
 
-    /// Fewest bytes of data that a right answer holds: an empty row or a missing key is an error.
-    /// Transactions check each statement by themselves.
+    /// The least number of data bytes in a right answer: an empty row or a missing key is an error. For transactions
+    /// each statement is checked separately.
     pub fn least_data_bytes(&self) -> usize {
         match self {
             Self::PointSelect { .. }
@@ -186,8 +185,8 @@ impl Workload {
         }
     }
 
-    /// Whether it changes what is stored: then answers depend on what ran before, and every
-    /// connection gets its own keys.
+    /// Whether the workload changes the stored data: then answers depend on what ran before, and every connection gets
+    /// its own keys.
     pub fn writes(&self) -> bool {
         match self {
             Self::Oltp { oltp, .. } => oltp.writes(),
@@ -212,12 +211,12 @@ impl Workload {
         }
     }
 
-    /// Whether two requests with the same key are answered alike, so that the arms' answers can be compared.
+    /// Whether two requests with the same key get the same answer, so that the arms' answers can be compared.
     pub fn is_repeatable(&self) -> bool {
         !self.writes() && *self != Self::Page(SitePage::Named)
     }
 
-    /// Its statements, where it is made of SQL.
+    /// The workload's statements, if it consists of SQL.
     pub fn transaction(&self) -> Option<Transaction> {
         match self {
             Self::Ping => Some(without_key(ping())),
@@ -232,7 +231,7 @@ impl Workload {
         }
     }
 
-    /// Statements that one request runs; 1 where it is not made of SQL.
+    /// The number of statements in one request; 1 if the workload does not consist of SQL.
     pub fn n_statements(&self) -> usize {
         self.transaction().map_or(1, |it| it.steps.len())
     }
@@ -242,7 +241,7 @@ fn without_key(sql: String) -> Transaction {
     Transaction { draws: Vec::new(), steps: vec![Step { sql, values: Vec::new(), expects: Expected::Row }] }
 }
 
-/// One statement that brings one row by its key.
+/// A transaction of one statement that returns one row, found by its key.
 fn by_key(sql: String) -> Transaction {
     Transaction {
         draws: vec![Draw::Key],

@@ -1,4 +1,4 @@
-//! The client threads of an epoch before they run: how many, with which connections and how much memory.
+//! The client threads of an epoch before they run: their number, their connections and their memory.
 
 use super::Requests;
 use super::connections::Connections;
@@ -7,18 +7,18 @@ use crate::load::{AnswerLimits, ClientThread, Load, ThreadBuffers};
 use crate::plan::{ClientModel, Pacing, Placement};
 use crate::slices::EpochOrder;
 
-/// Latencies per second that all client threads together may have: sizes their buffers.
+/// The highest number of latencies per second that all client threads together may record; it sizes their buffers.
 const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
 
-/// Room for requests beyond the expected number, whose gaps are random.
+/// Spare room beyond the expected number of requests, because the gaps between requests are random.
 const LAGS_SPARE: usize = 1_000;
 
 impl Requests<'_> {
-    /// A thread per connection, or for the event client one per core (`free`, too). If only one side is an event
-    /// client, the other's need of threads decides: both sides have the same ones.
+    /// A thread per connection or, for the event client, a thread per core (also under `free`). If only one side is an
+    /// event client, both sides get as many threads as the other side needs.
     pub(super) fn n_threads(&self, contrast_idx: usize) -> usize {
         let is_event = self.plan.contrasts[contrast_idx].sides.iter().all(|side| side.client == ClientModel::Event);
-        // A single server thread and its clients share one core under `same`: one loop has it all.
+        // Under `same`, a single server thread and its clients share one core, so one event loop has all connections.
         let is_one_core = self.plan.placement == Placement::Same && self.plan.server_threads.are_one();
         match (is_event, is_one_core) {
             (true, true) => 1,
@@ -27,8 +27,8 @@ impl Requests<'_> {
         }
     }
 
-    /// Threads with their connections: `n_threads` that serve both sides, or as many for each, the
-    /// baseline's first.
+    /// The threads with their connections: `n_threads` threads that serve both sides; with origins, as many for each
+    /// side, the baseline's first.
     pub(super) fn threads(
         &mut self,
         connections: Connections,
@@ -43,14 +43,14 @@ impl Requests<'_> {
         let seconds = shape.slice.as_secs_f64() * order.n_slices as f64 / 2.0;
         let n_samples = (seconds * MOST_REQUESTS_PER_S / n_threads.div_ceil(2) as f64) as usize;
         let n_connections = self.plan.course.connections.div_ceil(n_threads);
-        // Guards have requests too, at most as many again.
+        // Requests in guards are recorded, too: at most as many again.
         let n_lags = match self.plan.pacing {
             Pacing::Open(open) => (2.0 * seconds * open.rate_per_s / n_threads as f64) as usize + LAGS_SPARE,
             Pacing::Closed { .. } => 0,
         };
         let has_origin = origins.iter().any(Option::is_some);
         let n_all = if has_origin { 2 * n_threads } else { n_threads };
-        // Memory that this epoch does not need is kept for the next.
+        // Memory that this epoch does not need is kept for later epochs.
         let n_there = self.buffers.len().max(n_all);
         self.buffers.resize_with(n_there, ThreadBuffers::default);
         let thread = |(place, mut buffers): (usize, ThreadBuffers)| {

@@ -12,24 +12,25 @@ use crate::schedule::EpochDraw;
 use crate::server_cpu::ServerMeter;
 use crate::slices::EpochOrder;
 
-/// Untimed requests on each new connection; fewer if there are very many.
+/// Number of untimed requests on each new connection, unless there are very many connections.
 const PRIMING: u64 = 20;
-/// From this many connections up, [`PRIMING_MANY`] are enough to warm caches that they share.
+/// From this number of connections on, [`PRIMING_MANY`] requests on each are enough to warm the caches that they share.
 const MANY_CONNECTIONS: usize = 256;
 const PRIMING_MANY: u64 = 5;
-/// Untimed one-shot requests: there is no connection to warm, and each takes as long as dozens of requests.
+/// Untimed one-shot requests per client: there is no connection to warm up, and each request takes as long as dozens of
+/// ordinary ones.
 const PRIMING_ONE_SHOTS: u64 = 2;
 
-/// The connections or clients that the client threads will work with.
+/// The connections or one-shot clients that the client threads use.
 pub(super) enum Connections {
-    /// `[baseline, other]`.
+    /// Connections that last for the epoch, `[baseline, other]`.
     Kept([Vec<Wired>; 2]),
-    /// Requests that bring their own connections.
+    /// Clients whose requests open their own connections.
     OneShots(OneShotClients),
 }
 
 impl Connections {
-    /// Asks the connector for an epoch's clients on each side.
+    /// Gets the connections or clients of an epoch from the connector.
     pub(super) fn open(connector: &mut dyn Connector, order: &EpochOrder, course: &Course) -> Result<Self, BenchError> {
         let (idx, n) = (order.contrast_idx, course.connections);
         let EpochDraw { first, coins, .. } = order.draw;
@@ -44,7 +45,7 @@ impl Connections {
         })
     }
 
-    /// Untimed requests of each client before the first slice.
+    /// Number of untimed requests of each client before the first slice.
     pub(super) fn n_priming(&self, n_connections: usize) -> u64 {
         match self {
             Self::OneShots(_) => PRIMING_ONE_SHOTS,
@@ -53,8 +54,8 @@ impl Connections {
         }
     }
 
-    /// The cores on which the server's threads can be placed; `None` where they cannot: they are not known, serve others
-    /// as well, or the kernel does not let us.
+    /// The cores that the server's threads can be pinned to. `None` if they cannot be pinned, because they are not
+    /// known, also serve other clients, or the kernel does not allow it.
     pub(super) fn cores_to_hold(&self, cores: &[usize]) -> Option<Vec<usize>> {
         match self {
             Self::Kept(sides) => {
@@ -66,7 +67,7 @@ impl Connections {
         }
     }
 
-    /// Puts the server's threads where `map` says, for as long as what it returns is kept.
+    /// Pins the server's threads to the cores that `map` says, until the returned value is dropped.
     pub(super) fn pin(&self, threads: ServerThreads, map: &CoreMap, cores: &[usize]) -> Result<Held, BenchError> {
         let first = map.server.first().copied().flatten();
         let mut held = Held::default();
@@ -99,7 +100,7 @@ impl Connections {
         Ok(held)
     }
 
-    /// The worker that serves each connection, `[baseline, other]`; empty if one of them is not known.
+    /// The worker that serves each connection, `[baseline, other]`; empty if at least one of them is not known.
     pub(super) fn workers(&self) -> [Vec<Worker>; 2] {
         match self {
             Self::Kept(sides) => sides.each_ref().map(|side| {
@@ -118,7 +119,8 @@ impl Connections {
         }
     }
 
-    /// Deals connections or one-shot clients over the threads: `n_threads` for both sides, or as many for each.
+    /// Distributes connections or one-shot clients over the threads: `n_threads` threads for both sides, or as many for
+    /// each side.
     pub(super) fn deal(self, threads: &mut [ClientThread], n_threads: usize, limits: AnswerLimits, load: &Load) {
         let first = |side: Side| (side.idx() * n_threads) % threads.len();
         let first = Side::BOTH.map(first);

@@ -1,4 +1,4 @@
-//! Puts together what the coordinator and the client threads each saw of an epoch.
+//! Combines the data of an epoch that the coordinator and the client threads each collected.
 
 use looptax_model::record::{Hex64, Slice};
 use looptax_model::stats::{Quantile, Side, nearest_rank};
@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::slices::MeasuredEpoch;
 
 impl Running {
-    /// Adds the client threads' counts to what the coordinator saw.
+    /// Adds the client threads' counts to the coordinator's data.
     pub(super) fn add_counts(&self, measured: &mut MeasuredEpoch, buffers: &[ThreadBuffers], plan: &Plan) {
         let (raw, specs) = (&mut measured.raw, &self.specs);
         let is_whole = self.shape.is_whole();
@@ -41,7 +41,7 @@ impl Running {
         [raw.client_cores, raw.server_cores] = self.map.by_connection();
         raw.follows = self.ends.follows();
         measured.n_primed = self.n_primed;
-        // In room that just fits: it is kept until the run is over.
+        // Copied into buffers of exactly the right size, because they are kept until the run is over.
         let raw = &measured.raw;
         let counts = |idx: &usize| raw.is_in_place(&raw.slices[*idx]);
         let of_side = |side: usize| (0..specs.len()).filter(move |idx| specs[*idx].side.idx() == side).filter(counts);
@@ -54,20 +54,20 @@ impl Running {
     }
 }
 
-/// Makes a slice that is one request as long as its answer took, with nothing of it beyond its end.
+/// Makes a slice that is one request exactly as long as its answer took, so that nothing is drained after its end.
 fn end_with_answer(slice: &mut Slice) {
     slice.active_ns = slice.latency_sum_ns;
     slice.drain_ns = 0;
-    // One number per request is in the slice itself.
+    // The slice itself holds the latency of its only request.
     slice.n_unsampled = 0;
 }
 
-/// Whether two whole requests brought equally many bytes.
+/// Whether two whole requests received the same number of bytes.
 fn are_as_long(pair: &[Slice]) -> bool {
     pair[0].received_bytes == pair[1].received_bytes
 }
 
-/// The median latency of a slice over all threads, by nearest rank; `None` without answers.
+/// The median latency of a slice over all threads, by nearest rank; `None` if there are no answers.
 fn median_ns(specs: &[SliceSpec], idx: usize, buffers: &[ThreadBuffers]) -> Option<u32> {
     let mut latencies = buffers.iter().map(|thread| samples_of(specs, idx, thread)).collect::<Vec<_>>().concat();
     nearest_rank(&mut latencies, Quantile::P50)
@@ -82,13 +82,13 @@ fn samples_of<'a>(specs: &[SliceSpec], idx: usize, thread: &'a ThreadBuffers) ->
     samples.get(thread.tallies[idx].first_sample..end).unwrap_or_default()
 }
 
-/// Slices of equal rank asked for the same keys: their answers' common prefixes must be equal.
+/// Slices of equal rank requested the same keys, so the common prefixes of their answers must be equal.
 fn answers_agree<'a>(specs: &[SliceSpec], buffers: &'a [ThreadBuffers]) -> bool {
     let idx_of = |side: Side, rank: u64| specs.iter().position(|spec| spec.side == side && spec.rank == rank);
     specs.iter().filter(|spec| spec.side == Side::Baseline).all(|spec| {
         let rank = spec.rank;
         match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
-            // Each side may have its own threads: connection by connection, in the same order.
+            // Even if each side has separate threads, this compares connection by connection in the same order.
             (Some(one), Some(two)) => {
                 let digests_of = |idx: usize| {
                     let of_thread = move |thread: &'a ThreadBuffers| thread.digests[idx].iter();

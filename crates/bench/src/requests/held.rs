@@ -1,4 +1,4 @@
-//! Server threads that are pinned while an epoch uses them, and given back.
+//! Server threads that are pinned for an epoch, and get their earlier cores back.
 
 use std::io;
 
@@ -8,8 +8,8 @@ use looptax_host::processes::cores_of;
 use crate::connect::Worker;
 use crate::cores::pin_thread;
 
-/// Threads with the cores that they had before; they get those back when it is dropped, which has to be before their
-/// connections close: a server may use a thread again for somebody else.
+/// The pinned threads with the cores that they had before. Dropping this restores those cores; it must happen before
+/// the connections close, because a server may then use a thread for another client.
 #[derive(Debug, Default)]
 pub(super) struct Held(Vec<Lent>);
 
@@ -17,7 +17,7 @@ impl Held {
     /// Pins a thread to `core`.
     ///
     /// # Errors
-    /// When it is gone, or the kernel refuses.
+    /// If the thread has ended, or the kernel refuses.
     pub(super) fn pin(&mut self, worker: Worker, core: usize) -> io::Result<()> {
         let lent = Lent::now(worker.tid).ok_or(io::ErrorKind::NotFound)?;
         pin_thread(worker.tid, core)?;
@@ -32,7 +32,7 @@ impl Drop for Held {
     }
 }
 
-/// Those of `cores` that all these threads may use; `None` where one of them is gone.
+/// Those of `cores` that all these threads may use; `None` if one of the threads has ended.
 pub(super) fn shared_cores(workers: impl Iterator<Item = Worker>, cores: &[usize]) -> Option<Vec<usize>> {
     let mut shared = cores.to_vec();
     for worker in workers {

@@ -1,8 +1,8 @@
 //! Requests as slices: fresh connections for each epoch, priming, then slices of the load engine.
 //!
-//! The coordinator's part: it opens, pins, primes and conducts, and sleeps while a slice runs. `connections` opens and
-//! deals, `client_threads` and `workers` make the client threads, `gather` adds their counts. The loop is that of
-//! `experiment`; `glimpse` measures a single epoch.
+//! This is the coordinator's part: it opens, pins, primes and directs, and it sleeps while a slice runs. `connections`
+//! opens and distributes connections, `client_threads` and `workers` make the client threads, `gather` adds their
+//! counts. `experiment` contains the loop; `glimpse` measures a single epoch.
 
 mod client_threads;
 mod connections;
@@ -37,15 +37,14 @@ use held::Held;
 use seats::{Ends, MOST_CONNECTIONS};
 use workers::Workers;
 
-/// Rounds of the warm-up whose epochs change the shape of the next ones.
+/// Number of warm-up rounds whose epochs change the shape of later ones.
 const ADAPTING_ROUNDS: u64 = 2;
 
-/// Runs the experiment until every contrast has ended, its time is over, `stop` is set, or a request
-/// fails.
+/// Runs the experiment until every contrast has ended, its time is over, `stop` is set, or a request fails.
 ///
 /// # Errors
-/// [`BenchError::Machine`] when the cores cannot be read or do not suffice; everything later is in
-/// [`Outcome::failure`], beside the epochs that were measured before it.
+/// [`BenchError::Machine`] if the cores cannot be read or are too few; every later error is in [`Outcome::failure`],
+/// together with the epochs that were measured before it.
 pub fn run(
     plan: &Plan,
     connector: &mut dyn Connector,
@@ -61,15 +60,15 @@ pub(crate) struct Requests<'a> {
     cores: Vec<usize>,
     connector: &'a mut dyn Connector,
     stop: &'a AtomicBool,
-    /// Client threads' memory, handed from epoch to epoch.
+    /// Client threads' memory, passed on from epoch to epoch.
     buffers: Vec<ThreadBuffers>,
-    /// Between the beginning of an epoch and its end.
+    /// Set between the beginning of an epoch and its end.
     running: Option<Running>,
 }
 
 /// An epoch whose client threads run.
 struct Running {
-    /// Before the connections: what is lent is given back before they close.
+    /// Declared before the connections, so that it is dropped before they close and the threads get their cores back.
     held: Held,
     contrast_idx: usize,
     shape: Shape,
@@ -81,9 +80,9 @@ struct Running {
     reconnect_ns: u64,
     prime_ns: u64,
     n_primed: u64,
-    /// The plan of each slice, in the order of time.
+    /// The plan of each slice, in chronological order.
     specs: Vec<SliceSpec>,
-    /// CPU time of each slice's helper.
+    /// CPU time of the helper in each slice.
     helper_cpu_ns: Vec<u64>,
 }
 
@@ -96,7 +95,7 @@ impl<'a> Requests<'a> {
         Ok(Self { plan, cores: cores_for(plan.placement)?, connector, stop, buffers: Vec::new(), running: None })
     }
 
-    /// Has all client threads do a command.
+    /// Makes all client threads run a command.
     fn command(&self, running: &Running, command: Command) -> Result<(), BenchError> {
         let done = running.workers.barrier.run(command, self.stop);
         done.map_err(|failure| BenchError::Request {
@@ -197,7 +196,7 @@ impl SliceSource for Requests<'_> {
         let start_ns = now_ns();
         let spec = slice_spec(order.side, order.rank, start_ns, running.shape);
         self.command(running, Command::Slice(spec))?;
-        // This thread sleeps meanwhile: the process's time is that of its client threads.
+        // This thread sleeps during the slice, so the process's CPU time is that of its client threads.
         let client_user_ns = process_user_ns().saturating_sub(user_before_ns);
         let helper_ns = helper_cpu_ns(helper).saturating_sub(helper_before_ns);
         let spent = meter.read().since(before);
@@ -232,7 +231,7 @@ impl SliceSource for Requests<'_> {
         Ok(())
     }
 
-    /// CPU time of this process and of its helpers, each of them once.
+    /// CPU time of this process and of its helpers, counting each helper once.
     fn own_cpu_ns(&self) -> Option<u64> {
         let helpers = self.running.as_ref().map_or([None; 2], |it| it.helpers);
         let [baseline, other] = helpers;
@@ -247,7 +246,8 @@ impl SliceSource for Requests<'_> {
             return shape;
         }
         let n_rounds = ADAPTING_ROUNDS.min(plan.course.warm_up.least_epochs as u64);
-        // The first to connect has the server start what it keeps: a pooler its own connections.
+        // The first connections make the server start whatever it keeps, such as a pooler's own connections, so their
+        // time does not count.
         let reconnect_us = if round + 1 < n_rounds { 0 } else { epoch.raw.reconnect_us + epoch.raw.prime_us };
         let p99 = p99(epoch);
         let reconnect = Duration::from_micros(reconnect_us);
@@ -267,7 +267,8 @@ impl SliceSource for Requests<'_> {
     }
 }
 
-/// Puts helpers that sit with the server on its core, or on all of them where its threads have several.
+/// Pins helpers that belong on the server's cores to the server's core, or to all cores if the server's threads have
+/// several.
 fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
     let first = map.server.first().copied().flatten();
     let core = first.filter(|first| map.server.iter().all(|it| *it == Some(*first)));
@@ -279,7 +280,7 @@ fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> 
     Ok(())
 }
 
-/// CPU of a process that helps one side's client; 0 without one.
+/// CPU time of the process that helps one side's client; 0 if there is no helper.
 fn helper_cpu_ns(helper: Option<Helper>) -> u64 {
     let cpu_ns =
         helper.and_then(|it| if it.sits_with_server { process_tree::cpu_ns(it.pid) } else { process_cpu_ns(it.pid) });
@@ -291,7 +292,7 @@ fn slice_spec(side: Side, rank: u64, start_ns: u64, shape: Shape) -> SliceSpec {
     SliceSpec { side, rank, count_from_ns, stop_at_ns: count_from_ns + shape.slice.as_nanos() as u64 }
 }
 
-/// Requests per second of an epoch's slower side.
+/// Requests per second of the slower side of an epoch.
 fn slowest_per_s(epoch: &MeasuredEpoch) -> f64 {
     let counts = epoch.raw.counts();
     let rates = Side::BOTH.into_iter();
@@ -299,7 +300,7 @@ fn slowest_per_s(epoch: &MeasuredEpoch) -> f64 {
     rates.fold(f64::INFINITY, f64::min)
 }
 
-/// The longer p99 of an epoch's sides.
+/// The longer of the p99 latencies of an epoch's two sides.
 fn p99(epoch: &MeasuredEpoch) -> Duration {
     let p99 = epoch.samples.iter();
     let p99 = p99.filter_map(|samples| quantile_of(&[samples], Quantile::P99));

@@ -1,5 +1,5 @@
-//! The cores on which the two ends of each connection run: followed if looptax may not place the server's thread, and
-//! looked at around every slice.
+//! The cores on which the two ends of each connection run. If looptax may not pin the server's thread, the client
+//! thread follows it; the cores are read around every slice.
 
 use looptax_host::processes::{n_migrations, stat};
 use looptax_model::record::Seats;
@@ -9,29 +9,29 @@ use crate::connect::Worker;
 use crate::cores::pin_thread;
 use crate::plan::Placement;
 
-/// Above this many connections their ends are neither followed nor looked at: a look at one reads four files of
-/// `/proc`.
+/// With more connections than this, their ends are neither followed nor observed, because for each connection four
+/// files of `/proc` have to be read.
 pub(super) const MOST_CONNECTIONS: usize = 16;
 
 /// The threads at the two ends of each connection of an epoch; empty if they are pinned.
 #[derive(Default)]
 pub(super) struct Ends {
-    /// By side and connection; empty if not all of them are known.
+    /// By side and connection; empty if at least one of them is not known.
     workers: [Vec<Worker>; 2],
     /// Client threads, by side and connection.
     clients: [Vec<u32>; 2],
-    /// The core that each client thread was dealt.
+    /// The core that was assigned to each client thread.
     dealt: Vec<Option<usize>>,
     cores: Vec<usize>,
-    /// The placement that the client keeps to when it follows the server.
+    /// The placement that the client maintains when it follows the server.
     follows: Option<Placement>,
 }
 
-/// Both ends of a side's connections at one moment.
+/// The state of both ends of a side's connections at one moment.
 pub(super) struct Look {
     n_same: u32,
     n_split: u32,
-    /// How often the scheduler has moved one of them so far.
+    /// How often the scheduler has moved one of the threads so far.
     moves: Option<u64>,
 }
 
@@ -56,10 +56,11 @@ impl Ends {
         self.follows
     }
 
-    /// Puts client threads where the server's threads of their connections ran last, or beside them.
+    /// Pins each client thread to the core on which its connection's server thread ran last, or to another core, as the
+    /// placement requires.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub(super) fn follow(&self, side: Side) -> std::io::Result<()> {
         let Some(placement) = self.follows else { return Ok(()) };
         let pairs = self.pairs(side).take(self.dealt.len());
@@ -74,7 +75,7 @@ impl Ends {
         })
     }
 
-    /// A core that is not the server's: the one that was dealt, if that is another.
+    /// A core that is not the server's: the assigned core, if that is a different one.
     fn beside(&self, server: usize, dealt: Option<usize>) -> Option<usize> {
         let others = || self.cores.iter().copied().filter(|core| *core != server);
         dealt
@@ -83,7 +84,7 @@ impl Ends {
             .or_else(|| others().next())
     }
 
-    /// Where the ends of a side's connections are; `None` where that is not known.
+    /// The cores of a side's connections now; `None` if they are not known.
     pub(super) fn look(&self, side: Side) -> Option<Look> {
         let n = self.workers[side.idx()].len();
         if n == 0 {
@@ -110,7 +111,7 @@ impl Ends {
 }
 
 impl Look {
-    /// Returns the seats that were seen of a slice between this look and a later one.
+    /// Returns the seats of a slice, observed now and at the later moment.
     pub(super) fn until(&self, later: &Self) -> Seats {
         Seats {
             same: self.n_same + later.n_same,

@@ -1,4 +1,4 @@
-//! The client threads of an epoch: started from where they belong, sent home, and their memory taken back.
+//! The client threads of an epoch: starts them from their origins, ends them, and takes their memory back.
 
 use std::io;
 use std::sync::{Arc, mpsc};
@@ -10,7 +10,7 @@ use crate::cores::CoreMap;
 use crate::error::BenchError;
 use crate::load::{ClientThread, Load, SliceBarrier, ThreadBuffers};
 
-/// The values that a client thread leaves: its memory, and whether it could be pinned.
+/// The values that a client thread returns: its memory, and whether it could be pinned.
 type Left = (ThreadBuffers, io::Result<()>);
 
 /// The client threads of an epoch; they end with it.
@@ -20,7 +20,7 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Starts the threads, which then wait for commands at the barrier.
+    /// Starts the threads, which then wait at the barrier for commands.
     pub(super) fn start(
         threads: Vec<ClientThread>,
         map: &CoreMap,
@@ -45,7 +45,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Sends the threads home, and gives their memory back.
+    /// Ends the threads and returns their memory.
     pub(super) fn end(&mut self) -> Result<Vec<ThreadBuffers>, BenchError> {
         self.barrier.leave();
         let ended: Vec<Left> = self
@@ -63,11 +63,11 @@ impl Workers {
 }
 
 impl Drop for Workers {
-    /// None waits for a coordinator that gave up.
+    /// Ends the threads, so that they do not wait for a coordinator that gave up.
     fn drop(&mut self) {
         self.barrier.leave();
         for handle in self.running.drain(..) {
-            // A thread that panicked has reported it.
+            // If the thread panicked, it has already reported that.
             let _ = handle.join();
         }
     }
@@ -77,7 +77,7 @@ fn failed(action: &'static str) -> impl Fn(io::Error) -> BenchError {
     move |source| BenchError::Machine { action, source }
 }
 
-/// Starts a thread from the origin's, or from this one.
+/// Starts a thread from the origin's thread or, without an origin, from this one.
 fn start_from(
     origin: Option<&dyn Origin>,
     life: impl FnOnce() -> Left + Send + 'static,

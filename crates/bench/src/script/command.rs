@@ -1,4 +1,4 @@
-//! The meta commands: their names, and the treatment of names that are not among them.
+//! The meta commands: their names, and the errors for other names.
 //!
 //! `parse` reads the arguments.
 
@@ -24,7 +24,7 @@ pub(crate) enum Command {
     SyncPipeline,
 }
 
-/// The command `found`, whose backslash and name are at `span`.
+/// Finds the command `found`, whose backslash and name are at `span`.
 pub(crate) fn find(source: Source<'_>, found: &str, span: Range<usize>) -> Result<Command, ScriptError> {
     let is = |name: &str| found.eq_ignore_ascii_case(name);
     let commands = [

@@ -1,10 +1,10 @@
-//! The two dialects of SQL, as far as a script shows it.
+//! The two SQL dialects, as far as they matter for a script.
 
-/// Whose quotes, comments and placeholders the SQL has.
+/// The database whose quotes, comments and placeholders the SQL uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// `E''`, `$tag$`, nested comments, `::` casts, `$1`.
+    /// Has `E''`, `$tag$`, nested comments, `::` casts and `$1`.
     Postgres,
-    /// Backslashes and backticks in quotes, `#` comments, `?`. MariaDB too.
+    /// Has backslashes and backticks in quotes, `#` comments and `?`. Also for MariaDB.
     Mysql,
 }

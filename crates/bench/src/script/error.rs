@@ -1,7 +1,7 @@
-//! Errors of this room: a fault with its place, shown as a compiler does.
+//! Errors of this room: a fault with its place, shown as by a compiler.
 //!
-//! `Display` is `FILE:LINE:COLUMN: what`, the line, and a caret; `hint` is the next step, on a separate line. Callers
-//! branch on `fault`.
+//! `Display` prints `FILE:LINE:COLUMN:` and the fault, then the line, then a caret; `hint` returns the next step, for a
+//! separate line. Callers branch on `fault`.
 
 use crate::script::fault::{ParseFault, RunFault};
 use crate::script::place::Place;
@@ -10,7 +10,7 @@ use crate::script::place::Place;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place}: {fault}\n{}", place.excerpt())]
 pub struct ScriptError {
-    /// Where.
+    /// The place of the fault.
     pub place: Box<Place>,
     pub fault: Box<ParseFault>,
 }
@@ -26,17 +26,17 @@ impl ScriptError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place}: {fault}\n{}", place.excerpt())]
 pub struct RunError {
-    /// Where.
+    /// The place at which the script failed.
     pub place: Box<Place>,
     pub fault: Box<RunFault>,
 }
 
-/// Scripts, weights or definitions do not make a set.
+/// Scripts, weights or definitions that do not make a set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SetError {
     #[error(transparent)]
     Script(ScriptError),
-    /// Nothing to choose from.
+    /// There is no script to choose.
     #[error("no script is given, or all have the weight 0")]
     NothingToRun,
     /// A file's name is missing in `a.sql@3,b.sql`.

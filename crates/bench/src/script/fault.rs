@@ -1,9 +1,8 @@
-//! The faults of a script: while it is read, and while it runs.
+//! The faults of a script: found while it is parsed, or while it runs.
 //!
-//! One variant per kind of mistake, with the words that were found. Places are added by the callers
-//! (see `error`).
+//! One variant per kind of mistake, with the words that were found. Callers add the places (see `error`).
 
-/// The commands that scripts can use, without their backslash.
+/// The commands that scripts can use, without the backslash.
 pub(crate) const SUPPORTED: [&str; 9] =
     ["set", "if", "elif", "else", "endif", "sleep", "startpipeline", "endpipeline", "syncpipeline"];
 
@@ -12,12 +11,12 @@ pub(crate) const SUPPORTED: [&str; 9] =
 pub enum ParseFault {
     #[error("unknown command `\\{found}`")]
     UnknownCommand {
-        /// Without its backslash.
+        /// The command without the backslash.
         found: String,
-        /// The supported command that looks most like it.
+        /// The most similar supported command.
         nearest: Option<&'static str>,
     },
-    /// A command or function of pgbench that looptax does not do.
+    /// A command or function of pgbench that looptax does not support.
     #[error("looptax does not support `{what}`: {because}")]
     Refused {
         /// The command with its backslash, or the function.
@@ -31,36 +30,36 @@ pub enum ParseFault {
     #[error("unknown function `{found}`")]
     UnknownFunction {
         found: String,
-        /// The function that looks most like it.
+        /// The most similar function.
         nearest: Option<&'static str>,
     },
     /// Too many or too few arguments.
     #[error("`{function}` takes {wanted}, found {found}")]
     Arguments {
         function: &'static str,
-        /// In words: `2 arguments`.
+        /// The right number, in words: `2 arguments`.
         wanted: String,
         found: usize,
     },
-    /// A number that 64 bits cannot hold.
+    /// A number that does not fit into 64 bits.
     #[error("the constant `{found}` is out of range")]
     Constant { found: String },
     /// `\elif`, `\else` or `\endif` at the wrong place.
     #[error("`\\{command}` {problem}")]
     Conditional {
-        /// Without its backslash.
+        /// The command without the backslash.
         command: &'static str,
         /// `without an \if before it`.
         problem: &'static str,
     },
-    /// A quote, comment, parenthesis or `\if` that never ends.
+    /// A quote, comment, parenthesis or `\if` that is not closed.
     #[error("{what} is never closed")]
     Unclosed { what: &'static str },
     #[error("the variable `{name}` is never set")]
     Undefined {
-        /// Without its colon.
+        /// The name without the colon.
         name: String,
-        /// A variable that looks like it.
+        /// A variable with a similar name.
         nearest: Option<String>,
     },
     /// More than the manual allows.
@@ -70,7 +69,7 @@ pub enum ParseFault {
         what: &'static str,
         limit: usize,
     },
-    /// A script that sends nothing measures nothing.
+    /// The script sends no statement, so there is nothing to measure.
     #[error("the script sends no statement")]
     NoStatement,
     #[error("a NUL character in the script")]
@@ -78,7 +77,7 @@ pub enum ParseFault {
     /// A pipeline in a script whose caller cannot send one.
     #[error("`\\{command}` cannot be used: {because}")]
     Pipeline {
-        /// Without its backslash.
+        /// The command without the backslash.
         command: &'static str,
         because: String,
     },
@@ -112,49 +111,49 @@ impl ParseFault {
 /// A fault while a script ran.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RunFault {
-    /// `/ 0` or `% 0` with integers.
+    /// Integer division or remainder with 0: `/ 0` or `% 0`.
     #[error("division by zero")]
     DivisionByZero,
-    /// The result does not fit a 64-bit integer.
+    /// The result does not fit into a 64-bit integer.
     #[error("`{operation}` overflows: the result is not a 64-bit integer")]
     Overflow { operation: &'static str },
     /// The value has a type that is not allowed here.
     #[error("expected {wanted}, found {found}")]
     Type { wanted: &'static str, found: &'static str },
-    /// Shifting by less than 0 or more than 63 bits.
+    /// A shift by less than 0 or more than 63 bits.
     #[error("cannot shift by {n_bits} bits: expected 0 to 63")]
     Shift { n_bits: i64 },
     /// The variable has no value yet.
     #[error("the variable `{name}` has no value yet")]
     Unset {
-        /// Without its colon.
+        /// The name without the colon.
         name: String,
     },
     /// The text that defines the variable is not a number, truth value or NULL.
     #[error("the variable `{name}` is defined as text and cannot be used in a calculation")]
     NotANumber {
-        /// Without its colon.
+        /// The name without the colon.
         name: String,
     },
     /// The lower bound is above the upper one.
     #[error("the range from {first} to {last} is empty")]
     EmptyRange { first: i64, last: i64 },
-    /// More than 2^63 - 1 values.
+    /// The range has more than 2^63 - 1 values.
     #[error("the range from {first} to {last} is too large for 64 bits")]
     RangeTooLarge { first: i64, last: i64 },
-    /// A distribution's parameter is outside of what the manual allows.
+    /// A distribution's parameter is outside the range that the manual allows.
     #[error("the parameter of `{function}` has to be {allowed}, not {found}")]
     Parameter { function: &'static str, allowed: &'static str, found: f64 },
-    /// Infinity or not a number on its way to the server.
+    /// A value for the server is infinite or not a number.
     #[error("the variable `{name}` is {found}, which SQL text cannot hold")]
     NotFinite {
-        /// Without its colon.
+        /// The name without the colon.
         name: String,
         found: f64,
     },
     #[error("a pipeline is already open")]
     PipelineOpen,
-    /// The end of a pipeline that was not started.
+    /// A pipeline is ended that was not started.
     #[error("no pipeline is open")]
     NoPipeline,
     /// The script ended within a pipeline.

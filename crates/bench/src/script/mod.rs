@@ -1,19 +1,18 @@
-//! pgbench's script language: a user's own transaction, parsed, checked and stepped through.
+//! pgbench's script language: a user's own transaction, parsed, checked and run step by step.
 //!
-//! Text in, steps out: no I/O, no clock, and randomness only from the source that the caller hands
-//! in. The text is untrusted: whatever it says ends in a [`Script`] or in a [`ScriptError`] that
-//! points at line and column, never in a panic. The workload `script:FILE` reads the files, makes a
-//! [`ScriptSet`] of them, and gives each connection a [`Session`].
+//! Turns text into steps: no I/O and no clock, and random bits only from the source that the caller provides. The text
+//! is untrusted: every text gives a [`Script`] or a [`ScriptError`] with line and column, never a panic. The workload
+//! `script:FILE` reads the files, makes a [`ScriptSet`] of them, and gives each connection a [`Session`].
 //!
-//! The language is the one of the pgbench manual, with these differences, each on the safe side:
-//! `\gset`, `\aset`, `\shell`, `\setshell`, `\;`, `debug()` and `permute()` are refused; `:name`
-//! inside quotes and comments stays as it is ([`ScriptSet::warnings`] tells); numbers count as truth
-//! values for `AND`, `OR` and `NOT` too, as the manual says; shifts outside of 0 to 63 bits and
-//! `abs` of the least integer are errors; an unset variable is an error and not its own name.
+//! The language is that of the pgbench manual, with these differences, each of which is on the safe side: `\gset`,
+//! `\aset`, `\shell`, `\setshell`, `\;`, `debug()` and `permute()` are refused; `:name` inside quotes and comments
+//! stays as it is ([`ScriptSet::warnings`] reports it); numbers count as truth values for `AND`, `OR` and `NOT` too, as
+//! the manual says; shifts outside 0 to 63 bits and `abs` of the least integer are errors; an unset variable is an
+//! error, while pgbench would use its name.
 //!
 //! # Source
-//! PostgreSQL 15 manual, pgbench(1), "Custom Scripts", and pgbench 15.18 itself where the manual is
-//! silent (tried 2026-11-21).
+//! PostgreSQL 15 manual, pgbench(1), "Custom Scripts"; for cases that it does not describe, pgbench 15.18 itself
+//! (tested 2026-11-21).
 
 mod bits;
 mod command;

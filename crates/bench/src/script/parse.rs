@@ -1,6 +1,6 @@
-//! A script's text, read: statements, and instructions in the order of the text.
+//! Parses the text of a script into statements, and instructions in the order of the text.
 //!
-//! `\if` and its relatives become forward jumps, so a transaction always ends. `set` joins scripts,
+//! `\if`, `\elif`, `\else` and `\endif` become forward jumps, so a transaction always ends. `set` joins scripts,
 //! `session` runs them.
 
 mod conditional;
@@ -20,10 +20,10 @@ use crate::script::symbols::{Source, Symbols, is_name};
 use conditional::Conditionals;
 pub(crate) use instruction::{Amount, Instruction, Kind};
 
-/// Largest script: generous, and small enough for offsets of 32 bits.
+/// Largest size of a script: generous, and small enough for 32-bit offsets.
 const MAX_BYTES: usize = 16 << 20;
 
-/// One script, read and checked on its own. A [`ScriptSet`](crate::script::ScriptSet) makes it run.
+/// One script, parsed and checked by itself. To run it, add it to a [`ScriptSet`](crate::script::ScriptSet).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     pub(crate) name: String,
@@ -31,17 +31,16 @@ pub struct Script {
     pub(crate) symbols: Symbols,
     pub(crate) statements: Vec<Statement>,
     pub(crate) instructions: Vec<Instruction>,
-    /// The names within quotes and comments that look like variables.
+    /// Names within quotes and comments that look like variables.
     pub(crate) quoted: Vec<(String, Range<usize>)>,
 }
 
 impl Script {
-    /// Reads a script. `name` is for messages: the path as the user gave it.
+    /// Parses a script. `name` is for messages: the path as the user gave it.
     ///
     /// # Errors
-    /// The first mistake in the text, with its place. Whether each variable is set somewhere is looked
-    /// at by [`ScriptSet::new`](crate::script::ScriptSet::new), which knows the other scripts and the
-    /// definitions.
+    /// The first mistake in the text, with its place. [`ScriptSet::new`](crate::script::ScriptSet::new) checks whether
+    /// each variable is set, because it knows the other scripts and the definitions.
     pub fn parse(name: &str, text: &str, dialect: Dialect) -> Result<Self, ScriptError> {
         let source = Source { name, text };
         if text.len() > MAX_BYTES {
@@ -66,11 +65,10 @@ impl Script {
         Ok(script)
     }
 
-    /// Whether nothing in the script asks for a pipeline, which only PostgreSQL's extended protocol
-    /// has.
+    /// Checks that the script uses no pipeline, which only PostgreSQL's extended protocol supports.
     ///
     /// # Errors
-    /// At the first pipeline command, with the caller's reason: `MySQL has no pipelines`.
+    /// For the first pipeline command, with the caller's reason: `MySQL has no pipelines`.
     pub fn without_pipeline(&self, because: &str) -> Result<(), ScriptError> {
         for instruction in &self.instructions {
             let command = match instruction.kind {
@@ -110,7 +108,7 @@ impl Script {
         }
     }
 
-    /// The meta command whose backslash is at `at`; gives where it ends.
+    /// Parses the meta command whose backslash is at `at`, and returns the position of its end.
     fn command(
         &mut self,
         source: Source<'_>,

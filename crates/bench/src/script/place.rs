@@ -1,16 +1,16 @@
 //! A place in a script: file, line, column, and the line with a caret under it.
 //!
-//! Used by every error of this room. The text is somebody else's: what a terminal would obey is
+//! Used by every error of this room. The text comes from the user: characters that would control the terminal are
 //! escaped, and long lines are cut around the caret.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Most characters of a script's line that are shown.
+/// At most this many characters of a script's line are shown.
 const EXCERPT_CHARS: usize = 100;
-/// How many characters stay visible before the caret when a long line is cut.
+/// When a long line is cut, this many characters before the caret stay visible.
 const BEFORE_CARET_CHARS: usize = 60;
-/// Most characters of a found word that a message repeats.
+/// A message repeats at most this many characters of a word.
 const WORD_CHARS: usize = 40;
 
 /// A place in a script. `Display` is `FILE:LINE:COLUMN`.
@@ -23,8 +23,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the bytes `span` in `text`; ends beyond the text or inside a character are moved
-    /// back.
+    /// The place of the bytes `span` in `text`. An end that is beyond the text or inside a character is moved back.
     pub(crate) fn new(file: &str, text: &str, span: &Range<usize>) -> Self {
         let start = floor(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -38,22 +37,22 @@ impl Place {
         }
     }
 
-    /// The name that the script was given.
+    /// The name that the caller gave to the script.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// Counted from 1.
+    /// The line number, counted from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// In characters, counted from 1.
+    /// The column in characters, counted from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// The line and, below it, carets under the place; both indented by two.
+    /// The line and, below it, carets under the place; both are indented by two columns.
     pub fn excerpt(&self) -> &str {
         &self.excerpt
     }
@@ -65,7 +64,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A word of the script for a message: escaped, and cut when it is long.
+/// A word of the script, for a message: escaped, and cut if it is long.
 pub(crate) fn word(text: &str) -> String {
     printable(text, WORD_CHARS)
 }
@@ -90,8 +89,8 @@ fn excerpt(before: &str, marked: &str, after: &str) -> String {
     format!("  {}\n  {blanks}{}", line.trim_end(), "^".repeat(n_carets))
 }
 
-/// Text that is safe to print: what is invisible is escaped, a tab is a blank, and over `limit`
-/// characters it ends in `…`.
+/// Text that is safe to print: invisible characters are escaped, a tab becomes a space, and a text of more than `limit`
+/// characters is cut and ends in `…`.
 fn printable(text: &str, limit: usize) -> String {
     let mut shown = String::new();
     let mut n_shown = 0;

@@ -1,7 +1,7 @@
-//! The random functions of the script language: integers from a range with both ends.
+//! The random functions of the script language: integers from a range that includes both ends.
 //!
-//! The caller hands in the source of random bits, so that a seed repeats everything. Probabilities
-//! are those of the pgbench manual; the numbers drawn from one seed are not pgbench's.
+//! The caller provides the source of random bits, so that the same seed repeats all numbers. Probabilities are those of
+//! the pgbench manual; the numbers drawn from a seed differ from pgbench's.
 
 use rand_distr::{Distribution, OpenClosed01, StandardNormal, Uniform};
 
@@ -9,18 +9,18 @@ use crate::script::bits::Bits;
 use crate::script::fault::RunFault;
 use crate::script::zipfian::Zipfian;
 
-/// Least parameter of a Gaussian, and range of a Zipfian: the manual's limits.
+/// The manual's limits: the least parameter of a Gaussian, and the range of a Zipfian parameter.
 const LEAST_GAUSSIAN: f64 = 2.0;
 const ZIPFIAN: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
 
-/// Each value from `first` to `last` with the same probability.
+/// Draws each value from `first` to `last` with the same probability.
 pub(crate) fn uniform(first: i64, last: i64, random: &mut dyn FnMut() -> u64) -> Result<i64, RunFault> {
     n_values(first, last)?;
     let range = Uniform::new_inclusive(first, last);
     range.map(|range| range.sample(&mut Bits(random))).map_err(|_| RunFault::EmptyRange { first, last })
 }
 
-/// Exponential, cut off at `parameter` and stretched over the range; low values are frequent.
+/// Exponential distribution, truncated at `parameter` and stretched over the range; low values are frequent.
 pub(crate) fn exponential(
     first: i64,
     last: i64,
@@ -32,13 +32,13 @@ pub(crate) fn exponential(
         return Err(RunFault::Parameter { function: "random_exponential", allowed: "above 0", found: parameter });
     }
     let share: f64 = OpenClosed01.sample(&mut Bits(random));
-    // The inverse of the cut-off distribution, ln(1 - share * (1 - exp(-parameter))), written so that it
-    // stays exact where the parameter is tiny.
+    // The inverse of the truncated distribution, ln(1 - share * (1 - exp(-parameter))), in a form that stays exact for
+    // tiny parameters.
     let depth = -(share * (-parameter).exp_m1()).ln_1p() / parameter;
     Ok(place(first, n_values, depth))
 }
 
-/// Normal, cut off at `parameter` standard deviations and stretched over the range.
+/// Normal distribution, truncated at `parameter` standard deviations and stretched over the range.
 pub(crate) fn gaussian(
     first: i64,
     last: i64,
@@ -52,7 +52,7 @@ pub(crate) fn gaussian(
     let mut bits = Bits(random);
     loop {
         let deviation: f64 = StandardNormal.sample(&mut bits);
-        // At 2.0, the least parameter, 95 % pass at the first try.
+        // At the least parameter, 2.0, 95 % of the values pass at the first try.
         if deviation.abs() < parameter {
             let depth = deviation / (2.0 * parameter) + 0.5;
             return Ok(place(first, n_values, depth));
@@ -60,7 +60,7 @@ pub(crate) fn gaussian(
     }
 }
 
-/// The k-th value of the range in proportion to 1 / k^`parameter`.
+/// Draws the k-th value of the range with a probability proportional to 1 / k^`parameter`.
 pub(crate) fn zipfian(first: i64, last: i64, parameter: f64, random: &mut dyn FnMut() -> u64) -> Result<i64, RunFault> {
     let n_values = n_values(first, last)?;
     let refused = RunFault::Parameter { function: "random_zipfian", allowed: "from 1.001 to 1000", found: parameter };
@@ -71,7 +71,7 @@ pub(crate) fn zipfian(first: i64, last: i64, parameter: f64, random: &mut dyn Fn
     Ok(first.wrapping_add_unsigned(zipfian.sample(random) - 1))
 }
 
-/// How many values the range has: at least 1, at most 2^63 - 1.
+/// The number of values in the range: at least 1, at most 2^63 - 1.
 fn n_values(first: i64, last: i64) -> Result<u64, RunFault> {
     if first > last {
         return Err(RunFault::EmptyRange { first, last });
@@ -82,7 +82,7 @@ fn n_values(first: i64, last: i64) -> Result<u64, RunFault> {
         .ok_or(RunFault::RangeTooLarge { first, last })
 }
 
-/// The value at a depth of 0 to 1 in the range.
+/// The value at a relative position from 0 to 1 in the range.
 fn place(first: i64, n_values: u64, depth: f64) -> i64 {
     let offset = (n_values as f64 * depth) as u64;
     first.wrapping_add_unsigned(offset.min(n_values - 1))

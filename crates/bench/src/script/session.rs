@@ -1,7 +1,7 @@
-//! One connection's run of a set: variables, the place in the script, and what to do next.
+//! One connection's run of a set: variables, the position in the script, and the next action.
 //!
-//! Called from the measured loop. Nothing allocates after the first transaction, apart from errors;
-//! values go into the caller's buffers. No I/O and no clock: sleeping and sending are the caller's.
+//! Called from the measured loop. After the first transaction it does not allocate, except for errors; values go into
+//! the caller's buffers. It does no I/O and reads no clock: the caller sleeps and sends.
 
 mod presets;
 mod variables;
@@ -21,28 +21,28 @@ use variables::Variables;
 /// The next task of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Send this statement of the set; outside of a pipeline, wait for its answer.
+    /// Send this statement of the set; outside a pipeline, wait for its answer.
     Send {
         /// Index into [`ScriptSet::statements`].
         statement_idx: usize,
     },
-    /// From here on send without waiting.
+    /// From now on send without waiting.
     StartPipeline,
-    /// Ask the server to answer what was sent so far, without waiting.
+    /// Ask the server to answer the statements sent so far, without waiting.
     SyncPipeline,
     EndPipeline,
     Sleep(Duration),
-    /// The transaction is over; the next call starts another. A transaction can be over without a
-    /// statement, when `\if` skipped them all.
+    /// The transaction is over; the next call starts another. A transaction can be over without a statement, if `\if`
+    /// skipped all of them.
     Done,
 }
 
-/// One connection's variables and place in the scripts of a set.
+/// One connection's variables and its position in the scripts of a set.
 #[derive(Debug, Clone)]
 pub struct Session {
     set: Arc<ScriptSet>,
     variables: Variables,
-    /// The next instruction of the script that runs; none between transactions.
+    /// The next instruction of the running script; `None` between transactions.
     next: Option<usize>,
     script_idx: usize,
     is_pipeline: bool,
@@ -55,14 +55,14 @@ impl Session {
         Self { set, variables, next: None, script_idx: 0, is_pipeline: false }
     }
 
-    /// Runs up to the next thing that the caller has to do. `random` gives 64 random bits per call.
+    /// Runs up to the next action of the caller. `random` returns 64 random bits per call.
     ///
     /// # Errors
-    /// A [`RunError`] with the script's place; the transaction is abandoned, its variables stay, and
-    /// the next call starts another one.
+    /// A [`RunError`] with the place in the script. The transaction is then abandoned, its variables keep their values,
+    /// and the next call starts another transaction.
     ///
     /// # Cost
-    /// No allocation after the first transaction, apart from errors.
+    /// No allocation after the first transaction, except for errors.
     pub fn next(&mut self, random: &mut dyn FnMut() -> u64) -> Result<Action, RunError> {
         if self.next.is_none() {
             self.script_idx = self.set.choose(random);
@@ -73,24 +73,24 @@ impl Session {
         })
     }
 
-    /// Abandons the transaction, after a failed request for instance. Variables keep their values.
+    /// Abandons the transaction, for instance after a failed request. Variables keep their values.
     pub fn restart(&mut self) {
         self.next = None;
         self.is_pipeline = false;
     }
 
-    /// The script of the transaction that runs, or ran last: its index in the set.
+    /// The index in the set of the script whose transaction runs, or ran last.
     pub fn script_idx(&self) -> usize {
         self.script_idx
     }
 
-    /// Appends the statement with the variables' values in it: NULL as `NULL`, all else as its text.
+    /// Appends the statement with the variables' values in it: NULL as `NULL`, other values as their text.
     ///
     /// # Errors
-    /// A variable without a value, infinity, and what is not a number.
+    /// A variable without a value, an infinite value, or a value that is not a number.
     ///
     /// # Panics
-    /// When the set has no such statement.
+    /// If the set has no such statement.
     ///
     /// # Cost
     /// No allocation unless `out` has to grow.
@@ -104,7 +104,7 @@ impl Session {
                     self.variables
                         .write(*idx, &self.set.symbols, out)
                         .map_err(|fault| self.error(statement.script_idx, span, fault))?;
-                    // `- -5` is a sum, `--5` a comment.
+                    // `- -5` is a subtraction, but `--5` would be a comment.
                     if start > 0 && out[start - 1] == b'-' && out.get(start) == Some(&b'-') {
                         out.insert(start, b' ');
                     }
@@ -114,14 +114,14 @@ impl Session {
         Ok(())
     }
 
-    /// Hands each parameter of the prepared statement to `each`, in order, as text; NULL as nothing.
-    /// `scratch` holds one value at a time.
+    /// Passes each parameter of the prepared statement to `each`, in order, as text, and NULL as `None`. `scratch`
+    /// holds one value at a time.
     ///
     /// # Errors
-    /// A variable without a value, infinity, and what is not a number.
+    /// A variable without a value, an infinite value, or a value that is not a number.
     ///
     /// # Panics
-    /// When the set has no such statement.
+    /// If the set has no such statement.
     ///
     /// # Cost
     /// No allocation unless `scratch` has to grow.
@@ -181,7 +181,7 @@ impl Session {
         }
         self.next = None;
         if self.is_pipeline {
-            // Behind the last character.
+            // The place after the last character.
             return Err((RunFault::PipelineAtEnd, usize::MAX..usize::MAX));
         }
         Ok(Action::Done)

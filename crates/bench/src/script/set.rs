@@ -1,7 +1,7 @@
-//! Scripts that run together: one table of variables, one list of statements, chosen by weight.
+//! Scripts that run together: a shared table of variables and a shared list of statements; scripts are chosen by
+//! weight.
 //!
-//! Joining gives each variable and statement an index in the set, so that a session looks nothing up
-//! by name.
+//! Joining gives each variable and statement an index in the set, so a session does not look up names.
 
 use std::ops::Range;
 
@@ -38,22 +38,22 @@ struct Member {
     instructions: Vec<Instruction>,
 }
 
-/// Something in a script that is allowed, and may not do what its author meant. `Display` is one line.
+/// Something in a script that is allowed but may not do what its author meant. `Display` prints one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: `:{name}` is not replaced within quotes or a comment")]
 pub struct Warning {
-    /// Where.
+    /// The place in the script.
     pub place: Place,
     /// The variable that is not replaced.
     pub name: String,
 }
 
 impl ScriptSet {
-    /// Joins scripts, each with its weight. Sessions share nothing but the set; the scripts of one
-    /// session share its variables. Definitions come before the preset variables of the same name.
+    /// Joins scripts, each with its weight. Sessions share only the set; the scripts of one session share its
+    /// variables. A definition takes precedence over the preset variable of the same name.
     ///
     /// # Errors
-    /// [`SetError::NothingToRun`], and [`SetError::Script`] for a variable that is set nowhere.
+    /// [`SetError::NothingToRun`], and [`SetError::Script`] for a variable that is not set anywhere.
     pub fn new(scripts: Vec<(Script, u32)>, definitions: Vec<Definition>) -> Result<Self, SetError> {
         let total_weight = scripts.iter().map(|(_, weight)| u64::from(*weight)).sum();
         if total_weight == 0 {
@@ -84,17 +84,17 @@ impl ScriptSet {
         Ok(set)
     }
 
-    /// All statements of all scripts: what there is to prepare. Sessions name them by their index here.
+    /// All statements of all scripts, to be prepared. Sessions refer to them by their index in this list.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
     }
 
-    /// The name that the script was given.
+    /// The name that the caller gave to the script.
     pub fn script_name(&self, script_idx: usize) -> Option<&str> {
         self.scripts.get(script_idx).map(|member| member.name.as_str())
     }
 
-    /// Returns the place of a statement, for the server's complaints about it.
+    /// Returns the place of a statement, for the server's error messages about it.
     pub fn place_of(&self, statement_idx: usize) -> Option<Place> {
         let statement = self.statements.get(statement_idx)?;
         Some(self.place(statement.script_idx, &statement.span))
@@ -105,12 +105,12 @@ impl ScriptSet {
         &self.warnings
     }
 
-    /// Draws a script by weight; the only one without a draw.
+    /// Draws a script by weight; if there is only one, chooses it without a draw.
     pub(crate) fn choose(&self, random: &mut dyn FnMut() -> u64) -> usize {
         if self.scripts.len() == 1 {
             return 0;
         }
-        // 64 random bits times the total, over 2^64: off by less than total / 2^64.
+        // 64 random bits times the total weight, divided by 2^64: each probability is off by less than total / 2^64.
         let mut left = ((u128::from(random()) * u128::from(self.total_weight)) >> 64) as u64;
         for (script_idx, member) in self.scripts.iter().enumerate() {
             let weight = u64::from(member.weight);
@@ -131,7 +131,7 @@ impl ScriptSet {
         Place::new(&member.name, &member.text, span)
     }
 
-    /// Every variable that is used has to be set by a script, a definition or looptax.
+    /// Checks that every variable in use is set by a script, a definition or looptax.
     fn check(&self, script: &Script) -> Result<(), ScriptError> {
         let unknown = script.symbols.list().iter().find_map(|symbol| {
             let span = symbol.first_use.clone()?;
@@ -173,7 +173,7 @@ impl ScriptSet {
     }
 }
 
-/// From a script's own indexes to those of its set.
+/// Converts a script's own indexes to those of its set.
 struct Renumber {
     n_statements: usize,
     variables: Vec<u32>,

@@ -5,18 +5,18 @@
 use crate::script::error::SetError;
 use crate::script::symbols::is_name;
 
-/// A script's file and how often it is chosen in proportion to the others.
+/// A script's file, and how often it is chosen relative to the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weighted {
     pub file: String,
-    /// At least 0; 0 is never chosen.
+    /// A script with the weight 0 is never chosen.
     pub weight: u32,
 }
 
-/// Reads `a.sql@3,b.sql`: files between commas, each with its weight behind the last `@`, 1 without.
+/// Parses `a.sql@3,b.sql`: files between commas, each with its weight after the last `@`; without `@` the weight is 1.
 ///
 /// # Errors
-/// [`SetError::NoFile`], [`SetError::Weight`], and [`SetError::NothingToRun`] when all weights are 0.
+/// [`SetError::NoFile`], [`SetError::Weight`], and [`SetError::NothingToRun`] if all weights are 0.
 pub fn parse_spec(spec: &str) -> Result<Vec<Weighted>, SetError> {
     let list: Vec<Weighted> = spec.split(',').map(|part| weighted(part, spec)).collect::<Result<_, _>>()?;
     if list.iter().all(|script| script.weight == 0) {
@@ -31,7 +31,7 @@ fn weighted(part: &str, spec: &str) -> Result<Weighted, SetError> {
         let spec = spec.to_owned();
         return Err(SetError::NoFile { spec });
     }
-    // `parse` would take a plus sign.
+    // Without this check `parse` would accept a plus sign.
     let is_number = weight.bytes().all(|byte| byte.is_ascii_digit());
     let parsed = weight.parse().ok().filter(|_| is_number);
     let weight = parsed.ok_or_else(|| SetError::Weight { file: file.to_owned(), found: weight.to_owned() })?;
@@ -39,7 +39,7 @@ fn weighted(part: &str, spec: &str) -> Result<Weighted, SetError> {
     Ok(Weighted { file, weight })
 }
 
-/// A variable that is set from outside, as pgbench's `-D name=value`.
+/// A variable that is set on the command line, like pgbench's `-D name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     pub(crate) name: String,
@@ -47,10 +47,10 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Reads `name=value`.
+    /// Parses `name=value`.
     ///
     /// # Errors
-    /// [`SetError::Definition`] without `=`, and for a name of other than letters, digits and
+    /// [`SetError::Definition`] if there is no `=`, or if the name contains other characters than letters, digits and
     /// underscores.
     pub fn parse(given: &str) -> Result<Self, SetError> {
         match given.split_once('=') {

@@ -1,8 +1,8 @@
-//! Finds the end of a statement and the variables that it uses, by the quoting rules of the database.
+//! Finds the end of a statement and the variables in it, by the quoting rules of the database.
 //!
-//! A statement ends at a `;` outside of quotes, comments and parentheses, at a backslash, or at the
-//! end of the text, as in psql. Nothing else of SQL is understood. Line comments are left out; block
-//! comments stay, because servers read hints in them.
+//! A statement ends at a `;` outside quotes, comments and parentheses, at a backslash, or at the end of the text, as in
+//! psql. No other part of SQL is parsed. Line comments are removed; block comments stay, because servers read hints in
+//! them.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(crate) struct Scanner<'a, 's> {
     pub(crate) symbols: &'s mut Symbols,
     /// `:name` within quotes and comments, which stays as it is.
     pub(crate) quoted: &'s mut Vec<(String, Range<usize>)>,
-    /// Where reading goes on.
+    /// The position at which reading continues.
     pub(crate) at: usize,
     n_parentheses: usize,
     has_sql: bool,
@@ -35,8 +35,8 @@ impl<'a, 's> Scanner<'a, 's> {
         Self { source, dialect, symbols, quoted, at, n_parentheses: 0, has_sql: false }
     }
 
-    /// The statement that starts at `at`, or `None` if only white space and comments are before the end. Leaves `at`
-    /// behind the `;`, on the backslash, or at the end of the text.
+    /// The statement that starts at `at`, or `None` if only white space and comments are left. Afterwards `at` is after
+    /// the `;`, on the backslash, or at the end of the text.
     pub(crate) fn statement(&mut self) -> Result<Option<Statement>, ScriptError> {
         let mut statement =
             Statement { script_idx: 0, span: self.at..self.at, pieces: Vec::new(), dialect: self.dialect };
@@ -72,7 +72,7 @@ impl<'a, 's> Scanner<'a, 's> {
         &self.source.text[self.at..]
     }
 
-    /// One variable, word, quote, comment or character.
+    /// Reads one variable, word, quote, comment or character.
     fn piece(&mut self, first: char, statement: &mut Statement) -> Result<(), ScriptError> {
         let start = self.at;
         if first == ':'
@@ -98,7 +98,7 @@ impl<'a, 's> Scanner<'a, 's> {
         Ok(())
     }
 
-    /// Goes on by one word, quote, block comment or character.
+    /// Moves past one word, quote, block comment or character.
     fn text(&mut self, first: char) -> Result<(), ScriptError> {
         let rest = self.rest();
         let is_mysql = self.dialect == Dialect::Mysql;
@@ -107,7 +107,7 @@ impl<'a, 's> Scanner<'a, 's> {
             '\'' | '"' => self.quote(self.at, is_mysql),
             '`' if is_mysql => self.quote(self.at, false),
             '$' if !is_mysql => self.dollar(rest),
-            // The name behind a cast is a type.
+            // The name after `::` is a type, not a variable.
             ':' if rest.starts_with("::") => {
                 self.at += 2;
                 Ok(())
@@ -120,7 +120,7 @@ impl<'a, 's> Scanner<'a, 's> {
         }
     }
 
-    /// A name, keyword or number; and the quote behind PostgreSQL's `E`.
+    /// Moves past a name, keyword or number, and past the quoted text that follows PostgreSQL's `E`.
     fn word(&mut self, rest: &str) -> Result<(), ScriptError> {
         let is_part = |c| is_name_character(c) || c == '$';
         let n_bytes = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -132,7 +132,8 @@ impl<'a, 's> Scanner<'a, 's> {
         Ok(())
     }
 
-    /// MySQL and MariaDB run what is in `/*! … */` and `/*M! … */`.
+    /// Whether `text` starts with a comment that the server ignores: MySQL and MariaDB run the text in `/*! … */` and
+    /// `/*M! … */`.
     fn is_plain_comment(&self, text: &str) -> bool {
         let is_run = text.starts_with("/*!") || text.starts_with("/*M!");
         text.starts_with("/*") && !(is_run && self.dialect == Dialect::Mysql)
@@ -147,7 +148,8 @@ impl<'a, 's> Scanner<'a, 's> {
         self.at += first.len_utf8();
     }
 
-    /// `--`, which in MySQL needs white space after it, because `5--1` is a sum there; or its `#`.
+    /// Whether a line comment starts here: `--`, which in MySQL must be followed by white space because `5--1` is a
+    /// subtraction, or MySQL's `#`.
     fn is_line_comment(&self) -> bool {
         let rest = self.rest();
         let Some(behind) = rest.strip_prefix("--") else {
@@ -176,8 +178,8 @@ impl<'a, 's> Scanner<'a, 's> {
         Ok(())
     }
 
-    /// A quoted text that starts at `open`; a doubled quote stays inside, and with `has_escapes` so
-    /// does one behind a backslash.
+    /// Moves past the quoted text that starts at `open`. A doubled quote does not end it; with `has_escapes`, a quote
+    /// after a backslash does not end it either.
     fn quote(&mut self, open: usize, has_escapes: bool) -> Result<(), ScriptError> {
         let quote = self.source.text.as_bytes()[open];
         self.at = open + 1;
@@ -194,7 +196,7 @@ impl<'a, 's> Scanner<'a, 's> {
         }
     }
 
-    /// `$tag$ … $tag$`, or a lone dollar sign.
+    /// Moves past `$tag$ … $tag$`, or past a single dollar sign.
     fn dollar(&mut self, rest: &str) -> Result<(), ScriptError> {
         let open = self.at;
         let tag = rest[1..].find('$').map(|n_bytes| &rest[..n_bytes + 2]);
@@ -214,7 +216,7 @@ impl<'a, 's> Scanner<'a, 's> {
         Ok(())
     }
 
-    /// Goes on by one character of quoted text, and notes what looks like a variable.
+    /// Moves past one character of quoted text, and records a name that looks like a variable.
     fn within(&mut self, open: usize, what: &'static str) -> Result<(), ScriptError> {
         let Some(first) = self.rest().chars().next() else {
             let fault = ParseFault::Unclosed { what };
@@ -236,7 +238,7 @@ impl<'a, 's> Scanner<'a, 's> {
         Some((self.symbols.used(name, span.clone()), span))
     }
 
-    /// `:name`, if it is not a cast and not a time such as `12:30`.
+    /// The place of `:name`, unless it is a cast or a time such as `12:30`.
     fn variable_span(&self) -> Option<Range<usize>> {
         let name = self.rest().strip_prefix(':')?;
         let is_first = |c: char| is_name_character(c) && !c.is_ascii_digit();

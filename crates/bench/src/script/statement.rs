@@ -1,21 +1,21 @@
-//! One SQL statement of a script: text with holes for variables.
+//! One SQL statement of a script: text with gaps for variables.
 //!
-//! A caller prepares it once with placeholders and fills in parameters, or sends its text with the
-//! values inside.
+//! The caller either prepares it once with placeholders and then sends parameters, or sends its text with the values in
+//! it.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use crate::script::dialect::Dialect;
 
-/// Most uses of variables in one statement: the manual's limit.
+/// At most this many uses of variables in one statement: the manual's limit.
 pub(crate) const MAX_PARAMETERS: usize = 255;
 
 /// One SQL statement of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     pub(crate) script_idx: usize,
-    /// Where the statement is in its script.
+    /// The place of the statement in its script.
     pub(crate) span: Range<usize>,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) dialect: Dialect,
@@ -28,14 +28,13 @@ pub(crate) enum Piece {
 }
 
 impl Statement {
-    /// How many parameters the prepared statement has: one for each use of a variable, as pgbench
-    /// counts them, so that one variable can have two types.
+    /// The number of parameters of the prepared statement. Each use of a variable counts, as in pgbench, so that one
+    /// variable can have two types.
     pub fn n_parameters(&self) -> usize {
         self.parameters().count()
     }
 
-    /// The statement with a placeholder for each use of a variable: `$1`, `$2`… for PostgreSQL, `?` for
-    /// MySQL.
+    /// The statement with a placeholder for each use of a variable: `$1`, `$2`… for PostgreSQL, `?` for MySQL.
     pub fn prepared_sql(&self) -> String {
         let mut sql = String::new();
         let mut n_parameters = 0;
@@ -52,7 +51,7 @@ impl Statement {
         sql
     }
 
-    /// The script that the statement belongs to: its index in the set.
+    /// The index in the set of the script to which the statement belongs.
     pub fn script_idx(&self) -> usize {
         self.script_idx
     }
@@ -76,7 +75,7 @@ impl Statement {
         }
     }
 
-    /// Drops white space at the end: it has no meaning.
+    /// Drops white space at the end, which has no meaning.
     pub(crate) fn trim_end(&mut self) {
         if let Some(Piece::Text(text)) = self.pieces.last_mut() {
             text.truncate(text.trim_ascii_end().len());

@@ -1,6 +1,6 @@
 //! Names: the variables of a script, and the script's own name and text.
 //!
-//! A variable is known by its index from here on; names come back in messages only.
+//! After parsing, a variable is identified by its index; names are used again only in messages.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use crate::script::error::ScriptError;
 use crate::script::fault::ParseFault;
 use crate::script::place::Place;
 
-/// A script while it is read.
+/// A script during parsing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) name: &'a str,
@@ -26,9 +26,9 @@ impl Source<'_> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Symbol {
     pub(crate) name: String,
-    /// A `\set` exists for it.
+    /// Whether a `\set` exists for the variable.
     pub(crate) is_set: bool,
-    /// The first place that needs its value.
+    /// The first place that needs the variable's value.
     pub(crate) first_use: Option<Range<usize>>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// The index of `name`, new or not.
+    /// The index of `name`, which is added if it is new.
     pub(crate) fn idx(&mut self, name: &str) -> u32 {
         if let Some(&idx) = self.idx_of.get(name) {
             return idx;
@@ -75,12 +75,12 @@ impl Symbols {
     }
 }
 
-/// Letters of every alphabet, digits and underscores.
+/// Whether a character may be in a name: letters of every alphabet, digits and underscores.
 pub(crate) fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()
 }
 
-/// Whether `\set` and definitions accept it as a name.
+/// Whether `\set` and definitions accept this name.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_character)
 }

@@ -1,12 +1,12 @@
 //! The values of an expression, their conversions, and how they are written into SQL.
 //!
-//! Copies of 16 bytes: the evaluation of a measured loop moves nothing else.
+//! A value is a copy of 16 bytes; evaluation in a measured loop moves no other data.
 
 use std::io::Write;
 
 use crate::script::fault::RunFault;
 
-/// Significant digits of a double in SQL text, as pgbench writes them.
+/// Number of significant digits of a double in SQL text, as in pgbench.
 const DOUBLE_DIGITS: i32 = 15;
 
 /// The value of an expression.
@@ -19,7 +19,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// A definition's text as a value: NULL, a truth value or a number, and nothing for other text.
+    /// The value of a definition's text: NULL, a truth value or a number; `None` for other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let is = |word: &str| text.eq_ignore_ascii_case(word);
         if is("null") {
@@ -39,7 +39,7 @@ impl Value {
         double.is_finite().then_some(Self::Double(double))
     }
 
-    /// Rounds doubles to the nearest even integer, as C's `rint` does.
+    /// The value as an integer: doubles are rounded to the nearest integer, halves to the even one, as by C's `rint`.
     pub(crate) fn integer(self, operation: &'static str) -> Result<i64, RunFault> {
         match self {
             Self::Integer(integer) => Ok(integer),
@@ -56,7 +56,7 @@ impl Value {
         }
     }
 
-    /// Numbers are true unless they are zero; NULL is not true.
+    /// A number is true unless it is zero; NULL is not true.
     pub(crate) fn is_true(self) -> bool {
         match self {
             Self::Null => false,
@@ -95,13 +95,13 @@ impl Value {
 }
 
 fn rounded(double: f64) -> Option<i64> {
-    // 2^63 is the first double that does not fit; -2^63 fits.
+    // 2^63 is the least positive double that does not fit; -2^63 fits.
     const END: f64 = 9_223_372_036_854_775_808.0;
     let whole = double.round_ties_even();
     (-END..END).contains(&whole).then_some(whole as i64)
 }
 
-/// As C's `%.15g`: fixed notation where the exponent is small, without trailing zeros.
+/// Writes like C's `%.15g`: fixed notation if the exponent is small, without trailing zeros.
 fn write_double(double: f64, out: &mut Vec<u8>) {
     let mut buffer = [0_u8; 32];
     let mut rest = &mut buffer[..];
@@ -133,7 +133,7 @@ fn write_double(double: f64, out: &mut Vec<u8>) {
     write_digits(&digits[..n_digits], exponent, out);
 }
 
-/// `digits` have their point after the first one, times ten to the `exponent`.
+/// Writes `digits`, which have their decimal point after the first digit, times ten to the power of `exponent`.
 fn write_digits(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
     if !(-4..DOUBLE_DIGITS).contains(&exponent) {
         let (first, rest) = digits.split_at(1);

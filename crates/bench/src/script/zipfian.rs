@@ -1,20 +1,20 @@
-//! The bounded Zipf distribution: rank k is drawn in proportion to 1 / k^s.
+//! The bounded Zipf distribution: rank k is drawn with a probability proportional to 1 / k^s.
 //!
-//! For `random_zipfian` in scripts and for skewed keys elsewhere. Both s below and above 1 work;
-//! 0.99 is what YCSB draws keys with. Sampling is `rand_distr`'s, by rejection: constant time and
-//! memory for any number of ranks, no table and no start-up.
+//! Used for `random_zipfian` in scripts and for skewed keys in other workloads. s may be below or above 1; YCSB draws
+//! keys with 0.99. Sampling is `rand_distr`'s, by rejection: it takes constant time and memory for any number of ranks,
+//! without a table and without set-up.
 
 use rand_distr::Distribution;
 
 use crate::script::bits::Bits;
 
-/// No such distribution: no ranks, or a skew that is negative or not finite.
+/// There is no such distribution: the number of ranks is 0, or the skew is negative or not finite.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("no Zipf distribution has {n_ranks} ranks and the skew {skew}")]
 pub struct NoZipfian {
-    /// How many ranks were asked for.
+    /// The requested number of ranks.
     pub n_ranks: u64,
-    /// The skew that was asked for.
+    /// The requested skew.
     pub skew: f64,
 }
 
@@ -29,15 +29,16 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Ranks 1 to `n_ranks`, rank k in proportion to 1 / k^`skew`; a skew of 0 is uniform.
+    /// Ranks 1 to `n_ranks`; rank k is drawn with a probability proportional to 1 / k^`skew`. With a skew of 0 all
+    /// ranks are equally likely.
     ///
-    /// Above 2^53 ranks the rarest ones are drawn in groups.
+    /// With more than 2^53 ranks, the rarest ones are drawn in groups.
     ///
     /// # Errors
-    /// [`NoZipfian`] for no ranks, and for a skew that is negative or not finite.
+    /// [`NoZipfian`] if `n_ranks` is 0, or if the skew is negative or not finite.
     ///
     /// # Cost
-    /// One power; no allocation.
+    /// One power function; no allocation.
     pub fn new(n_ranks: u64, skew: f64) -> Result<Self, NoZipfian> {
         let refused = NoZipfian { n_ranks, skew };
         if !skew.is_finite() {
@@ -47,13 +48,13 @@ impl Zipfian {
         Ok(Self { n_ranks, inner })
     }
 
-    /// A rank from 1 to the number of ranks. `random` gives 64 random bits per call.
+    /// Draws a rank from 1 to the number of ranks. `random` returns 64 random bits per call.
     ///
     /// # Cost
-    /// Up to three powers and two calls of `random` per try, nearly always one try; no allocation.
+    /// Up to three power functions and two calls of `random` per try, and nearly always one try; no allocation.
     pub fn sample(&self, random: &mut dyn FnMut() -> u64) -> u64 {
         let rank = self.inner.sample(&mut Bits(random)) as u64;
-        // The inverse can be one unit in the last place beyond the end.
+        // The result can be one unit in the last place above the last rank.
         rank.clamp(1, self.n_ranks)
     }
 }

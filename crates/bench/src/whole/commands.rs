@@ -1,7 +1,7 @@
-//! Whole commands as slices: each is one run of its arm's command, with one request in it.
+//! Whole commands as slices: each slice is one run of its arm's command, counted as one request.
 //!
-//! Two runs of each arm make an epoch, ABBA or BAAB, after one of each that does not count. The loop is that of
-//! `experiment`, which calls this file; `process` starts, watches and waits.
+//! Two runs of each arm make an epoch, ABBA or BAAB; before them, one run of each arm does not count. `experiment` has
+//! the loop and calls this file; `process` starts, watches and waits.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -19,18 +19,19 @@ use crate::process_tree;
 use crate::progress::Observer;
 use crate::slices::{FilledSlice, SliceOrder, SliceSource};
 
-/// Between two runs: the server closes the last one's connections, which belongs to neither.
+/// Pause between two runs, in which the server closes the connections of the earlier run; that work should not be
+/// counted in either.
 const PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone)]
 pub struct WholePlan {
-    /// When to end, with [`WholePlan::WARM_UP`].
+    /// When to end; its warm-up is [`WholePlan::WARM_UP`].
     pub course: Course,
     /// The commands to run, `[baseline, other]`.
     pub sides: [CommandPlan; 2],
     /// How long a single run may take.
     pub timeout: Duration,
-    /// The server that both talk to, for its CPU time, where known.
+    /// The server that both commands use, for its CPU time, if known.
     pub server_pid: Option<u32>,
 }
 
@@ -38,7 +39,8 @@ impl WholePlan {
     pub const WARM_UP: WarmUp = WarmUp { n_slices: Some(2), ..WarmUp::epochs(1) };
 }
 
-/// Runs the commands as the plan's course says; with what was seen of each arm, `[baseline, other]`.
+/// Runs the commands as the plan's course says. Returns the outcome, and the connections seen of each arm, `[baseline,
+/// other]`.
 pub fn run_commands(
     plan: &WholePlan,
     watcher: &mut dyn Watcher,
@@ -63,7 +65,7 @@ struct Commands<'a> {
     stop: &'a AtomicBool,
     /// How long the last run of each arm took.
     last_wall: [Duration; 2],
-    /// Counted runs of each arm that were started.
+    /// Number of counted runs of each arm that were started.
     n_started: [usize; 2],
     seen: [Sightings; 2],
 }
@@ -116,7 +118,7 @@ impl Commands<'_> {
     }
 }
 
-/// A whole run as a slice.
+/// Makes a slice from a whole run.
 fn slice(finished: &Finished, server_cpu_ns: Option<u64>) -> Slice {
     let used = finished.used;
     Slice {

@@ -1,8 +1,8 @@
-//! Whole commands compared with each other: one line per arm, run again and again in a drawn order.
+//! Whole commands compared with each other: one command per arm, run repeatedly in a drawn order.
 //!
-//! An epoch is four runs, ABBA or BAAB by a coin; each run is a slice with one request in it, so that everything after
-//! this room takes it as it takes any epoch. The command line gives the commands and a [`Watcher`] that sees which
-//! transport they use; this room does not care what they do.
+//! An epoch is four runs, ABBA or BAAB by a coin. Each run is a slice with one request in it, so later steps treat the
+//! epoch like any other. The command line provides the commands and a [`Watcher`] that sees which transport they use;
+//! this room does not depend on what they do.
 
 mod commands;
 mod once;
@@ -19,17 +19,17 @@ use looptax_model::stats::Side;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPlan {
     pub arm: String,
-    /// How the command may be shown: without passwords.
+    /// The command in a form that may be shown, without passwords.
     pub shown: String,
-    /// Program and arguments; at least the program.
+    /// The program and its arguments; never empty.
     pub words: Vec<String>,
-    /// Variables to set in its environment.
+    /// Environment variables to set.
     pub set: Vec<(String, String)>,
-    /// Variables to take out of it.
+    /// Environment variables to remove.
     pub unset: Vec<String>,
 }
 
-/// The connections of a running command in one look.
+/// The transports of a running command's connections, seen at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sight {
     pub unix: bool,
@@ -43,14 +43,14 @@ impl Sight {
     }
 }
 
-/// Sees which transport a command uses: the command line's part.
+/// Observes which transport a command uses; the command line implements this.
 pub trait Watcher {
-    /// Looks at process `pid` and what it has started, while they run.
+    /// Inspects process `pid` and the processes that it has started, while they run.
     fn watch(&mut self, _side: Side, _pid: u32) -> Sight {
         Sight::default()
     }
 
-    /// Returns what is wrong with a run on `side` in which `seen` was seen, after runs in which `before` was.
+    /// Returns what is wrong with a run on `side` in which the transports `seen` were seen, after runs with `before`.
     fn objection(&self, _side: Side, _seen: Sight, _before: Sightings) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! One run of a command by itself: a load that another room asks for, within its own slice.
+//! One run of a command by itself: a load that another room needs within its own slice.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use super::{CommandPlan, Watcher};
 use crate::clock::Timed;
 use crate::error::CommandError;
 
-/// Runs a command to its end; `None` when told to stop.
+/// Runs a command to its end; `None` if looptax is to stop.
 ///
 /// # Errors
-/// Whatever kept it from ending well within `timeout`.
+/// Any reason why it did not end successfully within `timeout`.
 pub fn run_once(plan: &CommandPlan, timeout: Duration, stop: &AtomicBool) -> Result<Option<Timed<()>>, CommandError> {
     let bounds = Bounds { timeout, looking: Looking::Thrice(timeout), stop };
     let finished = process::run(plan, Side::Baseline, &mut Nobody, bounds)?;
     Ok(finished.map(|finished| Timed { start_ns: finished.start_ns, wall_ns: finished.wall_ns, value: () }))
 }
 
-/// Looks away: the application is watched, not what asks it.
+/// Watches nothing: the application is watched, not the command that sends it requests.
 struct Nobody;
 
 impl Watcher for Nobody {}

@@ -1,6 +1,6 @@
-//! The end of what a command writes to stderr: kept in a bounded buffer, for the error that names it.
+//! The last part of a command's stderr, kept in a bounded buffer for the error message.
 //!
-//! The pipe is emptied while the command runs, so that it never waits for us.
+//! The pipe is emptied while the command runs, so the command never waits for looptax.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// Bytes that are kept: some screens of text.
+/// At most this many bytes are kept: several screens of text.
 const KEPT_BYTES: usize = 8 * 1024;
 const SHOWN_LINES: usize = 6;
 
@@ -19,19 +19,19 @@ pub(super) struct Outlet {
 }
 
 impl Outlet {
-    /// Takes our end of the pipe.
+    /// Takes ownership of our end of the pipe.
     pub(super) fn new(pipe: OwnedFd) -> io::Result<Self> {
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
         Ok(Self { pipe: Some(pipe.into()), kept: Vec::new() })
     }
 
-    /// The descriptor to wait on, while more output can come.
+    /// The descriptor to wait on, as long as more output may come.
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes what is there; does not wait for more.
+    /// Reads the output that is there, and does not wait for more.
     pub(super) fn drain(&mut self) {
         let mut part = [0; 4096];
         while let Some(pipe) = &mut self.pipe {
@@ -50,7 +50,7 @@ impl Outlet {
         self.kept.drain(..too_many);
     }
 
-    /// The last lines, each indented, without characters that steer a terminal.
+    /// The last lines, each indented, without control characters for the terminal.
     pub(super) fn last_lines(&mut self) -> String {
         self.drain();
         let text = String::from_utf8_lossy(&self.kept);

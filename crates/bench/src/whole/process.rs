@@ -1,7 +1,7 @@
-//! One run of a command: start, watch, wait, and what it used.
+//! One run of a command: starts it, watches it, waits for it, and reads the resources that it used.
 //!
-//! The command has its own process group, so that all of it can be ended. Reads the measuring clock right before the
-//! start and right after the end; nothing is printed or saved in between.
+//! The command has a separate process group, so that it can be ended with all its processes. The measuring clock is
+//! read right before the start and right after the end; nothing is printed or saved in between.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,19 +21,20 @@ use crate::clock::now_ns;
 use crate::error::CommandError;
 use crate::sys::{self, ChildUsage};
 
-/// A wish to stop, and a command that has been stopped, are noticed within this time.
+/// A request to stop, and a command that was stopped, are noticed within this time.
 const STOP_CHECK: Duration = Duration::from_millis(100);
-/// How long a command that got the signal to end may take before it is killed.
+/// How long a command may take to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
-/// The warm-up run is looked at so often at first, and later after each tenth of its age.
+/// A warm-up run is first inspected after this time, and later after each further tenth of its age, but not more often
+/// than this.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 
-/// When to look at a run's connections.
+/// When to inspect a run's connections.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Looking {
-    /// All the time: the run does not count.
+    /// All the time, because the run does not count.
     Often,
-    /// Three times in a run that takes about so long.
+    /// Three times in a run that is expected to take this long.
     Thrice(Duration),
 }
 
@@ -51,7 +52,7 @@ pub(super) struct Finished {
     pub(super) sight: Sight,
 }
 
-/// Runs the command to its end; `None` when told to stop.
+/// Runs the command to its end; `None` if looptax is to stop.
 pub(super) fn run(
     plan: &CommandPlan,
     side: Side,
@@ -118,7 +119,7 @@ fn first_look(looking: Looking) -> Duration {
     }
 }
 
-/// When to look next, at this age.
+/// When to inspect the run next, after this age.
 fn look_after(looking: Looking, age: Duration) -> Option<Duration> {
     match looking {
         Looking::Often => Some(age + FIRST_LOOK.max(age / 10)),
@@ -137,7 +138,8 @@ fn check(status: ExitStatus, stderr: &mut Outlet) -> Result<(), CommandError> {
     })
 }
 
-/// A command that runs. Dropped before its end, it is killed with all that it has started.
+/// A running command. If this is dropped before the command's end, the command is killed with all processes of its
+/// group.
 struct Running {
     pid: u32,
     group: Pid,
@@ -150,7 +152,7 @@ impl Running {
     fn new(pid: u32, stderr: Option<OwnedFd>) -> Result<Self, CommandError> {
         let wait = |source: io::Error| CommandError::Wait { source };
         let group = Pid::from_raw(pid.cast_signed()).ok_or_else(|| wait(io::ErrorKind::NotFound.into()))?;
-        // Its number is not reused until it is collected.
+        // The process number is not reused until the process is collected.
         let parts = pidfd_open(group, PidfdFlags::empty()).map_err(io::Error::from).and_then(|handle| {
             let pipe = stderr.ok_or(io::ErrorKind::BrokenPipe)?;
             Ok((handle, Outlet::new(pipe)?))
@@ -163,7 +165,7 @@ impl Running {
         Ok(Self { pid, group, handle, stderr, is_collected: false })
     }
 
-    /// Waits so long at most, and empties the pipe meanwhile.
+    /// Waits at most this long for the end, and empties the pipe during that time.
     fn has_ended_within(&mut self, time: Duration) -> Result<bool, CommandError> {
         let timeout = Timespec::try_from(time).unwrap_or_default();
         let (has_ended, has_words) = {
@@ -179,22 +181,23 @@ impl Running {
             let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
             (is_ready(&fds[0]), fds.get(1).is_some_and(is_ready))
         };
-        // The end first: emptying the pipe takes time that is not the command's.
+        // Checks the end first: emptying the pipe takes time that does not belong to the command.
         if has_words && !has_ended {
             self.stderr.drain();
         }
         Ok(has_ended)
     }
 
-    /// Whether somebody has stopped it. It has no terminal: who reads from one is stopped for good.
+    /// Whether the command was stopped. It has no terminal, so a command that reads from its terminal would stay
+    /// stopped for good.
     fn is_stopped(&self) -> bool {
         stat(self.pid).is_some_and(|it| it.is_stopped)
     }
 
-    /// Asks the whole group to end, and kills what does not.
+    /// Asks the whole group to end, and kills the processes that do not.
     fn end(&mut self) -> Result<(), CommandError> {
         let _ = kill_process_group(self.group, Signal::TERM);
-        // Who is stopped takes the first signal only when it goes on.
+        // A stopped process handles the first signal only after it continues.
         let _ = kill_process_group(self.group, Signal::CONT);
         let start_ns = now_ns();
         while Duration::from_nanos(now_ns() - start_ns) < GRACE {
@@ -205,7 +208,7 @@ impl Running {
         self.kill_and_collect().map(drop)
     }
 
-    /// The group's number is not reused before the first process is collected.
+    /// Kills the group; its number is not reused before the first process is collected.
     fn kill_and_collect(&mut self) -> Result<(ExitStatus, ChildUsage), CommandError> {
         let _ = kill_process_group(self.group, Signal::KILL);
         self.collect()

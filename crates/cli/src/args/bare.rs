@@ -12,8 +12,8 @@ use super::{DetailArgs, JsonArgs, ResultArgs, TurnArgs, label};
 pub(crate) struct BareArgs {
     /// Print what TCP costs at this rate of requests, such as 800/s.
     ///
-    /// The output is the share of one core, and whether that is worth a change. Default: the rates that looptax sees
-    /// here.
+    /// The output says what share of one core TCP costs at that rate, and whether that is worth a change. Default: the
+    /// rates that looptax sees on this machine.
     #[arg(long, value_name = "RATE", value_parser = at_rate)]
     at: Option<f64>,
     #[command(flatten)]

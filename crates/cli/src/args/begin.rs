@@ -22,25 +22,26 @@ pub(crate) struct TurnArgs {
 pub(crate) struct BeginArgs {
     /// Start only in this part of the day: 02:00-04:00.
     ///
-    /// By the machine's own clock; 22:00-03:00 spans midnight. At other times the run is refused, or waits with
-    /// --wait.
+    /// The machine's own clock counts; 22:00-03:00 spans midnight. At other times looptax refuses the run; with --wait
+    /// it waits.
     #[arg(hide_short_help = true, long, value_name = "FROM-TO", value_parser = part_of_day)]
     pub(crate) between: Option<PartOfDay>,
-    /// Start only below this load per processor: 0.2.
+    /// Start only below this load per processor, for example 0.2.
     ///
-    /// The limit applies to the load average of the last minute, divided by the number of processors. Above it the
-    /// run is refused, or waits with --wait.
+    /// The limit applies to the load average of the last minute, divided by the number of processors. If the load is
+    /// higher, looptax refuses the run; with --wait it waits.
     #[arg(hide_short_help = true, long, value_name = "LOAD", value_parser = load)]
     pub(crate) max_load: Option<f64>,
     /// Do not start while FILE exists.
     ///
-    /// The run is refused, or waits with --wait. Default: /etc/looptax/stop if --between or --max-load is given.
+    /// While it exists, looptax refuses the run; with --wait it waits. Default: /etc/looptax/stop if --between or
+    /// --max-load is given.
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     stop_file: Option<PathBuf>,
 }
 
 impl BeginArgs {
-    /// The path of the stop file; the file need not exist. A run that waits for hours or for a quiet machine is
+    /// The path of the stop file, which need not exist. A run that waits for a time of day or for a quiet machine is
     /// unattended, so it respects the machine's own stop file without an option.
     pub(crate) fn stop_file(&self) -> Option<&Path> {
         let is_unattended = self.between.is_some() || self.max_load.is_some();
@@ -57,7 +58,7 @@ pub(crate) struct PartOfDay {
 }
 
 impl PartOfDay {
-    /// Whether a time of the day is in it.
+    /// Whether a time of the day is in this part.
     pub(crate) fn has(self, now: Time) -> bool {
         if self.from < self.to { (self.from..self.to).contains(&now) } else { now >= self.from || now < self.to }
     }

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use looptax_host::eyes::bytes::ServerPlace;
 
-/// Least bytes of each send and receive: fewer do not hold the beginning of a request in every protocol.
+/// Least number of bytes to keep of each send and receive: fewer do not contain the beginning of a request in every
+/// protocol.
 const LEAST_SNAPLEN: u64 = 64;
-/// Least size of the file: a smaller one has no room for its own headers and a few packets.
+/// Least size of the file in bytes: a smaller one has no room for its own headers and a few packets.
 const LEAST_MAX: u64 = 4 << 10;
 
 /// Options of `watch -w`.
@@ -35,12 +36,12 @@ pub(crate) struct CaptureArgs {
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PATH", requires = "file")]
     pub(crate) socket: Vec<PathBuf>,
-    /// Most bytes of each send and receive: 256, 64K, 1M.
+    /// Keep at most this many bytes of each send and each receive: 256, 64K, 1M.
     ///
     /// At least 64.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "BYTES", default_value = "1M", requires = "file", value_parser = snaplen)]
     pub(crate) snaplen: u64,
-    /// Stop at this size of the file: 100M, 4G.
+    /// Stop when the file has this size: 100M, 4G.
     ///
     /// At least 4K.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "BYTES", default_value = "1G", requires = "file", value_parser = max)]

@@ -9,35 +9,35 @@ use super::{JsonArgs, PeerArgs};
 /// Options of `check`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArgs {
-    /// A URL, configuration files, a folder, or a process; without one, all programs here that use TCP.
+    /// A URL, configuration files, a folder, or a process; default: all programs here that use TCP.
     ///
-    /// The URL is the present connection over TCP: `mysql://user@127.0.0.1/db`, `postgres://…`, `redis://…`,
-    /// `memcached://…`; its password is in `LOOPTAX_PASSWORD`. A word with `://`, `=` or `@` is a URL unless a file
-    /// has that name.
+    /// A URL is the connection that the client uses over TCP today: `mysql://user@127.0.0.1/db`, `postgres://…`,
+    /// `redis://…`, `memcached://…`; put its password into `LOOPTAX_PASSWORD`. A word with `://`, `=` or `@` is a URL
+    /// unless a file has that name.
     ///
     /// A file is an application's configuration: wp-config.php, .env, settings.py, database.yml or the file of one of
     /// some hundred other applications. looptax checks each connection in it and prints the lines to change. In a
-    /// folder it reads every file that it knows, also in the folders below and if .gitignore names the file, which is
-    /// usual for .env. It leaves out links, .git, `node_modules`, vendor and virtual environments of Python.
+    /// folder it reads every file that it knows, including those in subfolders and those that .gitignore lists, such as
+    /// .env. It skips links, .git, `node_modules`, vendor and virtual environments of Python.
     ///
-    /// A number is a process. looptax searches its environment, the configuration files of its working folder, and
-    /// the servers that it is connected to over TCP. `./123` is a file.
+    /// A number is a process. looptax inspects the environment of the process, the configuration files in its working
+    /// folder, and the servers that it is connected to over TCP. To pass a file named 123, write `./123`.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
-    /// Print SARIF by the text of the files only; ask no server.
+    /// Print SARIF from the text of the files only; contact no server.
     ///
-    /// The output is SARIF 2.1.0. looptax contacts no server and starts no program. A fix assumes the usual path of
-    /// the server's socket, or that of --socket.
+    /// The output is SARIF 2.1.0. looptax starts no program. A fix assumes the usual path of the server's socket, or
+    /// the path of --socket.
     #[arg(long, requires = "targets", conflicts_with_all = ["pid", "user", "connections", "verbose", "json"])]
     pub(crate) sarif: bool,
-    /// Name the application whose file it is.
+    /// Name of the application that the file belongs to.
     ///
     /// Needed only if the name and the text of the file do not show it.
     #[arg(long = "as", value_name = "NAME", requires = "targets")]
     pub(crate) application: Option<String>,
-    /// The client's process, for its user, its folders and its confinement.
+    /// The client's process, whose user, folders and confinement apply.
     ///
-    /// With a URL or a file the connections are those of TARGET. Without TARGET this process is checked.
+    /// If TARGET is a URL or a file, looptax checks its connections; without TARGET, those of this process.
     #[arg(long, value_name = "PID", conflicts_with = "user")]
     pub(crate) pid: Option<u32>,
     /// The client's user, such as www-data (default: you).
@@ -45,19 +45,19 @@ pub(crate) struct CheckArgs {
     pub(crate) user: Option<String>,
     /// The server's socket, or its folder.
     ///
-    /// Default: the socket of the server that listens on the URL's port here.
+    /// Default: the socket of the server that listens on the URL's port on this machine.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Connections that the client opens at once when it starts.
+    /// Connections that the client opens together when it starts.
     ///
     /// For example PHP-FPM's `pm.max_children`, or workers times pool size. Default: the largest of the numbers that
     /// looptax can count: `pm.max_children`, Gunicorn's workers times threads, other workers, the pool size in FILE,
     /// and the connections that are open now.
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<u32>,
-    /// Print every point, and how it is known.
+    /// Print every point, and how looptax knows it.
     #[arg(long)]
     pub(crate) verbose: bool,
     #[command(flatten)]

@@ -15,7 +15,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) runs: u32,
     /// Epochs per run.
     ///
-    /// The number is fixed, without early stopping.
+    /// Every run has exactly this many epochs; no run stops early.
     #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
           value_parser = clap::value_parser!(u32).range(6..=1_000))]
     pub(crate) fixed: u32,
@@ -27,7 +27,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) client: String,
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
-    /// Seed of the first run; the next run takes the next one.
+    /// Seed of the first run; each further run uses the next number.
     #[arg(long, value_name = "HEX")]
     pub(crate) seed: Option<String>,
     #[command(flatten)]

@@ -13,7 +13,7 @@ postgres:///db?host=/run/postgresql, redis://127.0.0.1/2, unix:///run/redis.sock
 mongodb://127.0.0.1/db, fastcgi://127.0.0.1:9000, http://127.0.0.1:8000, uwsgi://127.0.0.1:3031. \
 In a password, write every character except letters and digits as %XX.")]
 pub(crate) struct DsnArgs {
-    /// The connection as it is now.
+    /// URL of the connection as it is now.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Only these drivers, applications or languages.
@@ -23,10 +23,11 @@ pub(crate) struct DsnArgs {
     pub(crate) wanted: Vec<String>,
     /// The server's socket, or its folder.
     ///
-    /// Default: the socket in the URL, or that of the server that listens on the URL's port here, or the usual path.
+    /// Default: the socket in the URL, or the socket of the server that listens on the URL's port on this machine, or
+    /// the usual path.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Print which transport each driver takes for this URL, and why.
+    /// Print which transport each driver uses for this URL, and why.
     #[arg(long)]
     pub(crate) explain: bool,
     /// Print the password instead of ****.

@@ -7,19 +7,19 @@ use clap::Args;
 pub(crate) struct ExecArgs {
     /// Run a command over each transport instead of requests.
     ///
-    /// looptax replaces {transport} by the tool's own options for address and account: mysql, mariadb, mysqldump,
-    /// mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark,
-    /// valkey-cli, valkey-benchmark. Words are split as in a shell, but no shell runs: a pipe needs `sh -c '…'` with
-    /// --exec-unix and --exec-tcp. The output of the command is discarded.
+    /// looptax replaces {transport} with the tool's own options for address and account. It knows mysql, mariadb,
+    /// mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli,
+    /// redis-benchmark, valkey-cli and valkey-benchmark. Words are split as in a shell, but no shell runs: a pipe needs
+    /// `sh -c '…'` with --exec-unix and --exec-tcp. The output of the command is discarded.
     #[arg(help_heading = "Whole commands", long, value_name = "CMD", conflicts_with_all = ["exec_unix", "exec_tcp", "connections", "placement", "client", "client_like", "slice_ms", "pipeline", "protocol"])]
     pub(crate) exec: Option<String>,
-    /// The command for unix, of any program.
+    /// The command for the unix arm; it may be any program.
     ///
     /// Without TARGET it may be any command. With TARGET its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`,
     /// `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`.
     #[arg(help_heading = "Whole commands", hide_short_help = true, long, value_name = "CMD", requires = "exec_tcp", conflicts_with_all = ["connections", "placement", "client", "client_like", "slice_ms", "pipeline", "protocol"])]
     pub(crate) exec_unix: Option<String>,
-    /// The command for tcp.
+    /// The command for the tcp arm.
     #[arg(help_heading = "Whole commands", hide_short_help = true, long, value_name = "CMD", requires = "exec_unix")]
     pub(crate) exec_tcp: Option<String>,
     /// Stop a run of the command after this time.

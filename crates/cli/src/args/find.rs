@@ -22,7 +22,7 @@ pub(crate) struct FindArgs {
     pub(crate) watch: bool,
     /// Print every client, address, hop and note.
     ///
-    /// Print every client, address, hop and note: without it the output is at most 40 lines.
+    /// Without this option the output has at most 40 lines.
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Measure what a request over TCP costs here (ten seconds).
@@ -35,7 +35,7 @@ pub(crate) struct FindArgs {
     pub(crate) wait: bool,
     /// Take the cost of a request from this record.
     ///
-    /// A record of `compare`. Default: the newest one in the history for each kind of server.
+    /// RECORD is a record of `compare`. Default: the newest record in the history for each kind of server.
     #[arg(long, value_name = "RECORD", conflicts_with = "measure")]
     pub(crate) record: Option<PathBuf>,
     /// Write gauges as OpenMetrics; `-` prints them.

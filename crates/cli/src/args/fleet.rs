@@ -18,7 +18,7 @@ pub(crate) struct FleetArgs {
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Send what this machine's clients and records show to the collector, once.
+    /// Report this machine's clients and records to the collector, once.
     Send(Box<SendArgs>),
     /// Create the collector's tables and views, or update them to this version.
     ///
@@ -26,7 +26,7 @@ pub(crate) enum FleetCommand {
     Init(InitArgs),
     /// Report what all machines lose, where to begin, how they differ, and which are silent.
     Report(FleetReportArgs),
-    /// List machines with clients over TCP, those that lose most first.
+    /// List machines with clients over TCP; those that lose most come first.
     Hosts(FleetListArgs),
     /// Show one machine: its clients, its measurements, its reports.
     Host {
@@ -36,7 +36,7 @@ pub(crate) enum FleetCommand {
         #[command(flatten)]
         list: AskArgs,
     },
-    /// List programs and kinds of server over all machines, those that lose most first.
+    /// List programs and kinds of server over all machines; those that lose most come first.
     Programs(FleetListArgs),
     /// List programs that changed their transport within a week, or fell back to TCP.
     Changes(FleetListArgs),
@@ -90,7 +90,8 @@ pub(crate) struct InitArgs {
     pub(crate) collector: CollectorArgs,
     /// Print the SQL statements and exit.
     ///
-    /// They include the roles of the accounts that send reports and that read them. looptax connects to nothing.
+    /// They include the roles of the accounts that send reports and of those that read reports. looptax opens no
+    /// connection.
     #[arg(long, conflicts_with = "json")]
     pub(crate) print: bool,
     /// ClickHouse: replicate and distribute the tables over this cluster.

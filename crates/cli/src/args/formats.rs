@@ -27,8 +27,8 @@ pub(crate) struct FormatArgs {
     pub(crate) benchmark_json: Option<PathBuf>,
     /// Write call chains of `why` for flame graphs; `-` prints them.
     ///
-    /// Folded, as flame graph programs read them: arm, process and functions with `;` between them, then nanoseconds
-    /// of CPU time per 1000 requests.
+    /// Each line has the arm, the process and the functions, separated by `;`, then nanoseconds of CPU time per 1000
+    /// requests. Flame graph programs read this folded form.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) folded: Option<PathBuf>,
     /// Write call chains of `why` for pprof; `-` prints them.
@@ -39,7 +39,7 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    /// Whether one of them was typed.
+    /// Whether one of these formats was typed.
     pub(crate) fn is_any(&self) -> bool {
         let Self { md, csv, openmetrics, benchmark_json, folded, pprof } = self;
         [md, csv, openmetrics, benchmark_json, folded, pprof].into_iter().any(Option::is_some)

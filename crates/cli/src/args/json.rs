@@ -7,7 +7,7 @@ use clap::Args;
 /// The option `--json`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct JsonArgs {
-    /// Print JSON; --json=FILE writes it and prints the text.
+    /// Print JSON; --json=FILE writes it to FILE and prints the text.
     #[arg(
         id = "json",
         long = "json",
@@ -48,5 +48,5 @@ pub(super) fn advice(file: &str) -> String {
         STDOUT => "`--json` prints".to_owned(),
         file => format!("`--json={file}` writes this file, `--json` prints"),
     };
-    format!("`--json {file}`: --json needs `=` before its file: {instead}")
+    format!("`--json {file}`: --json needs an `=` before its file; {instead}")
 }

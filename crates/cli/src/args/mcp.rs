@@ -12,8 +12,8 @@ use clap::Args;
 pub(crate) struct McpArgs {
     /// Keep the record of each comparison.
     ///
-    /// looptax also lists it in the history, as `looptax compare` does. Without this option a comparison writes no
-    /// file.
+    /// looptax also lists the record in the history, as `looptax compare` does. Without this option a comparison writes
+    /// no file.
     #[arg(long)]
     pub(crate) keep_records: bool,
 }

@@ -16,15 +16,15 @@ pub(crate) struct ReproduceArgs {
     /// Name of a published comparison, or all.
     #[arg(value_name = "NAME", required = true, value_parser = names())]
     pub(crate) names: Vec<ReproduceName>,
-    /// Fewer epochs and points.
+    /// Measure fewer epochs and points.
     ///
-    /// dimitri stops at 256 connections.
+    /// dimitri then stops at 256 connections.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Share of the published amounts of data: 0.05, or 1 for all.
     ///
-    /// It applies to percona's dump and to moonen's stream and messages. Default: the amount that takes minutes; the
-    /// result says how much smaller it is than the published one.
+    /// It applies to percona's dump and to moonen's stream and messages. Default: an amount that takes minutes; the
+    /// result says how much smaller it is than the published amount.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) scale: Option<f64>,
     /// Exit with 2 if a part could not be measured completely.
@@ -75,7 +75,7 @@ fn names() -> impl TypedValueParser<Value = ReproduceName> {
     PossibleValuesParser::new(each.chain([all])).map(|word| ReproduceName(Part::named(&word)))
 }
 
-/// More than four times the published amount is a typing error.
+/// A factor of more than four over the published amount is a typing error.
 const MOST_SHARE: f64 = 4.0;
 
 /// Parses `0.05` or `1`.

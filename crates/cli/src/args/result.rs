@@ -15,7 +15,8 @@ pub(crate) struct ResultArgs {
     pub(crate) json: JsonArgs,
     /// Print events as JSON lines during the run.
     ///
-    /// One object per line, instead of the text: the plan, each epoch, verdicts, warnings, and last the result.
+    /// Instead of the text, looptax prints one object per line: the plan, each epoch, verdicts, warnings, and at the
+    /// end the result.
     #[arg(hide_short_help = true, long)]
     pub(crate) json_stream: bool,
     /// Write a page with tables and charts.
@@ -35,7 +36,7 @@ pub(crate) struct ResultArgs {
     pub(crate) detail: DetailArgs,
     /// Name this run for `show` and `diff`.
     ///
-    /// `diff before-kernel after-kernel` then takes the newest run of each name.
+    /// `diff before-kernel after-kernel` then compares the newest runs with these names.
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub(crate) label: Option<String>,
     /// Leave this run out of the list of runs.
@@ -53,21 +54,21 @@ impl ResultArgs {
 /// The details to print of a result.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DetailArgs {
-    /// Print everything that is known of each comparison.
+    /// Print everything that is known about each comparison.
     ///
     /// Without this option each kind of warning is printed once.
     #[arg(hide_short_help = true, long)]
     pub(crate) verbose: bool,
     /// Print what TCP costs at this rate of requests, such as 800/s.
     ///
-    /// The output is the share of one core, and whether that is worth a change. A bare `looptax` uses the rates that
-    /// it sees.
+    /// The output says what share of one core TCP costs at that rate, and whether that is worth a change. A bare
+    /// `looptax` uses the rates that it sees.
     #[arg(long, value_name = "RATE", value_parser = at_rate)]
     pub(crate) at: Option<f64>,
 }
 
 impl DetailArgs {
-    /// The lines of the report besides tables and verdicts, for a record with this name.
+    /// The options of the report besides tables and verdicts, for a record with this name.
     pub(crate) fn beside<'a>(&self, record: Option<&'a str>) -> Beside<'a> {
         Beside { record, at_per_s: self.at, is_verbose: self.verbose }
     }

@@ -8,24 +8,24 @@ use looptax_switch::diagnose::moving::Wanted;
 use super::PeerArgs;
 
 /// Exit codes of `run`, for the end of its help.
-pub(crate) const RUN_EXIT_CODES: &str =
-    "Exit codes: the command's own; 125 looptax failed, 126 the command cannot be executed, 127 it was not found.";
+pub(crate) const RUN_EXIT_CODES: &str = "Exit codes: the command's own; 125 looptax failed, 126 the command cannot be \
+    executed, 127 the command was not found.";
 
 /// Which servers' connections are moved.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MovingArgs {
-    /// Move ADDRESS to SOCKET and nothing else.
+    /// Move connections from ADDRESS to SOCKET, and no others.
     ///
     /// For example 127.0.0.1:3306=/run/mysqld/mysqld.sock, or `[::1]:5432=@name` for an abstract socket. looptax then
-    /// searches for no server, and does not check whether both lead to the same one.
+    /// does not search for servers, and does not check whether both lead to the same server.
     #[arg(long, value_name = "ADDRESS=SOCKET")]
     pub(crate) map: Vec<String>,
-    /// Move this address as well, beside those that are found.
+    /// Move this address too, in addition to those that looptax finds.
     ///
     /// For a server that looptax cannot match with a socket, or that the command starts itself, such as PHP-FPM.
     #[arg(long, value_name = "ADDRESS=SOCKET", conflicts_with = "map")]
     pub(crate) also: Vec<String>,
-    /// Only servers on these ports.
+    /// Move only connections to servers on these ports.
     #[arg(
         long,
         value_delimiter = ',',
@@ -34,25 +34,25 @@ pub(crate) struct MovingArgs {
         conflicts_with = "map"
     )]
     pub(crate) port: Vec<u16>,
-    /// A connection of the command, tried beforehand.
+    /// A connection that the command uses; looptax tries it first.
     ///
-    /// For example `mysql://user@127.0.0.1/db`, with the password in it or in `LOOPTAX_PASSWORD`. looptax logs in
-    /// once over TCP and once over the socket. The port stays on TCP if the socket rejects the account or gives it
-    /// more rights, or if the rules of PostgreSQL differ.
+    /// For example `mysql://user@127.0.0.1/db`, with the password in it or in `LOOPTAX_PASSWORD`. looptax logs in once
+    /// over TCP and once over the socket. The port stays on TCP if the socket rejects the account or gives it more
+    /// rights, or if PostgreSQL's rules for the two differ.
     #[arg(long, value_name = "DSN", conflicts_with = "map")]
     pub(crate) login: Vec<String>,
-    /// Try no login beforehand.
+    /// Do not try any login first.
     ///
-    /// Otherwise looptax tries the connections that the command's arguments and environment name.
+    /// Without this option looptax tries the connections in the command's arguments and environment.
     #[arg(long, conflicts_with = "login")]
     pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Move a port only if its account is known.
+    /// Leave a port on TCP if a login is needed and the account is unknown.
     ///
     /// Only a login can show whether the socket leads to the same account of MariaDB, or of MySQL before version 8.
-    /// With this option a port stays on TCP if the account is unknown, that is, if it is neither in --login nor in
-    /// the command's arguments or environment.
+    /// With this option such a port stays on TCP if its account is neither in --login nor in the command's arguments or
+    /// environment.
     #[arg(long, conflicts_with_all = ["map", "no_login"])]
     pub(crate) require_login: bool,
 }
@@ -70,18 +70,18 @@ pub(crate) struct RunArgs {
     pub(crate) dry_run: bool,
     /// Print at the end where each connection went, and why.
     ///
-    /// Also prints, for each server that stays on TCP, the reason. With `-q` too.
+    /// Also prints why a server stays on TCP. Works with `-q` too.
     #[arg(long)]
     pub(crate) stats: bool,
-    /// Print at once where each connection went, and why.
+    /// Print immediately where each connection went, and why.
     ///
-    /// Also prints, for each server that stays on TCP, the reason.
+    /// Also prints why a server stays on TCP.
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Fail if nothing can be moved.
     ///
-    /// The run fails without a server that has a socket, and if the kernel does not allow it. Without this option the
-    /// command then runs as it is. One connection that stays on TCP is not a failure.
+    /// The run fails if no server has a socket, or if the kernel does not let looptax move connections. Without this
+    /// option the command then runs unchanged. A single connection that stays on TCP is not a failure.
     #[arg(long)]
     pub(crate) strict: bool,
     /// Let the command continue if looptax is killed.
@@ -103,7 +103,7 @@ pub(crate) struct RunArgs {
 }
 
 impl MovingArgs {
-    /// The request to the diagnosis, for a command.
+    /// The request to the diagnosis, for this command.
     pub(crate) fn wanted<'a>(&'a self, command: &'a [OsString]) -> Wanted<'a> {
         Wanted {
             map: &self.map,

@@ -10,7 +10,7 @@ use super::{DetailArgs, FormatArgs, JsonArgs};
 /// Options of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
-    /// Runs by name, label, `last` or record file; without one the runs are listed.
+    /// Runs by name, label, `last` or record file; without a run, looptax lists them.
     ///
     /// The beginning of a name is enough. Several runs are shown one after the other, or on one page with --html.
     #[arg(value_name = "RUN")]
@@ -22,7 +22,7 @@ pub(crate) struct ShowArgs {
     pub(crate) json: JsonArgs,
     /// Write a page with tables and charts; `-` prints it.
     ///
-    /// The page holds all the runs that are named, and loads nothing from outside.
+    /// The page has all the runs that you pass, and loads nothing from outside.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// The details to print of a run.
@@ -31,13 +31,13 @@ pub(crate) struct ShowArgs {
     /// Further formats to write.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// Write the figures for a pool of results as a line of JSON; `-` prints it.
+    /// Write the figures as a line of JSON for a shared pool of results; `-` prints it.
     ///
     /// The line has the kernel, the CPU and the versions of servers, but no host, path, label, user or script. An
     /// existing file is not replaced.
     #[arg(long, value_name = "FILE", help_heading = "Formats")]
     pub(crate) publish: Option<PathBuf>,
-    /// Remove the runs from the list, and their records.
+    /// Remove the runs from the list, and delete their records.
     ///
     /// A record that -o saved elsewhere is kept.
     #[arg(long, conflicts_with_all = ["json", "html", "publish"])]
@@ -50,7 +50,7 @@ pub(crate) struct DiffArgs {
     /// The earlier run: its record, name or label, or a name of `watch --save`.
     #[arg(value_name = "A")]
     pub(crate) before: String,
-    /// The later one.
+    /// The later run, in the same form.
     #[arg(value_name = "B")]
     pub(crate) after: String,
     #[command(flatten)]
@@ -63,10 +63,10 @@ pub(crate) struct GateArgs {
     /// A run: its name, its label, `last` or a record file.
     #[arg(value_name = "RECORD")]
     pub(crate) record: String,
-    /// Most throughput that a transport may lose: 20%.
+    /// Largest loss of throughput that is allowed, such as 20%.
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, required_unless_present = "max_page_time")]
     pub(crate) max_tax: Option<f64>,
-    /// For a trial: how much longer a page may take: +2%.
+    /// For a trial: how much longer a page may take, such as +2%.
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, conflicts_with = "max_tax")]
     pub(crate) max_page_time: Option<f64>,
     /// Only this transport (default: all but the baseline).
@@ -80,7 +80,7 @@ fn percent(typed: &str) -> Result<f64, String> {
         .filter(|it| (-100.0..=100.0).contains(it))
         .ok_or_else(|| "give a percentage of throughput, for example 20%".to_owned())?;
     if !typed.ends_with('%') && value != 0.0 && value.abs() < 1.0 {
-        return Err(format!("it may be {value} % or {share} %: write {value}% or {share}%", share = value * 100.0));
+        return Err(format!("this may mean {value} % or {share} %: write {value}% or {share}%", share = value * 100.0));
     }
     Ok(value)
 }

@@ -8,14 +8,14 @@ use looptax_experiment::spec::typed;
 /// Options of `--workload storm`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StormArgs {
-    /// storm: stop the server for this time at the first connect.
+    /// storm: stop the server for this long at the first connection.
     ///
     /// The private server gets SIGSTOP, to imitate a fork or a slow disk.
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = stall)]
     pub(crate) stall: Option<Duration>,
-    /// storm: connections that may wait (default: the package's).
+    /// storm: how many connections may wait (default: the package's).
     ///
-    /// On the socket and on the port.
+    /// The number applies to the socket and to the port.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=65_535))]
     pub(crate) queue: Option<u32>,
     /// storm: storms over each transport (default: 10).
@@ -24,7 +24,7 @@ pub(crate) struct StormArgs {
 }
 
 impl StormArgs {
-    /// The first option of a storm that was typed.
+    /// The name of the first option of a storm that was typed.
     pub(crate) fn typed(&self) -> Option<&'static str> {
         let Self { stall, queue, storms } = self;
         let all = [(stall.is_some(), "--stall"), (queue.is_some(), "--queue"), (storms.is_some(), "--storms")];

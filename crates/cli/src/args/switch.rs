@@ -23,14 +23,14 @@ pub(crate) struct SwitchArgs {
     /// wp-config.php, .env, settings.py, database.yml or the file of one of some hundred other applications.
     #[arg(value_name = "FILE", required_unless_present_any = ["pid", "undo", "finish", "list"])]
     pub(crate) file: Option<PathBuf>,
-    /// The server's own file, if it has no socket yet.
+    /// The server's own file, if the server has no socket yet.
     ///
-    /// Both files are one switch, in any order; --socket says where the socket will be. OTHER is the configuration of
-    /// the server that FILE connects to: redis.conf, valkey.conf, memcached.conf, an option file of MySQL or MariaDB,
-    /// postgresql.conf, pgbouncer.ini or pgpool.conf; see --restart. If FILE is a site of nginx, Apache, Caddy or
-    /// `HAProxy`, OTHER is the configuration of the server behind it: a pool of PHP-FPM, `gunicorn.conf.py`, an ini
-    /// file of uWSGI or `puma.rb`. If FILE is the application's Podman unit (`.container`), OTHER is the unit of the
-    /// server.
+    /// The two files, in any order, are changed as one switch; --socket says where the socket will be. OTHER is the
+    /// configuration of the server that FILE connects to: redis.conf, valkey.conf, memcached.conf, an option file of
+    /// MySQL or MariaDB, postgresql.conf, pgbouncer.ini or pgpool.conf; see --restart. If FILE is a site of nginx,
+    /// Apache, Caddy or `HAProxy`, OTHER is the configuration of the server behind it: a pool of PHP-FPM,
+    /// `gunicorn.conf.py`, an ini file of uWSGI or `puma.rb`. If FILE is the application's Podman unit (`.container`),
+    /// OTHER is the unit of the server.
     #[arg(value_name = "OTHER", conflicts_with_all = ["containers", "fix_account", "fix_hba", "undo", "finish", "list"])]
     pub(crate) other: Option<PathBuf>,
     /// A process of the application.
@@ -44,20 +44,20 @@ pub(crate) struct SwitchArgs {
     /// For example www-data. Default: the user of the processes that are connected now.
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Only these of the file's connections, by their numbers in the plan.
+    /// Move only these connections of the file, by their numbers in the plan.
     #[arg(long, value_delimiter = ',', value_parser = number, value_name = "N,…")]
     pub(crate) only: Vec<usize>,
-    /// Name the application whose file it is.
+    /// Name of the application that the file belongs to.
     ///
     /// Needed only if the name and the text of the file do not show it.
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) application: Option<String>,
     /// FILE describes containers (Compose, Kubernetes).
     ///
-    /// FILE is a Compose file or a Kubernetes manifest (the rendered text of a chart too). The switch adds the folder
-    /// of the socket as a volume to the containers of the application and of the server, gives Redis or Valkey a
-    /// socket by an argument of its command, and sets the application's variables to the socket. Without this option
-    /// such lines are only printed. Two Podman units (`.container`), as FILE and OTHER, do not need it.
+    /// FILE is a Compose file or a Kubernetes manifest (also the rendered text of a chart). The switch adds the folder
+    /// of the socket as a volume to the containers of the application and of the server, gives Redis or Valkey a socket
+    /// with an argument of its command, and sets the application's variables to the socket. Without this option such
+    /// lines are only printed. Two Podman units (`.container`), as FILE and OTHER, do not need this option.
     #[arg(long, visible_alias = "compose", requires = "file", conflicts_with_all = ["pid", "socket"])]
     pub(crate) containers: bool,
     /// The server's socket, or its folder.
@@ -67,16 +67,16 @@ pub(crate) struct SwitchArgs {
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Connections that come at once when the application starts.
+    /// Connections that the application opens together when it starts.
     ///
-    /// PHP-FPM's `pm.max_children`, or workers times pool size. Default: the largest number that looptax can count,
-    /// as in `check`.
+    /// For example PHP-FPM's `pm.max_children`, or workers times pool size. Default: the largest number that looptax
+    /// can count, as in `check`.
     #[arg(hide_short_help = true, short, long, value_name = "N")]
     pub(crate) connections: Option<u32>,
-    /// Also prove it with many connections at once.
+    /// Also prove the move with many connections at the same time.
     ///
-    /// As many connections as --connections or the count says are opened at once over the socket, without a login.
-    /// The server has to answer all of them.
+    /// looptax opens the number of connections in --connections, or the number that it counts, together over the
+    /// socket, without a login. The server has to answer all of them.
     #[arg(hide_short_help = true, long, conflicts_with_all = ["patch", "undo", "finish", "list"])]
     pub(crate) burst: bool,
     /// Shell command that makes the application read its file.
@@ -86,8 +86,8 @@ pub(crate) struct SwitchArgs {
     pub(crate) reload: Option<String>,
     /// Allow a restart of the server, by its service or this command.
     ///
-    /// A server reads its own file only at its start. Without COMMAND its systemd service is restarted. The plan says
-    /// what the restart loses.
+    /// A server reads its own file only at its start. Without COMMAND looptax restarts its systemd service. The plan
+    /// says what the restart loses.
     #[arg(long, value_name = "COMMAND", num_args = 0..=1, require_equals = true)]
     #[allow(clippy::option_option, reason = "an option with or without a value")]
     pub(crate) restart: Option<Option<String>>,
@@ -101,8 +101,8 @@ pub(crate) struct SwitchArgs {
     pub(crate) within: Duration,
     /// How long to time requests before and after the move.
     ///
-    /// The kernel measures the times, for this long before the move and again after it (6s at least). This needs
-    /// root, and is left out if the application makes no request while the move is planned.
+    /// The kernel measures the times, for this long before the move and again after it (6s at least). This needs root.
+    /// looptax skips it if the application makes no request while the move is planned.
     #[arg(hide_short_help = true, long, default_value = "10s", value_parser = duration, value_name = "TIME")]
     pub(crate) times_over: Duration,
     /// Do not time requests.
@@ -116,7 +116,7 @@ pub(crate) struct SwitchArgs {
     /// Do not ask.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// With --yes: keep the new file even if nothing proves it.
+    /// With --yes: keep the new file even if nothing proves the move.
     ///
     /// Without this option looptax puts the old file back if it does not see the application use the socket.
     #[arg(hide_short_help = true, long)]
@@ -129,20 +129,21 @@ pub(crate) struct SwitchArgs {
     pub(crate) force: bool,
     /// Also give the account what it needs on the socket.
     ///
-    /// If the account cannot log in over the socket, looptax runs the statements that the plan shows, as --admin.
-    /// They are a separate switch, which --undo takes back.
+    /// If the account cannot log in over the socket, looptax runs, as --admin, the statements that the plan shows. They
+    /// are a separate switch, and --undo reverts it.
     #[arg(long, requires = "admin", conflicts_with = "patch")]
     pub(crate) fix_account: bool,
     /// Also add the line that `pg_hba.conf` needs.
     ///
-    /// If `pg_hba.conf` rejects the account on the socket, looptax inserts the line that the plan shows above the
-    /// line that decides now, and reloads the server. This is a separate switch, which --undo takes back.
+    /// If `pg_hba.conf` rejects the account on the socket, looptax inserts the line that the plan shows above the line
+    /// that decides now, and reloads the server. This is a separate switch, and --undo reverts it.
     #[arg(long, conflicts_with = "patch")]
     pub(crate) fix_hba: bool,
     /// Administrator of the server, for --fix-account and --fix-hba.
     ///
-    /// Also for their --undo: `mysql://root@localhost/?socket=/run/mysqld/mysqld.sock`. The password is in
-    /// `LOOPTAX_ADMIN_PASSWORD`. As root, --fix-hba does not need it.
+    /// For example `mysql://root@localhost/?socket=/run/mysqld/mysqld.sock`, with the password in
+    /// `LOOPTAX_ADMIN_PASSWORD`. The --undo of these two needs it as well. If looptax runs as root, --fix-hba needs no
+    /// administrator.
     #[arg(long, value_name = "DSN")]
     pub(crate) admin: Option<String>,
     /// Print a unified diff; change nothing.
@@ -150,7 +151,7 @@ pub(crate) struct SwitchArgs {
     /// For configuration management. Passwords that are in the file are also in the diff.
     #[arg(long, conflicts_with = "json")]
     pub(crate) patch: bool,
-    /// Put the old files back: of this switch, or of the last one.
+    /// Put back the old files of this switch, or of the last one.
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "last", conflicts_with_all = ["file", "pid", "list", "finish"])]
     pub(crate) undo: Option<String>,
     /// Finish a switch that was interrupted.

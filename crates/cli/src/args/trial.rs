@@ -15,8 +15,8 @@ pub(crate) struct TrialArgs {
     /// Try private copies of this nginx site and its PHP-FPM.
     ///
     /// FILE is a file of the running nginx, such as /etc/nginx/sites-enabled/shop. looptax starts copies of nginx and
-    /// of the pool on free ports, and also moves the connections between the two; there is no CMD then. --url names
-    /// pages of the original site (default: its front page).
+    /// of the pool on free ports, and also moves the connections between the two; pass no CMD then. --url names pages
+    /// of the original site (default: its front page).
     #[arg(
         long,
         value_name = "FILE",
@@ -28,13 +28,13 @@ pub(crate) struct TrialArgs {
     /// An http:// or https:// URL at an address of this machine. Several pages are requested in random order.
     #[arg(long, value_name = "URL")]
     pub(crate) url: Vec<String>,
-    /// File with one address per line.
+    /// File with one URL of a page per line.
     #[arg(long, value_name = "FILE")]
     pub(crate) urls: Option<PathBuf>,
     /// Access log with the pages to request.
     ///
-    /// In the combined format. looptax requests the pages that were requested by GET and answered with 200, as often
-    /// as in the log, from the host in --url.
+    /// The log has the combined format. looptax requests the pages that were requested by GET and answered with 200, as
+    /// often as in the log, from the host in --url.
     #[arg(long, value_name = "FILE", requires = "url")]
     pub(crate) from_log: Option<PathBuf>,
     /// Header of every request.
@@ -47,7 +47,7 @@ pub(crate) struct TrialArgs {
     /// If a request with this method changes something in the application, the trial changes it many times.
     #[arg(hide_short_help = true, long, default_value = "GET", value_name = "METHOD")]
     pub(crate) method: String,
-    /// Pages requested at a time.
+    /// How many pages are requested at the same time.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) clients: u32,
     /// Pages per second (default: as fast as they are answered).
@@ -62,7 +62,7 @@ pub(crate) struct TrialArgs {
     /// finds out whether this is needed.
     #[arg(long)]
     pub(crate) restart: bool,
-    /// Make the load with this command.
+    /// Create the load with this command.
     ///
     /// looptax measures the time of whole runs of the command, so each run should do a fixed amount of work. Words
     /// are split as in a shell, but no shell runs: pipes and loops need `sh -c '…'`. --url is used only to check the
@@ -88,12 +88,12 @@ pub(crate) struct TrialArgs {
     /// Run the application as this user (needs root).
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Also try each server by itself, at most three.
+    /// Also try each server separately, at most three.
     ///
     /// For an application that uses several servers.
     #[arg(long)]
     pub(crate) each: bool,
-    /// The two arms: unix,tcp, or tcp,tcp for no difference.
+    /// The two arms: unix,tcp; or tcp,tcp to compare TCP with itself.
     #[arg(hide_short_help = true, long, default_value = "unix,tcp", value_name = "ARM,ARM")]
     pub(crate) arms: String,
     /// Which servers' connections are moved.
@@ -135,7 +135,7 @@ pub(crate) struct TrialArgs {
     /// Start the application, leave its connections on TCP, say `ready`, and end it when the input ends (for tests).
     #[arg(long, hide = true)]
     pub(crate) hold: bool,
-    /// The application's command: a second instance on its own port.
+    /// Command that starts a second instance of the application on its own port.
     ///
     /// It has to stay in the foreground.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD", required_unless_present = "site")]

@@ -23,24 +23,24 @@ pub(crate) struct WatchArgs {
     /// Time between two snapshots: 1s, 2s, 1m.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = super::switch::duration, conflicts_with_all = ["once", "save"])]
     pub(crate) every: Duration,
-    /// Include programs that are not known as servers.
+    /// Include programs that looptax does not know as servers.
     ///
     /// For example the desktop bus and the journal.
     #[arg(long)]
     pub(crate) all: bool,
     /// Include clients and servers on other machines.
     ///
-    /// Also connections whose addresses are rewritten on the way, such as those of a published port. Each request
-    /// then costs more to count.
+    /// Also includes connections whose addresses are rewritten on the way, such as those of a published port. Each
+    /// request then costs more to count.
     #[arg(long)]
     pub(crate) elsewhere: bool,
     /// Write OpenMetrics: counters and a histogram of times.
     ///
-    /// For the textfile folder of the node exporter. The counters run from the start and are renewed at each snapshot.
-    /// With --once the file has gauges of that snapshot, and `-` prints them.
+    /// For the textfile folder of the node exporter. The counters begin at the start of `watch`; the file is rewritten
+    /// at each snapshot. With --once the file has gauges of that snapshot, and `-` prints them.
     #[arg(long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
-    /// Count once and keep it under this name, for `diff`.
+    /// Count once and keep the count under this name, for `diff`.
     ///
     /// A name with `/` in it or `.json` at its end is a file. An older count of this name is replaced. To compare
     /// two: `looptax diff before after`.

@@ -17,15 +17,15 @@ pub(crate) struct WhyArgs {
     pub(crate) typed: Vec<String>,
 }
 
-/// Options of `compare` that `why` refuses by name, and options that depend on these.
+/// Options of `compare` that `why` refuses by name, and options that depend on such options.
 const REFUSED: [&str; 9] =
     ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout", "stall", "queue", "storms"];
 
-/// Options that have another meaning or default than in `compare`: name, short help, long help.
+/// Options that have a different meaning or default than in `compare`: name, short help, long help.
 const OTHERWISE: [(&str, &str, &str); 7] = [
     (
         "targets",
-        "Servers, as `compare` takes them, or two records of `why`",
+        "Servers, given as in `compare`, or two records of `why`",
         "A server is given as in `compare`: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
          private:memcached, echo, or the URL of a running one. A record is given by its file, its run name or its label. \
          Default: echo, and a private server for every installed protocol",
@@ -34,7 +34,7 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
         "connections",
         "Connections per transport, one comparison each (default: 1)",
         "Connections per transport, one comparison each. With several numbers, `why` shows the server's functions that \
-         take the most time at each. Default: 1",
+         take the most time at each number. Default: 1",
     ),
     (
         "workload",
@@ -47,14 +47,14 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
         "placement",
         "Cores of client and server: same, split, free, client-pinned",
         "same: both ends of a connection on one core; split: on two cores; free: the scheduler decides; client-pinned: \
-         only looptax's own threads are pinned. Default: same; on a running server, same if looptax runs as root (not for Redis), \
-         otherwise split with one connection",
+         only looptax's own threads are pinned. Default: same; on a running server, same if looptax runs as root \
+         (except for Redis); otherwise split if there is one connection, and client-pinned if there are more",
     ),
     (
         "fixed",
         "Measure for a fixed time (default: 40s) or number of epochs",
-        "A time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and only these give the \
-         verdict: it needs at least 18 epochs. Default: 40s",
+        "A time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and only these count \
+         for the verdict, so it needs at least 18 epochs. Default: 40s",
     ),
     (
         "quick",

@@ -1,4 +1,5 @@
-//! When a comparison may begin: refuses at another time, on a machine that is not quiet and while a file forbids it, or waits.
+//! When a comparison may begin: refuses or waits at the wrong time of day, on a machine that is not quiet, and while a
+//! file forbids it.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,13 +16,13 @@ use crate::signals::has_paused;
 use crate::sys;
 use crate::terminal::{Terminal, claim};
 
-/// Between two looks at clock, load and file. The load of a minute does not change faster.
+/// Pause between two looks at clock, load and file. The one-minute load does not change faster.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
 
 /// Waits until a run may begin and returns its turn, or `None` if a signal ended the wait.
 ///
 /// # Errors
-/// It may not begin now, and `--wait` was not given; or the machine's load is not known.
+/// If the run may not begin now and `--wait` was not given; or if the machine's load is not known.
 pub(crate) fn wait(
     args: &BeginArgs,
     waits: bool,
@@ -37,7 +38,8 @@ pub(crate) fn wait(
         if !waits {
             return Err(Failure::usage(
                 why,
-                "--wait waits until it may start; without --between, --max-load and --stop-file it starts at once",
+                "--wait waits until the run may start; without --between, --max-load and --stop-file it starts \
+                    immediately",
             ));
         }
         if !has_told {
@@ -50,7 +52,8 @@ pub(crate) fn wait(
     }
 }
 
-/// The run's turn, or the reason not to begin now. A run that has to wait for something else does not hold the turn.
+/// Returns the run's turn, or the reason not to begin now. A run that has to wait for something else does not keep the
+/// turn.
 fn turn(
     args: &BeginArgs,
     waits: bool,
@@ -61,17 +64,17 @@ fn turn(
         return Ok(Err(why));
     }
     let alone = claim(terminal, waits, stop);
-    // Another run's end may have come hours later.
+    // The wait for another run may have taken hours, so the conditions are checked again.
     Ok(match objection_now(args)? {
         Some(why) => Err(why),
         None => Ok(alone),
     })
 }
 
-/// Whether a stop file is there.
+/// Whether there is a stop file.
 ///
 /// # Errors
-/// That this cannot be known, or that another user put it there.
+/// If this cannot be determined, or another user put the file there.
 pub(crate) fn is_stopped_by(file: &Path) -> Result<bool, Failure> {
     own::has_file(file).map_err(|error| {
         Failure::usage(
@@ -95,7 +98,7 @@ fn objection_now(args: &BeginArgs) -> Result<Option<String>, Failure> {
     Ok(objection(args, Zoned::now().time(), load))
 }
 
-/// Returns the reason against a beginning at this time of the day and this load.
+/// Returns the reason not to begin at this time of day and with this load.
 fn objection(args: &BeginArgs, now: Time, load: f64) -> Option<String> {
     if let Some(part) = args.between.filter(|it| !it.has(now)) {
         let now = now.strftime("%H:%M");

@@ -1,4 +1,4 @@
-//! `check`: would the switch to the socket work? Points with answers, and what would have to change.
+//! `check`: would the move to the socket work? Prints points with their evidence, and what would have to change.
 
 mod by_text;
 mod files;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
         return by_text::run(files, args, terminal);
     }
     sys::require_proc(sys::FOUND)?;
-    // A folder may have hundreds of addresses.
+    // A folder may contain hundreds of addresses, so the machine is looked at only once.
     let _once = LookOnce::begin();
     match target {
         Target::Machine => of_machine(args, terminal),
@@ -58,12 +58,12 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
     show(&Checked::Address(all), &[], &client, (args, &next), terminal)
 }
 
-/// Returns the servers here, with their clients.
+/// Returns the servers on this machine, with their clients.
 fn near<'a>(client: &Client, survey: &'a Survey) -> Near<'a> {
     client.near(&survey.servers).with_clients(&survey.clients)
 }
 
-/// The connections of a file, or of a process.
+/// Checks the connections of a file or of a process.
 fn of_sources(app: Option<&Path>, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let looked = look(app, (args, &survey), |_| {})?;
@@ -87,7 +87,8 @@ fn of_sources(app: Option<&Path>, args: &CheckArgs, terminal: Terminal) -> Resul
     show(&checked, &looked.sources.unread(), &looked.client, (args, &next), terminal)
 }
 
-/// The connections of every program here that is connected to a server over TCP, one process of each.
+/// Checks the connections of every program on this machine that is connected to a server over TCP, using one process of
+/// each program.
 fn of_machine(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let mut all: Vec<CheckedConnection> = Vec::new();
@@ -112,7 +113,8 @@ fn of_machine(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     several(all, args, text, "looptax sees no program that is connected over TCP to a server it knows\n")
 }
 
-/// A process of each program and account that is connected to a server over TCP; workers of one parent count once.
+/// Returns one process for each program and account that is connected to a server over TCP; workers of the same parent
+/// count once.
 fn clients_over_tcp(survey: &Survey) -> Vec<&Process> {
     let mut found: BTreeMap<(usize, u32, u32, String), &Process> = BTreeMap::new();
     for client in survey.clients.iter().filter(|it| it.peer.way.is_tcp()) {
@@ -134,7 +136,7 @@ fn connections(checked: Checked) -> Vec<CheckedConnection> {
     }
 }
 
-/// The connections of several files: of those that were named, and of those below a folder that name one.
+/// Checks the connections of several files: of each named file, and of the files in a folder that name a connection.
 fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let mut all: Vec<CheckedConnection> = Vec::new();
@@ -156,7 +158,7 @@ fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<E
                 let checked = Checked::Connections(looked.connections);
                 let style = terminal.style();
                 text += &report::checked(&checked, &looked.sources.unread(), args.verbose, style);
-                text += &for_whom(&looked.client);
+                text += &for_whom(&looked.client, terminal);
                 if looked.is_written {
                     text += &switched_by(path, args);
                 }
@@ -173,7 +175,7 @@ fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<E
     several(all, args, text, &none)
 }
 
-/// Shows the connections of several places; prints `none` if there are none.
+/// Prints the connections of several places, or `none` if there are none.
 fn several(all: Vec<CheckedConnection>, args: &CheckArgs, text: String, none: &str) -> Result<Exit, Failure> {
     let verdicts: Vec<SwitchVerdict> = all.iter().map(|it| it.verdict).collect();
     outputs::show(&Checked::Connections(all), &args.json, || if text.is_empty() { none.to_owned() } else { text })?;
@@ -185,7 +187,7 @@ struct Looked {
     client: Client,
     sources: Sources,
     connections: Vec<CheckedConnection>,
-    /// Whether `switch` would write one of them.
+    /// Whether `switch` would write at least one of the connections.
     is_written: bool,
 }
 
@@ -218,7 +220,7 @@ fn show(
 ) -> Result<Exit, Failure> {
     outputs::show(checked, &args.json, || {
         let text = report::checked(checked, unread, args.verbose, terminal.style());
-        text + &for_whom(client) + next
+        text + &for_whom(client, terminal) + next
     })?;
     let verdicts: Vec<SwitchVerdict> = match checked {
         Checked::Address(points) => vec![verdict(points)],
@@ -227,9 +229,9 @@ fn show(
     Ok(code(&verdicts))
 }
 
-/// Returns the line about the user that it was tried as, if no client was named: root reaches what an application may
-/// not.
-fn for_whom(client: &Client) -> String {
+/// Returns a line with the user as which the check was made, if no client was named: root reaches more than an
+/// application may.
+fn for_whom(client: &Client, terminal: Terminal) -> String {
     if client.is_named() {
         return String::new();
     }
@@ -238,21 +240,22 @@ fn for_whom(client: &Client) -> String {
     } else {
         "the user who runs looptax"
     };
-    format!("  as    {who}; choose the client with --user or --pid\n")
+    let words = format!("  as    {who}; to choose the client's user, pass --user or --pid\n");
+    report::fitted(&words, terminal.style().width)
 }
 
-/// Of an address nothing is known that could be changed: what spells it for every driver.
+/// Returns the command that prints an address for every driver: an address does not show which file to change.
 fn spelled_by(points: &[Point], url: &str) -> String {
-    // `dsn` takes URLs.
+    // `dsn` accepts URLs only.
     let is_url = url.contains("://") && !url.starts_with("jdbc:");
     if verdict(points) != SwitchVerdict::WouldWork || !is_url {
         return String::new();
     }
     let url = masked(url).replace(&format!(":{MASK}"), "");
-    format!("  next  looptax dsn '{url}'   prints it for the socket, for each driver\n")
+    format!("  next  looptax dsn '{url}'   prints the connection over the socket for each driver\n")
 }
 
-/// Returns the command that writes the lines of a file, for the same client.
+/// Returns the command that writes the lines into a file, for the same client.
 fn switched_by(file: &Path, args: &CheckArgs) -> String {
     let options = [
         ("as", args.application.clone()),
@@ -264,10 +267,10 @@ fn switched_by(file: &Path, args: &CheckArgs) -> String {
         options.into_iter().filter_map(|(name, value)| Some(format!(" --{name} {}", shell_words::quote(&value?))));
     let file = file.display().to_string();
     let command = format!("looptax switch {}{}", shell_words::quote(&file), options.collect::<String>());
-    format!("  next  {command}   shows the lines, and writes and proves them if you agree\n")
+    format!("  next  {command}   shows the lines; if you agree, it writes them and proves the move\n")
 }
 
-/// "No" if one of them is "no"; "not known" if one is open.
+/// The exit code for "no" if a connection would not work, else for "not known" if one is open.
 fn code(verdicts: &[SwitchVerdict]) -> Exit {
     let is_no = |it: &SwitchVerdict| matches!(it, SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere);
     if verdicts.iter().any(is_no) {

@@ -1,4 +1,4 @@
-//! `compare`: plan, targets one after the other, record, table.
+//! `compare`: makes the plan, measures one target after the other, writes the record, prints the table.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -31,7 +31,7 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, stream};
 
-/// The factor over the planned time from which a message is printed: logins are not in the plan's time.
+/// Print a message if the run took longer than planned by this factor: logins are not in the plan's time.
 const LONGER: f64 = 1.2;
 
 /// Runs `compare`.
@@ -47,11 +47,11 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     measure(&asked, args, terminal, |parts, ask, writer, stage, stop| measure_all(parts, ask, writer, stage, stop))
 }
 
-/// How what is planned is measured, and who looks on.
+/// The function that measures the planned parts, with the stage that shows its progress.
 type Measuring =
     fn(&[Part<'_>], (Machine, AskPassword), &mut RecordWriter, &mut Stage, &AtomicBool) -> Result<(), Failure>;
 
-/// From what was asked to the record that is shown and kept.
+/// Turns the request into a record that is shown and kept.
 #[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
 pub(crate) fn measure(
     asked: &Asked,
@@ -63,14 +63,14 @@ pub(crate) fn measure(
     if args.live && !terminal::can_be_drawn_on() {
         return Err(Failure::usage(
             "--live needs a terminal on stderr that it can draw on",
-            "without it, progress is printed line by line",
+            "without --live, looptax prints its progress line by line",
         ));
     }
     if !settings.is_sampled {
         chains::refuse(&args.result.formats)?;
     }
     results::announce(&args.result)?;
-    // Before there are threads, and before anybody is asked anything.
+    // Done before there are threads, and before looptax asks the user anything.
     let machine = Machine::make(settings);
     let parts = parts::planned(asked, &machine)?;
     if args.dry_run {
@@ -82,7 +82,7 @@ pub(crate) fn measure(
     if is_open {
         require_listeners(settings)?;
     }
-    // A person cannot agree to a plan that is not shown.
+    // A person cannot agree to a plan without seeing it.
     terminal.words_for(is_open, &format!("{}\n", parts.text()));
     if is_open && !terminal::agrees("Measure the running server as planned?") {
         return Err(Failure::usage(
@@ -122,7 +122,7 @@ pub(crate) fn measure(
         writer.record.remedies = remedies::rank_remedies(&writer.record.comparisons, today);
     }
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // The first error is reported; if there are several, one full disk has caused them all.
+    // Only the first error is reported; if there are several, the same full disk has caused them all.
     measured.and(kept)?;
     writer.check_samples()?;
     if is_unread {
@@ -131,7 +131,8 @@ pub(crate) fn measure(
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 
-/// That others' server was kept busy for longer than was agreed to; what is started for it is not in the plan.
+/// Returns a message if a running server was kept busy for longer than the user agreed to. The start of private servers
+/// is not in the plan.
 fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
     let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
     let is_promised = |part: &Part<'_>| {
@@ -143,14 +144,14 @@ fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
     is_longer.then(|| format!("measuring took {}, but the plan said at most {}", minutes(took), minutes(planned)))
 }
 
-/// Refuses a server at whose address no process listens, before anybody is asked about it.
+/// Refuses a server at whose address no process listens, before looptax asks the user about it.
 fn require_listeners(settings: &Experiment) -> Result<(), Failure> {
     const LONGEST: Duration = Duration::from_secs(1);
     let own = process(std::process::id());
     for target in &settings.targets {
         let TargetSpec::Running(running) = target else { continue };
         let is_seen = own.as_ref().and_then(|own| is_listened_at(running.tcp, own));
-        // A rule of the kernel may lead to a container: only a refused connection is the proof.
+        // A rule in the kernel may lead to a container, so only a refused connection proves it.
         let is_refused = || {
             let error = TcpStream::connect_timeout(&running.tcp, LONGEST).err();
             error.is_some_and(|it| it.kind() == ErrorKind::ConnectionRefused)

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
         }
         [one, _] => {
             let [watch, other] = if one.is_some() { words } else { [words[1], words[0]] };
-            // A name of nothing at all is an error by itself.
+            // A word that names nothing at all gets its own error.
             record_of(other)?;
             return Err(Failure::usage(
                 format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-/// The file of what `watch` saved under this name, or that file itself; `None` for a run.
+/// Returns the file that `watch` saved under this name, or the named file itself; `None` for a run.
 fn watch_of(word: &str) -> Result<Option<PathBuf>, Failure> {
     let file = Path::new(word);
     if word.contains('/') || read::is_file(file) {

@@ -21,8 +21,8 @@ pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure
     sys::require_measurable()?;
     let stop = stop_flag()?;
     terminal.words(&format!(
-        "plan: {} epochs of half a second per run; {} A/A run(s) per arm, delays of 1, 3 and 10 %, two lengths of \
-         slices (--tests chooses)",
+        "plan: {} epochs of half a second per run; {} A/A run(s) per arm, delays of 1, 3 and 10 %, two slice lengths \
+         (choose with --tests)",
         args.fixed, args.runs
     ));
     let _alone = claim(terminal, args.turn.wait, &stop);

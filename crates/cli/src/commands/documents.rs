@@ -1,6 +1,6 @@
-//! The program's answers to the project's own chores: its documentation and the schemas of what it saves.
+//! Documents for the project's own chores: the documentation, and the schemas of saved files.
 //!
-//! Only `internal` calls it.
+//! Only `internal` calls this module.
 
 use std::fmt::Write as _;
 use std::io;
@@ -77,13 +77,14 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lists every code of the results that are printed as JSON, with its sentence, as one Markdown page.
+/// Lists every code in the results that are printed as JSON, with its sentence, as one Markdown page.
 fn codes() -> Result<String, Failure> {
     let mut page = String::from(
-        "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json`, each step of `looptax switch --json` and each warning of \
-         `--json-stream` has a `code` and a sentence: the sentence is for people and may change, the code is for programs and stays.\n\
-         A record and a line of `--json-stream` have `verdict`, `direction` and the `kind` of their `reason`, which stay as well.\n\
-         Made from the program's own types by `cargo xtask docs`.\n",
+        "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json`, each step of `looptax \
+         switch --json` and each warning of `--json-stream` has a `code` and a sentence: the sentence is for people \
+         and may change; the code is for programs and stays the same.\nA record and a line of `--json-stream` have \
+         `verdict`, `direction` and the `kind` of their `reason`, which stay as well.\nMade from the program's own \
+         types by `cargo xtask docs`.\n",
     );
     table(&mut page, "Points of `check`", PointCode::ALL)?;
     table(&mut page, "Notes of `find`", NoteCode::ALL)?;
@@ -95,7 +96,7 @@ fn codes() -> Result<String, Failure> {
     Ok(page)
 }
 
-/// Adds the words of an enum, or of its tag `kind`, as its schema lists them.
+/// Adds the words of an enum, or of its tag `kind`, as listed in its schema.
 fn words(page: &mut String, title: &str, schema: &serde_json::Value) {
     begin_table(page, title);
     for variant in schema["oneOf"].as_array().into_iter().flatten() {
@@ -112,14 +113,15 @@ fn begin_table(page: &mut String, title: &str) {
 /// Lists the tables and views of a collector, column by column, as one Markdown page.
 fn fleet_tables() -> String {
     let mut page = format!(
-        "# Tables of a collector\n\nVersion {SCHEMA_VERSION}, the same in ClickHouse and PostgreSQL; a report's JSON lines have the tables' columns, with `table` and `schema_version`.\n\
-         No column holds a password, a file's contents or a command line.\n\
-         Every table has `received` as well: when the row arrived, by the collector's clock.\n\
-         Made from the program's own description by `cargo xtask docs`.\n"
+        "# Tables of a collector\n\nVersion {SCHEMA_VERSION}, the same in ClickHouse and PostgreSQL; a report's JSON \
+         lines have the tables' columns, and also `table` and `schema_version`.\nNo column holds a password, a file's \
+         contents or a command line.\nEvery table has `received` as well: when the row arrived, by the collector's \
+         clock.\nMade from the program's own description by `cargo xtask docs`.\n"
     );
     for table in TABLES {
         let key = table.key.join("`, `");
-        let _ = write!(page, "\n## Table `{}`\n\n{}\nRows are equal where `{key}` are.\n", table.name, table.doc);
+        let _ =
+            write!(page, "\n## Table `{}`\n\n{}\nTwo rows are equal if their `{key}` are.\n", table.name, table.doc);
         columns(&mut page, table.columns.iter().copied());
     }
     for view in VIEWS {

@@ -1,4 +1,4 @@
-//! `dsn`: the same connection over the socket, in each driver's own words.
+//! `dsn`: prints how each driver writes the same connection over the socket.
 
 use looptax_model::dsn::{Address, AddressError, Unspoken};
 use looptax_report::terminal as report;

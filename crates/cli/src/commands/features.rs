@@ -1,8 +1,8 @@
-//! `--version --verbose`: the features of this machine's kernel that looptax uses, each tried once, and the effect of
+//! `--version --verbose`: tries each feature of this machine's kernel that looptax uses once, and prints the effect of
 //! each missing one.
 //!
-//! For old kernels and for bug reports. Nothing is concluded from a kernel's version. The last trial moves this process
-//! into separate namespaces, so it is the process's last work.
+//! It is meant for old kernels and for bug reports. It concludes nothing from a kernel's version. The last trial moves
+//! this process into separate namespaces, so it has to be the last work of this process.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::terminal;
 
 struct Row {
     feature: &'static str,
-    /// `None` if it is there.
+    /// Why the feature is missing; `None` if the kernel has it.
     obstacle: Option<String>,
     without: &'static str,
 }
@@ -56,7 +56,7 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
     let mut rows = vec![row(
         "answering another program's calls (seccomp)",
         obstacle,
-        "`run` leaves the program on TCP, no arm `redirect`",
+        "`run` leaves the program on TCP; no arm `redirect`",
     )];
     let Some(features) = features else {
         return rows;
@@ -68,19 +68,29 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
             "sudo and similar programs gain no rights under `run`",
         ),
         (
-            "calls that only a fatal signal ends (5.19)",
+            "calls that only a fatal signal interrupts (5.19)",
             features.has_wait_killable,
             "a signal may end a call that looptax is moving; the call starts again",
         ),
         ("waking on the caller's core (6.6)", features.has_sync_wake_up, "`connect` under `run` takes longer"),
         (
-            "descriptors of threads (6.9)",
+            "process descriptors for single threads (6.9)",
             features.has_thread_pidfd,
             "a thread with a separate descriptor table stays on TCP",
         ),
-        ("descriptors that report the user (6.13)", features.has_pidfd_info, "looptax reads /proc instead, slower"),
+        (
+            "process descriptors that tell the process's user (6.13)",
+            features.has_pidfd_info,
+            "looptax reads /proc \
+            instead, which is slower",
+        ),
         ("unique process numbers (pidfs)", features.has_pidfs, "looptax compares start times instead"),
-        ("cookies of network namespaces (5.14)", features.has_netns_cookie, "looptax reads /proc instead, slower"),
+        (
+            "cookies of network namespaces (5.14)",
+            features.has_netns_cookie,
+            "looptax reads /proc instead, which is \
+            slower",
+        ),
         ("comparing open files (kcmp)", features.has_kcmp, "looptax compares inodes in /proc instead"),
     ];
     let missing = |is_there: bool| (!is_there).then(String::new);
@@ -92,7 +102,7 @@ fn row(feature: &'static str, obstacle: Option<String>, without: &'static str) -
     Row { feature, obstacle, without }
 }
 
-/// An error with its cause, in one line.
+/// Formats an error with its cause, in one line.
 fn told(error: &(dyn Error + 'static)) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! `find`: which servers run here, on which sockets, and who pays for TCP.
+//! `find`: lists the servers that run here, their sockets, and the clients that pay for TCP.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -25,9 +25,9 @@ use crate::terminal::screen::Screen;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
-/// Between the two looks that rates are made of.
+/// Time between the two looks from which rates are computed.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-/// Between the looks of `--watch`.
+/// Time between the looks of `--watch`.
 const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 
 /// Runs `find`.
@@ -75,11 +75,12 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
 /// The parts of a report.
 pub(super) struct Looked {
     pub(super) found: Found,
-    /// Processes like those of a switch that are over TCP again.
+    /// Processes of earlier switches that are using TCP again.
     pub(super) fallen: Vec<Fallen>,
 }
 
-/// Returns the counters in the kernel between two looks, if we may load them; to be called before rights are given up.
+/// Returns the kernel's counters for the time between two looks, if looptax may load them. Call this before rights are
+/// given up.
 pub(super) fn eyes() -> Option<Loaded> {
     Loaded::new(Reach::Here).ok()
 }
@@ -99,8 +100,8 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
     }))
 }
 
-/// The look that rates are made of, with what came and went meanwhile and what the kernel counted; `None` if somebody
-/// stops it.
+/// Takes the second look, from which rates are computed, with the connections that came and went since the first and
+/// the kernel's counts; `None` if the user stops it.
 pub(super) fn second_look(
     first: &Survey,
     mut eyes: Option<&mut Eyes>,
@@ -120,7 +121,7 @@ pub(super) fn second_look(
     Some((survey_after(first, &glimpses, counted.as_ref()), counted))
 }
 
-/// Look after look, until somebody ends it.
+/// Looks again and again, until the user ends it.
 fn watch(
     args: &FindArgs,
     first: Survey,
@@ -158,28 +159,28 @@ fn switches() -> Vec<Switch> {
     listed.map(|(switches, _)| switches).unwrap_or_default()
 }
 
-/// Who was moved to the socket once and is over TCP again.
+/// Returns notes about clients that were moved to the socket once and use TCP again.
 fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     let fallen = fallen_back(switches, survey).into_iter();
     fallen.map(|it| Note {
         code: NoteCode::FellBack,
-        what: format!("{} is over TCP again after its switch to the socket: {} ({})", it.who, it.id, it.title),
+        what: format!("{} uses TCP again after its switch to the socket: {} ({})", it.who, it.id, it.title),
         next: Some(format!(
-            "it reads another file, or was not restarted since: `looptax check {}` shows where its connections come \
-             from",
+            "it reads another file, or was not restarted after the switch: `looptax check {}` shows where its \
+             connections come from",
             it.who.rsplit(' ').next().unwrap_or_default()
         )),
     })
 }
 
-/// The costs of requests, and the messages if a measurement gave no figure.
+/// The costs of requests, and messages about measurements that gave no figure.
 #[derive(Default)]
 struct Costs {
     sources: Vec<CostSource>,
     note: Option<Note>,
 }
 
-/// Returns the cost of a request: measured now, from the record that the user named, or else from existing records.
+/// Returns the costs of requests: measured now, or from the record that the user named, or else from existing records.
 fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs, Failure> {
     if args.measure {
         let _alone = claim(terminal, args.wait, stop);
@@ -188,7 +189,7 @@ fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs
         let note = sources.is_empty().then(|| Note {
             code: NoteCode::CostNotMeasured,
             what: format!(
-                "looptax just measured the cost of a request over TCP, but has no figure: {}",
+                "looptax measured the cost of a request over TCP, but got no figure: {}",
                 cost::why_none(&record)
             ),
             next: Some("try again when the machine is quieter, or use a record with --record".to_owned()),

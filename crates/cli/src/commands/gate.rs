@@ -1,4 +1,4 @@
-//! `gate`: for continuous integration, whether an arm loses more than it may.
+//! `gate`: for continuous integration, checks whether an arm loses more than it may.
 
 use std::fmt::Write;
 
@@ -11,23 +11,23 @@ use crate::earlier_runs::record_of;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// The answer of one figure about the limit.
+/// The result of comparing a figure with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
-    /// The whole interval is within it.
+    /// The whole interval is within the limit.
     Within,
-    /// It lies inside the interval, or there is no figure to believe.
+    /// The limit lies inside the interval, or there is no reliable figure.
     Open,
-    /// The whole interval is beyond it.
+    /// The whole interval is beyond the limit.
     Exceeded,
 }
 
 /// The value that must not be exceeded.
 #[derive(Debug, Clone, Copy)]
 enum Limit {
-    /// Throughput lost, percent of the baseline's.
+    /// Throughput that the arm loses, percent of the baseline's.
     Tax(f64),
-    /// Time of a page, percent more than over the baseline.
+    /// Time that a page takes longer than on the baseline, percent.
     PageTime(f64),
 }
 
@@ -45,7 +45,7 @@ impl Limit {
         }
     }
 
-    /// A tax in the words of this limit: who loses a fifth of the throughput takes a quarter longer.
+    /// Converts a tax to this limit's unit: an arm that loses a fifth of the throughput takes a quarter longer.
     fn measure(self, tax_pct: f64) -> f64 {
         match self {
             Self::Tax(_) => tax_pct,
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
             if args.arm.as_ref().is_some_and(|arm| *arm != tax.arm) {
                 continue;
             }
-            // If summary and counts differ, one of them was changed, and it is not known which.
+            // If summary and counts differ, one of them was changed, and looptax does not know which.
             let answer = if judged.untrue.is_empty() { answer(tax, limit) } else { Answer::Open };
             worst = worst.max(Some(answer));
             let _ = writeln!(text, "{}", line(comparison, tax, (answer, limit), terminal.style()));
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
 fn answer(tax: &Tax, limit: Limit) -> Answer {
     let max_pct = limit.pct();
     let (lo, hi) = match (&tax.uncertain_size, figure(tax)) {
-        // All that is possible counts, not the figure of a mixture.
+        // The whole range of possible sizes counts, not the figure of a mixture.
         (Some(size), _) => (size.lo_pct, size.hi_pct),
         (None, Some(pct)) => (pct.lo.unwrap_or(f64::NEG_INFINITY), pct.hi.unwrap_or(f64::INFINITY)),
         (None, None) => return Answer::Open,
@@ -116,8 +116,8 @@ fn answer(tax: &Tax, limit: Limit) -> Answer {
     }
 }
 
-/// The figure, if it may be believed: a wide interval may still be beyond every doubt about the limit,
-/// one that was disturbed may not.
+/// Returns the figure if it is reliable. A figure with a wide interval may still decide about the limit; a disturbed
+/// one may not.
 fn figure(tax: &Tax) -> Option<&Estimate> {
     let is_believed = match tax.verdict {
         Verdict::Invalid => false,
@@ -150,7 +150,7 @@ fn line(comparison: &Comparison, tax: &Tax, (answer, limit): (Answer, Limit), st
                 format!("a page over {arm} takes {longer} longer than over {baseline}")
             }
         },
-        (None, None) => format!("no reliable figure of {arm} against {baseline}"),
+        (None, None) => format!("no reliable figure for {arm} compared with {baseline}"),
     };
     let max_pct = limit.pct();
     let answer = match answer {

@@ -1,4 +1,4 @@
-//! `help`: a command's options with their long texts, or a topic.
+//! `help`: prints a command's options with their long texts, or a topic.
 
 use clap::{Command, CommandFactory};
 use looptax_model::failure::Failure;
@@ -7,7 +7,7 @@ use crate::args::{Cli, HelpArgs, help};
 use crate::failure::Exit;
 use crate::terminal;
 
-/// Options of `compare` that say what is measured, and how a server may be used.
+/// Options of `compare` that choose what is measured, and how a server may be used.
 const OF_TARGETS: &[&str] = &[
     "targets",
     "arms",
@@ -21,7 +21,7 @@ const OF_TARGETS: &[&str] = &[
     "own_server",
     "yes",
 ];
-/// Options of `compare` that say what becomes of the result.
+/// Options of `compare` that choose what happens to the result.
 const OF_FORMATS: &[&str] = &[
     "json",
     "json_stream",
@@ -39,7 +39,7 @@ const OF_FORMATS: &[&str] = &[
     "no_history",
 ];
 
-/// A topic of options that several commands have; those of `compare` stand for all.
+/// A topic: options that several commands share, shown as those of `compare`.
 struct Topic {
     name: &'static str,
     text: &'static str,
@@ -49,20 +49,20 @@ struct Topic {
 const TOPICS: [Topic; 3] = [
     Topic {
         name: "measuring",
-        text: "How `compare`, `why` and a bare `looptax` measure: one transport at a time in short slices, in a random order,\n\
-               with fresh connections in each epoch. Every figure has an interval. Options of `compare`:",
+        text: "`compare`, `why` and a bare `looptax` measure one transport at a time, in short slices and a random \
+               order,\nwith fresh connections in each epoch. Every figure has an interval. Options of `compare`:",
         is_wanted: |id| !OF_TARGETS.contains(&id) && !OF_FORMATS.contains(&id),
     },
     Topic {
         name: "targets",
         text: "Targets of a measurement. private:KIND is a private copy of an installed server, started in a scratch \
-            folder and\nremoved afterwards. echo needs no server. A URL gives a running server: looptax only reads it, \
-            unless --write\nis given. Options of `compare`:",
+            folder and\nremoved afterwards. echo needs no server. A URL is a running server: looptax only reads from \
+            it, unless you\npass --write. Options of `compare`:",
         is_wanted: |id| OF_TARGETS.contains(&id),
     },
     Topic {
         name: "formats",
-        text: "Forms of a result. Every command that measures has these options, and `show RUN` has most of them:",
+        text: "Every command that measures has these options for its result, and `show RUN` has most of them:",
         is_wanted: |id| OF_FORMATS.contains(&id),
     },
 ];
@@ -85,7 +85,7 @@ fn grouped() -> Command {
     help::grouped(Cli::command())
 }
 
-/// A command's help with the long texts.
+/// Returns a command's help with the long texts.
 fn of_command(words: &[String]) -> Result<String, Failure> {
     let mut command = grouped();
     command.build();

@@ -1,4 +1,4 @@
-//! Commands that looptax starts or asks for itself: the reaper, the echo server, its own documentation.
+//! Commands that looptax or the project's chores start: the reaper, the echo server, the documentation.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! A bare `looptax`: who pays here, and what each installed kind of server loses, within half a minute.
+//! `looptax` without a command: shows who pays here, and what each installed kind of server loses, within half a
+//! minute.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -24,10 +25,10 @@ use crate::terminal::progress::Lines;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
-/// Between the two looks that rates are made of.
+/// Time between the two looks from which rates are computed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
-/// Runs a bare `looptax`.
+/// Runs `looptax` without a command.
 #[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
 pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let result = args.result();
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> 
     };
     let stop = stop_flag()?;
     let alone = claim(terminal, args.turn.wait, &stop);
-    // The wait for its turn is not a part of the minute.
+    // The wait for this run's turn is not a part of the minute.
     let began = Instant::now();
     sys::raise_open_files();
     let mut minute = Minute::new(began)?;
@@ -79,14 +80,14 @@ pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 
-/// Two looks at the servers that run here, for rates; `None` if a signal stops it.
+/// Looks twice at the servers that run here, for rates; `None` if a signal stops it.
 fn look(stop: &AtomicBool) -> Option<Found> {
     let first = survey(None);
-    // Without servers there is no cost.
+    // Without servers there are no clients to count.
     if first.servers.is_empty() {
         return Some(listing(None, &first, None, &[], &[]));
     }
-    // Nothing is counted any more when it is measured: each request would cost more.
+    // The counters are gone when the measurement begins, since they would make each request more expensive.
     let mut eyes = find::eyes().and_then(|it| it.attach().ok());
     let (second, counted) = find::second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, stop)?;
     Some(listing(Some(&first), &second, counted.as_ref(), &[], &[]))
@@ -109,7 +110,10 @@ fn next(
             writer.record.comparisons.iter().skip(n_before).map(|comparison| pieces.row(comparison)).collect()
         }
         Some((kind, Step::LeftOut)) => {
-            let why = format!("the half minute was over; measure it with looptax compare private:{kind}");
+            let why = format!(
+                "the half minute was over before its turn; measure it with looptax compare \
+                private:{kind}"
+            );
             pieces.not_measured(kind.name(), &why)
         }
         Some((kind, Step::Failed(failure))) => {
@@ -119,7 +123,7 @@ fn next(
     }
 }
 
-/// Returns the rates at which the cost of TCP is shown: the one that was asked for, else those that were seen.
+/// Returns the rates at which the cost of TCP is shown: the rate that the user passed, else those that were seen.
 fn rates(args: &ResultArgs, found: Option<&Found>) -> Vec<AtRate> {
     match args.detail.at {
         Some(requests_per_s) => vec![AtRate::asked(requests_per_s)],

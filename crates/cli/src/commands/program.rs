@@ -1,13 +1,13 @@
-//! The program that `run` and `trial` are to start, as it was typed.
+//! The program that `run` or `trial` will start, as the user typed it.
 
 use std::ffi::OsString;
 
 use looptax_model::failure::Failure;
 
-/// Refuses a word that begins with a dash: it is a mistyped option of `command`, and not a program.
+/// Refuses a word that begins with a dash: it is a mistyped option of `command`, not a program.
 ///
 /// # Errors
-/// A usage failure that names it.
+/// A usage failure that names the word.
 pub(super) fn check_name(command: &str, words: &[OsString]) -> Result<(), Failure> {
     let name = words.first().map(|it| it.to_string_lossy());
     match name.filter(|it| it.starts_with('-')) {

@@ -1,4 +1,4 @@
-//! `reproduce`: published comparisons again, from the plan to published beside measured.
+//! `reproduce`: repeats published comparisons, from the plan to the published figures next to the measured ones.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
-/// The result's file in the folder of the records.
+/// The name of the result's file in the folder of the records.
 const RESULT: &str = "reproduce.json";
 
 /// Runs `reproduce`.
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Fail
     make(&folder)?;
     terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
     if parts.iter().any(|part| part.needs_network()) {
-        // Only a process with one thread gets a user namespace; if it fails, the arms report why.
+        // Only a process with a single thread can get a user namespace; if that fails, the arms report why.
         get_right().ok();
     }
     let around = surroundings(args, folder, terminal)?;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Fail
         reproduction.parts.push(done);
         reproduction.interrupted = around.interrupted.load(Ordering::Relaxed);
         reproduction.finished_at = Some(jiff::Timestamp::now().to_string());
-        // After each part, so that a crash keeps the others.
+        // Saved after each part, so that a crash keeps the finished parts.
         save(&reproduction, &around.folder)?;
         if reproduction.interrupted {
             break;
@@ -88,7 +88,7 @@ fn folder(args: &ReproduceArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(default)
 }
 
-/// Makes the folder, and takes it: the records of two runs in one would belong to neither.
+/// Makes the folder and locks it: if two runs used the same folder, its records would belong to neither.
 fn make(folder: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
         let why = match error.kind() {
@@ -135,12 +135,12 @@ impl Onlooker for Watching {
     }
 }
 
-/// Those that were asked for, each once, in the order of measuring.
+/// The requested parts, each once, in the order of measuring.
 fn parts(names: &[ReproduceName]) -> Vec<Part> {
     Part::all().filter(|it| names.iter().any(|name| name.0.is_none_or(|named| named == *it))).collect()
 }
 
-/// A reproduction of nothing yet.
+/// A reproduction without any result yet.
 fn empty(args: &ReproduceArgs) -> Reproduction {
     Reproduction {
         schema_version: REPRODUCTION_SCHEMA_VERSION,
@@ -157,7 +157,7 @@ fn empty(args: &ReproduceArgs) -> Reproduction {
     }
 }
 
-/// Prints the result in the form that was asked for, and writes the others.
+/// Prints the result in the requested form, and writes the other requested forms.
 fn show(args: &ReproduceArgs, reproduction: &Reproduction, folder: &Path, terminal: Terminal) -> Result<(), Failure> {
     let is_stdout = |path: &Path| path.as_os_str() == "-";
     let mut has_printed = false;

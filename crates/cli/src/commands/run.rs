@@ -1,4 +1,4 @@
-//! `run`: an unmodified program, its connections to local databases moved to their sockets.
+//! `run`: starts an unmodified program, and moves its connections to local databases to their sockets.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,7 +15,7 @@ use crate::failure::Exit;
 use crate::sys;
 use crate::terminal::{self, Terminal};
 
-/// The alternative to `--strict`.
+/// The alternative to `--strict`, for a hint.
 const AS_IT_IS: &str = "without --strict the command runs unchanged, over TCP";
 
 /// Runs `run`. Every failure before the program runs has its own exit code.
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Exit {
     })
 }
 
-/// Why the program does not run under looptax, and the exit code for it.
+/// The reason why the program does not run under looptax, and the exit code for it.
 struct NotRun {
     failure: Failure,
     exit: Exit,
@@ -54,7 +54,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     let unfitting = moving::unfitting(&wanted, &candidates)?;
     let unfitting = unfitting.iter().map(|it| words::warning(it));
     let unfitting: String = unfitting.collect();
-    // It was for the check; the program has no use for it.
+    // The variable was for the check, and the program does not need it.
     sys::forget_variable("LOOPTAX_PASSWORD");
     let mapping = moving::mapping(&candidates);
     let is_whole = args.dry_run || args.verbose || args.stats;
@@ -67,7 +67,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         terminal::words_as_data(&(plan + &warnings + &unfitting + nothing))?;
         return Ok(if is_idle { Exit::No } else { Exit::Done });
     }
-    // Servers that the command may never use are not listed, unless asked for.
+    // Servers that the command may never use are listed only if the user asked for that.
     if is_whole {
         terminal.words_for(true, &plan);
         terminal.words_for(true, &words::warnings(&candidates));
@@ -129,7 +129,7 @@ fn switches(args: &RunArgs) -> Result<Switches, Failure> {
     Ok(switches)
 }
 
-/// Becomes the program, as it is.
+/// Executes the program without moving its connections.
 fn unmoved(program: &Program, args: &RunArgs, why: &str, terminal: Terminal) -> Result<Exit, NotRun> {
     if args.strict {
         return Err(Failure::usage(why, AS_IT_IS).into());
@@ -138,7 +138,7 @@ fn unmoved(program: &Program, args: &RunArgs, why: &str, terminal: Terminal) -> 
     Err(not_run(looptax_redirect::exec(program)))
 }
 
-/// The obstacle with its cause, in one line.
+/// Formats the obstacle with its cause, in one line.
 fn why(obstacle: &Obstacle) -> String {
     match std::error::Error::source(obstacle) {
         Some(source) => format!("{obstacle}: {source}"),
@@ -153,8 +153,8 @@ fn not_run(error: RedirectError) -> NotRun {
         _ => Exit::NotRun,
     };
     let hint = match exit {
-        Exit::NotFound => "is it installed, and in PATH or given with its folder?",
-        Exit::NotExecutable => "is it a program, and do you have the right to execute it?",
+        Exit::NotFound => "install it and put it in PATH, or pass its full path",
+        Exit::NotExecutable => "check that it is a program and that you may execute it",
         _ if matches!(error, RedirectError::Forbidden(_)) => AS_IT_IS,
         _ => "run the command without looptax; it then uses TCP",
     };
@@ -166,7 +166,7 @@ fn exit_of(ended: &Ended) -> Exit {
         ProgramExit::Code(code) => Exit::Program(code),
         ProgramExit::Signal(signal) => {
             looptax_redirect::die_of(signal);
-            // If a signal cannot end us: the code that a shell returns.
+            // If a signal cannot end this process, it returns the code that a shell would return.
             Exit::Program(128 + signal)
         }
     }

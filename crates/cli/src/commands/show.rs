@@ -1,4 +1,4 @@
-//! `show`: the list of runs, or runs again from their records, as text, page or data.
+//! `show`: prints the list of runs, or runs again from their records, as text, page or data.
 
 mod page;
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let is_about_a_run = args.forget || args.html.is_some() || args.publish.is_some() || args.formats.is_any();
     match &*args.runs {
         [] if is_about_a_run => {
-            Err(Failure::usage("this needs a run", "give `last`, or a run that `looptax show` lists"))
+            Err(Failure::usage("no run was given", "pass `last`, or a run that `looptax show` lists"))
         }
         [] => list(args, terminal),
         names if args.forget => forget(names, terminal),
@@ -39,7 +39,7 @@ fn list(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// All of them, or none if one is not known.
+/// Removes all named runs from the history, or none of them if one is not known.
 fn forget(names: &[String], terminal: Terminal) -> Result<Exit, Failure> {
     let (history, runs) = (open_history()?, runs());
     let found: Result<Vec<_>, _> = names.iter().map(|name| history.find(name)).collect();
@@ -60,7 +60,7 @@ fn forget(names: &[String], terminal: Terminal) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Shows records in the forms that were asked for: as text without one, judged again from their raw counts and samples.
+/// Shows records in the requested forms, by default as text, judged again from their raw counts and samples.
 fn view(names: &[String], args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (mut records, mut no_samples) = (Vec::new(), Vec::new());
     for name in names {
@@ -106,7 +106,7 @@ fn view(names: &[String], args: &ShowArgs, terminal: Terminal) -> Result<Exit, F
     Ok(if records.iter().any(is_invalid) { Exit::Invalid } else { Exit::Done })
 }
 
-/// Writes a record's other forms; its text if none of them is printed in the text's place.
+/// Writes a record's other forms. Returns its text, unless one of them is printed instead.
 fn of_record(args: &ShowArgs, record: &Record, place: &Path, terminal: Terminal) -> Result<Option<String>, Failure> {
     if args.json.is_printed() {
         terminal::json(record)?;

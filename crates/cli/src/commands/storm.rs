@@ -1,4 +1,5 @@
-//! `compare --workload storm`: many connections at once to a private server, over the socket and over TCP in turns.
+//! `compare --workload storm`: opens many connections together to a private server, over the socket and over TCP in
+//! turns.
 
 use std::time::Duration;
 
@@ -22,13 +23,13 @@ use crate::terminal::{Terminal, stream};
 const STORM: &str = "storm";
 const CONNECTIONS: [u32; 3] = [50, 200, 800];
 const STORMS: u32 = 10;
-/// A process of ours has them open at the same time.
+/// A looptax process holds this many connections open together, at most.
 const MOST_CONNECTIONS: u32 = 16_384;
 
-/// Whether storms are asked for.
+/// Whether the user asked for storms.
 ///
 /// # Errors
-/// Options of a storm without one, or a storm among other workloads.
+/// If options of a storm are given without a storm, or a storm is given among other workloads.
 pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
     let words = args.workload.as_deref().unwrap_or_default();
     if words == STORM {
@@ -49,7 +50,7 @@ pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
     }
 }
 
-/// Makes the storms, keeps and shows what they gave.
+/// Makes the storms, and keeps and shows the results.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     refuse_others(args)?;
     let spec = spec(args)?;
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     stage.plan(stream::plan_in_words(&plan));
     stage.problems(WarningCode::OtherRun, &writer.record);
     let found = storm::run(&spec, &mut stage, &stop);
-    // A failure then comes from the interruption.
+    // A failure in this case comes from the interruption.
     if stage.is_unread() {
         return Ok(Exit::Done);
     }
@@ -99,11 +100,11 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
         TargetSpec::Private(kind) if KINDS.contains(&kind) => kind,
         TargetSpec::Private(kind) => {
             let kinds = KINDS.map(|it| format!("private:{it}")).join(", ");
-            return Err(Failure::usage(format!("looptax has no storm for {kind}"), kinds));
+            return Err(Failure::usage(format!("looptax cannot make a storm of connections to {kind}"), kinds));
         }
         TargetSpec::Running(_) => {
             return Err(Failure::usage(
-                "looptax makes no storm on a running server: other clients would fail too",
+                "looptax makes no storm of connections to a running server: other clients would fail too",
                 ONE,
             ));
         }
@@ -111,7 +112,7 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
     let word = match &*args.client_like {
         [] => None,
         [word] => Some(word.as_str()),
-        _ => return Err(Failure::usage("a storm imitates only one client", "give one of them")),
+        _ => return Err(Failure::usage("a storm imitates only one client", "pass only one of them")),
     };
     let connections = if args.connections.is_empty() { CONNECTIONS.to_vec() } else { args.connections.clone() };
     if connections.iter().any(|it| !(1..=MOST_CONNECTIONS).contains(it)) {
@@ -175,12 +176,13 @@ fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
 fn plan(spec: &Spec) -> String {
     let sizes: Vec<String> = spec.connections.iter().map(u32::to_string).collect();
     let stalled = if spec.stall > Duration::ZERO {
-        format!(", the server stopped for {} ms", spec.stall.as_millis())
+        format!(" while the server is stopped for {} ms", spec.stall.as_millis())
     } else {
         String::new()
     };
     format!(
-        "plan: {} storms over each arm with {} connections, as {} connects{stalled}; then the smallest queue at which none fails",
+        "plan: {} storms over each arm with {} connections, which connect as {} does{stalled}; then looptax looks for \
+            the smallest queue with which no connection fails",
         spec.n_storms,
         sizes.join(", "),
         spec.client.library()

@@ -1,4 +1,4 @@
-//! `switch`: an application moved to the socket: plan, agreement, the work itself, and back.
+//! `switch`: moves an application to the socket: the plan, the agreement, the work itself, and the way back.
 
 mod doing;
 mod earlier;
@@ -25,8 +25,8 @@ use crate::terminal::{self, Terminal};
 use doing::{Doing, kept, named};
 use times::Times;
 
-const TIMES_CAVEAT: &str = "these times include every other change of the machine between the two; `looptax trial` \
-    measures both transports in turns";
+const TIMES_CAVEAT: &str = "these times also include everything else that changed on the machine between the two \
+    measurements; `looptax trial` measures both transports in turns";
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
     doing.switch(&file)
 }
 
-/// The one file of a process's working folder that names a connection.
+/// Returns the only file in a process's working folder that names a connection.
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(
@@ -134,7 +134,7 @@ impl Doing<'_> {
         self.carry_out(subject, switched, (page, bursts), times, &source)
     }
 
-    /// Plans, and changes nothing.
+    /// Makes the plan, and changes nothing.
     fn look(self, file: &Path, survey: &Survey) -> Result<Subject, Failure> {
         let args = self.args;
         let wish = Wish {
@@ -153,8 +153,8 @@ impl Doing<'_> {
         look_at(wish, survey)
     }
 
-    /// The page that proves it, as it is now. A plan asks it only if nothing else proves it: better now than after the
-    /// plan was agreed to.
+    /// Returns the page for the proof, as it is now. A plan requests it only if nothing else can prove the switch: it
+    /// is better to find a failure now than after the user has agreed.
     fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
@@ -163,8 +163,8 @@ impl Doing<'_> {
             }
             None if is_needed => {
                 return Err(Failure::usage(
-                    "only a page can prove this: a web server's connections to its upstream last a millisecond and \
-                     have no login",
+                    "only a page can prove this move: a web server's connections to its upstream last a millisecond \
+                     and have no login",
                     "pass a page that is generated each time: --url http://127.0.0.1/",
                 ));
             }
@@ -178,7 +178,7 @@ impl Doing<'_> {
         url.map(|it| subject.proof.page_before(it)).transpose()
     }
 
-    /// The bursts of the proof, if somebody wants them.
+    /// Returns the bursts of the proof, if the user asked for them.
     fn bursts(self, subject: &Subject) -> Result<Vec<Burst>, Failure> {
         if !self.args.burst {
             return Ok(Vec::new());
@@ -186,7 +186,7 @@ impl Doing<'_> {
         let bursts = subject.plan.bursts(self.args.connections)?;
         for Burst { socket, n_connections, .. } in &bursts {
             let socket = socket.display();
-            self.terminal.words(&format!("the proof includes {n_connections} connects at once to {socket}\n"));
+            self.terminal.words(&format!("the proof opens {n_connections} connections to {socket} at the same time\n"));
         }
         Ok(bursts)
     }
@@ -194,14 +194,15 @@ impl Doing<'_> {
     fn refuse_while_busy(self) -> Result<(), Failure> {
         if !self.args.patch && !self.args.dry_run && kept()?.is_busy() {
             return Err(Failure::usage(
-                "another looptax switch is running, and its proof would count our logins as the application's",
+                "another looptax switch is running, and its proof would count the logins of this one as the \
+                    application's",
                 "wait until it has ended",
             ));
         }
         Ok(())
     }
 
-    /// Root reaches what an application may not.
+    /// Prints a hint to name the application's user: root reaches more than an application may.
     fn hint_at_owner(self, file: &Path, subject: &Subject) {
         let args = self.args;
         let applications = subject.proof.applications();
@@ -249,7 +250,7 @@ impl Doing<'_> {
         self.args.yes || terminal::agrees("Go ahead?")
     }
 
-    /// The command to run, if somebody wants one run.
+    /// Returns the reload command to run, if the user agrees to one.
     fn reload(self, subject: &Subject) -> Option<String> {
         if self.args.reload.is_some() || self.args.yes {
             return self.args.reload.clone();
@@ -330,7 +331,7 @@ impl Doing<'_> {
         }
     }
 
-    /// How long requests take after the move, a sentence for each hop.
+    /// Times the requests after the move, and returns a sentence for each hop.
     fn time_again(
         self,
         times: &mut Times,
@@ -343,19 +344,19 @@ impl Doing<'_> {
         let words: Vec<String> = match &diff {
             Ok(diff) if diff.hops.is_empty() => {
                 vec![
-                    "no comparison with the requests before: looptax does not see which requests after it are from the \
-                     same program"
+                    "no comparison with the requests before the move: looptax does not see which requests after the \
+                     move are from the same program"
                         .to_owned(),
                 ]
             }
             Ok(diff) => {
-                // Beside the moved way, what was asked too seldom is left out.
+                // Next to the moved way, hops with too few requests are left out.
                 let is_known = |it: &WatchedChange| it.mean_pct.known().is_some() || it.p50_pct.known().is_some();
                 let told = diff.hops.iter().filter(|it| it.before.way != it.after.way || is_known(it));
                 let each = told.map(|it| report::before_and_after(it, diff, self.terminal.style()));
                 each.chain([TIMES_CAVEAT.to_owned()]).collect()
             }
-            Err(why) => vec![format!("no comparison with the requests before: {why:#}")],
+            Err(why) => vec![format!("no comparison with the requests before the move: {why:#}")],
         };
         for words in words {
             let step = SwitchStep { code: StepCode::RequestsTimed, words };

@@ -1,4 +1,4 @@
-//! `trial`: what the socket would bring an application: plan, turns, record, next step.
+//! `trial`: measures what the socket would gain an application: plan, turns, record, next step.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
     run_command(args, &[], terminal)
 }
 
-/// Runs it with private copies of a site, which are gone afterwards.
+/// Runs the trial with private copies of a site, which are removed afterwards.
 fn with_copies(args: &TrialArgs, site: &Path, terminal: Terminal) -> Result<Exit, Failure> {
     let folder = CopyFolder::create()?;
     let copy = SiteCopy::plan(CopyWish { site, folder: &folder.path(), at_once: args.clients })?;
@@ -60,7 +60,7 @@ fn with_copies(args: &TrialArgs, site: &Path, terminal: Terminal) -> Result<Exit
     Ok(exit)
 }
 
-/// Runs it with the command of `args`; `copies` describes the private copies that the command starts.
+/// Runs the trial with the command in `args`; `copies` describes the private copies that the command starts.
 fn run_command(args: &TrialArgs, copies: &[String], terminal: Terminal) -> Result<Exit, Failure> {
     chains::refuse(&args.result.formats)?;
     results::announce(&args.result)?;
@@ -72,7 +72,7 @@ fn run_command(args: &TrialArgs, copies: &[String], terminal: Terminal) -> Resul
         stream::show_plan(stream::plan_in_words(&plan), args.result.json_stream)?;
         return Ok(Exit::Done);
     }
-    // Before there are threads, and before anybody is asked anything.
+    // Done before there are threads, and before looptax asks the user anything.
     let begun = begin(args, &candidates)?;
     terminal.words_for(!args.yes, &plan);
     if !args.yes && !terminal::agrees("Start the application and request its pages as planned?") {
@@ -87,7 +87,7 @@ fn run_command(args: &TrialArgs, copies: &[String], terminal: Terminal) -> Resul
     try_it(args, &ask, &plan, begun, terminal)
 }
 
-/// Holds the application until the input ends.
+/// Keeps the application running until the input ends.
 fn hold(ask: &Ask, begun: Begun) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let mut program = begun.follow();
@@ -125,24 +125,24 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // A failure then comes from the interruption.
+    // A failure in this case comes from the interruption.
     if is_unread {
         return kept.map(|()| Exit::Done);
     }
     measured.and(kept)?;
     writer.check_samples()?;
     if stop.load(Ordering::Relaxed) {
-        terminal.words("interrupted: the result has only the part measured so far\n");
+        terminal.words("interrupted: the result covers only what was measured so far\n");
         return Ok(Exit::Interrupted);
     }
     terminal.words(&settings::next_step(ask, &writer.record));
     Ok(Exit::for_record(&writer.record))
 }
 
-/// The servers here whose connections could be moved, and why others stay on TCP.
+/// Returns the servers here whose connections could be moved, and the reasons why others stay on TCP.
 fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure> {
     let candidates = moving::candidates(&args.moving.wanted(&args.command))?;
-    // If no server listens yet, the command itself may start it.
+    // If no server is listening yet, the command itself may start it.
     let is_moved = |it: &Candidate| it.stays.is_none();
     if !candidates.iter().any(is_moved) {
         let why: String = words::plan(&candidates, true);
@@ -150,7 +150,7 @@ fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure
         let why = if why.is_empty() { words::nothing(&candidates, &args.moving.port, true) } else { why };
         return Err(Failure::usage(
             format!("nothing to try: {why}"),
-            "`looptax find` lists the servers with their sockets; give one with --map ADDRESS=SOCKET",
+            "`looptax find` lists the servers with their sockets; pass one with --map ADDRESS=SOCKET",
         ));
     }
     let (moved, stay): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_moved);

@@ -1,4 +1,5 @@
-//! `watch`: who asks which server how often and how long it takes, over TCP and over the socket, without a load.
+//! `watch`: shows which clients send requests to which servers, how often and how long they take, over TCP and over the
+//! socket, without adding load.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,9 +29,9 @@ use crate::watching::Watch;
 
 /// How long one look counts by default.
 const ONE_LOOK: Duration = Duration::from_secs(10);
-/// The same of what is saved.
+/// How long a saved look counts by default.
 const SAVED: Duration = Duration::from_secs(60);
-/// Less has too few looks for an interval.
+/// A shorter time has too few looks for an interval.
 const LEAST_SAVED: Duration = Duration::from_secs(LEAST_LOOKS as u64);
 
 /// Runs `watch`.
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let outputs = outputs.writes("--openmetrics", args.openmetrics.as_deref())?;
     if args.save.is_some() && args.time.is_some_and(|it| it < LEAST_SAVED) {
         let least = format!("count for {} s at least: --for 1m", LEAST_SAVED.as_secs());
-        return Err(Failure::usage("the saved count would have too few snapshots for an interval", least));
+        return Err(Failure::usage("with less, the saved count has too few snapshots for an interval", least));
     }
     let place = args.save.as_deref().map(|it| place(it, outputs)).transpose()?;
     if !is_one && args.json.path().is_some() && !args.json.is_printed() {
@@ -81,16 +82,16 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     if !is_one {
         return renew(&mut watch, args, &stop, terminal);
     }
-    // If a signal ends it earlier, what was counted until then is shown.
+    // If a signal ends the look earlier, the counts until then are shown.
     let (watched, is_whole) = watch.count_for(args.time.unwrap_or(ONE_LOOK), &stop)?;
     show(args, &watched, terminal)?;
     Ok(if is_whole { Exit::Done } else { Exit::Interrupted })
 }
 
-/// Where a saved look goes.
+/// The place of a saved look.
 struct Place {
     path: PathBuf,
-    /// Its folder, if it has only a name.
+    /// The folder for the file, if the user gave only a name.
     folder: Option<PathBuf>,
     words: String,
 }
@@ -105,7 +106,7 @@ impl Place {
     }
 }
 
-/// A file if it looks like one, else a name.
+/// Returns a file if the word looks like one, else the place for that name.
 fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     if word.contains('/') || Path::new(word).extension().is_some_and(|it| it == "json") {
         outputs.writes("--save", Some(Path::new(word)))?;
@@ -129,7 +130,7 @@ fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     Ok(Place { path, folder, words })
 }
 
-/// Look after look, until somebody ends it or the time is over.
+/// Takes one look after the other, until the user ends it or the time is over.
 fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Terminal) -> Result<Exit, Failure> {
     let metrics = args.openmetrics.as_deref();
     let mut screen = (!args.json.is_printed() && metrics.is_none()).then(Screen::open).transpose()?;
@@ -156,7 +157,7 @@ fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Termi
     Ok(Exit::Done)
 }
 
-/// Names the missing right, and the command that works without the kernel's counts.
+/// Explains which right is missing, and names the command that works without the kernel's counts.
 fn refused(error: Refused) -> Failure {
     const WITHOUT: &str = "`looptax find` shows servers and clients without it";
     let hint = match error {

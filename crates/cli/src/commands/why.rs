@@ -1,4 +1,4 @@
-//! `why`: a comparison whose requests are sampled while it lasts.
+//! `why`: a comparison during which requests are sampled.
 
 mod two_records;
 
@@ -18,7 +18,7 @@ use crate::failure::Exit;
 use crate::settings;
 use crate::terminal::Terminal;
 
-/// How long is measured by default.
+/// How long the comparison takes by default.
 const USUAL: Duration = Duration::from_secs(40);
 
 /// Runs `why`.
@@ -33,8 +33,7 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns what `compare` would measure with these arguments, on one connection and one core unless others are asked
-/// for.
+/// Returns what `compare` would measure with these arguments; the default is one connection and one core.
 fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     let compare = &args.compare;
     let unsuitable = [
@@ -44,7 +43,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     ];
     if let Some((_, option)) = unsuitable.iter().find(|(is_typed, _)| *is_typed) {
         return Err(Failure::usage(
-            format!("{option} does not work with `why`, which samples requests"),
+            format!("{option} does not work with `why`, because `why` samples requests"),
             "use it with `looptax compare`",
         ));
     }
@@ -67,7 +66,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     Ok(asked)
 }
 
-/// Adds to a failure that a word that is not a server may have been meant as a record.
+/// Adds to a failure that a word which is not a server may have been meant as a record.
 fn or_records(failure: Failure) -> Failure {
     let hint = failure.hint().unwrap_or_default();
     let hint = format!("{hint}; or give two records of `why`, an earlier and a later one");

@@ -1,6 +1,6 @@
-//! Call chains to one tree, for the page's flame graph.
+//! Makes one tree of call chains, for the page's flame graph.
 //!
-//! Chains come from a file and may be as long as it is, so that nothing here calls itself.
+//! Chains come from a file and may be as long as the file allows, so nothing here is recursive.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use looptax_store::{StoreError, unpack_stacks};
 /// The name for all processes together.
 const ALL: &str = "all processes";
 
-/// The chains of each pair of arms that was sampled.
+/// Returns the chains of each pair of arms that was sampled.
 pub(super) fn chains_shown(comparison: &Comparison) -> Vec<Result<ChainsShown, String>> {
     let found = comparison.why.iter().map(|why| tree(&why.stacks));
     found.map(|it| it.map_err(|error| error.to_string())).collect()
@@ -30,7 +30,7 @@ fn tree(stacks: &Stacks) -> Result<ChainsShown, StoreError> {
 struct Node {
     name: u32,
     own_ns: [u64; 2],
-    /// With those of all that it calls.
+    /// CPU time of the frame and of everything that it calls.
     ns: [u64; 2],
     called: Vec<usize>,
 }
@@ -39,12 +39,12 @@ struct Tree<'a> {
     names: Vec<String>,
     name_idx: HashMap<&'a str, u32>,
     nodes: Vec<Node>,
-    /// The node of a name below another node.
+    /// The node for a name below another node.
     below: HashMap<(usize, u32), usize>,
 }
 
 impl<'a> Tree<'a> {
-    /// CPU time that is known without a chain belongs to all processes.
+    /// CPU time without a known chain counts for all processes together.
     fn new(left_out_ns: [u64; 2]) -> Self {
         let mut tree = Self { names: Vec::new(), name_idx: HashMap::new(), nodes: Vec::new(), below: HashMap::new() };
         let name = tree.name(ALL);
@@ -81,11 +81,11 @@ impl<'a> Tree<'a> {
         new
     }
 
-    /// The whole tree, of frames that one caller calls the dearest per request first.
+    /// Returns the whole tree; frames with the same caller are sorted by cost per request, the highest first.
     fn shown(self, requests: [u64; 2]) -> ChainsShown {
         let dear = |node: &Node| {
             let [base, other] = [0, 1].map(|side| {
-                // Each arm's time counts as if both had served the product of their requests.
+                // Each arm's time is scaled as if both arms had served the product of their numbers of requests.
                 u128::from(node.ns[side]) * u128::from(requests[1 - side].max(1))
             });
             base.saturating_add(other)

@@ -1,6 +1,6 @@
-//! Single latencies to percentiles, block by block: never more than one block is held.
+//! Turns single latencies into percentiles, block by block: never more than one block is in memory.
 //!
-//! Counted in histograms of four digits, so that a percentile is off by a ten-thousandth at most.
+//! They are counted in histograms with four digits, so that a percentile is wrong by at most a ten-thousandth.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use looptax_report::html::{Distribution, PercentileShown};
 use looptax_store::{StoreError, unpack};
 
 const DIGITS: u8 = 4;
-/// Percentiles that are shown: dense in the tail, where arms differ.
+/// The percentiles to show: dense in the tail, where arms differ.
 const PERCENTILES: [f64; 38] = [
     1.0, 5.0, 10.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.0, 94.0, 95.0, 96.0, 97.0,
     98.0, 98.5, 99.0, 99.2, 99.4, 99.5, 99.6, 99.7, 99.8, 99.85, 99.9, 99.92, 99.94, 99.95, 99.96, 99.97, 99.98,
     99.985, 99.99,
 ];
-/// A percentile is shown if at least this many requests were slower.
+/// Show a percentile only if at least this many requests were slower.
 const LEAST_BEYOND: f64 = 5.0;
 
-/// The distributions of a record, comparison by comparison, and the log of them.
+/// The distributions of a record, comparison by comparison, and their log.
 pub(super) struct Latencies {
     log: String,
     has_samples: bool,
@@ -40,7 +40,7 @@ impl Latencies {
         Self { log, has_samples: false, n_comparisons: 0 }
     }
 
-    /// The distribution of each arm; `None` for one without samples.
+    /// Returns the distribution of each arm; `None` for an arm without samples.
     pub(super) fn distributions(&mut self, comparison: &Comparison) -> Result<Vec<Option<Distribution>>, StoreError> {
         self.n_comparisons += 1;
         let mut distributions = Vec::new();
@@ -58,12 +58,12 @@ impl Latencies {
         Ok(distributions)
     }
 
-    /// The log; empty if no arm had samples.
+    /// Returns the log; empty if no arm had samples.
     pub(super) fn finish(self) -> String {
         if self.has_samples { self.log } else { String::new() }
     }
 
-    /// A line named after comparison and arm: `1-c16-same-unix`.
+    /// Adds a line named after comparison and arm: `1-c16-same-unix`.
     fn append(&mut self, histogram: &Histogram<u64>, comparison: &Comparison, arm_idx: u32) {
         if histogram.is_empty() {
             return;
@@ -113,7 +113,7 @@ fn distribution(histogram: &Histogram<u64>) -> Option<Distribution> {
 fn percentile(histogram: &Histogram<u64>, pct: f64) -> PercentileShown {
     let n = histogram.len();
     let us = |rank: u64| {
-        // The middle of a rank, so that rounding cannot reach the next one.
+        // The quantile is in the middle of a rank, so that rounding cannot reach the next rank.
         let quantile = (rank as f64 - 0.5) / n as f64;
         histogram.value_at_quantile(quantile) as f64 / 1e3
     };

@@ -1,7 +1,7 @@
-//! The contents of a report page beside the record's own fields, made from its raw counts and samples.
+//! The contents of a report page besides the record's own fields, made from the record's raw counts and samples.
 //!
-//! Unpacks the samples of one epoch after the other and keeps only percentiles, so that a page of a large record needs
-//! little memory. Called by `show` and `compare`.
+//! It unpacks the samples of one epoch after the other and keeps only percentiles, so that a page of a large record
+//! needs little memory. Called by `show` and `compare`.
 
 mod chains;
 mod epochs;
@@ -14,16 +14,16 @@ use looptax_report::html::{self, Detail, Shown};
 
 use latency::Latencies;
 
-/// A record on its way to a page.
+/// A record that becomes a part of a page.
 pub(crate) struct Source<'a> {
     pub(crate) record: &'a Record,
     /// The record's path; `None` for a run that was not saved.
     pub(crate) path: Option<&'a Path>,
-    /// Why latencies that belong to it are not in it.
+    /// Why the record lacks latencies that belong to it.
     pub(crate) no_samples: Option<String>,
 }
 
-/// The page of these records; what could not be read is on it, and in `notes`.
+/// Returns the page of these records; failures to read a part are on the page, and in `notes`.
 pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
     let names: Vec<String> = sources.iter().map(name).collect();
     let mut shown = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
         if let Some(why) = &one.no_samples {
             notes.push(format!("{name}: the page has no log of latencies: {why}"));
         } else if one.hdr_log.is_empty() {
-            one.no_samples = Some("no single latencies were recorded".to_owned());
+            one.no_samples = Some("the latencies of single requests were not recorded".to_owned());
         }
         shown.push(one);
     }

@@ -1,14 +1,14 @@
-//! The meaning of `trial --site`: the arguments of a trial of the site's private copies.
+//! The meaning of `trial --site`: the arguments for a trial of the site's private copies.
 
 use looptax_model::failure::Failure;
 use looptax_switch::SiteCopy;
 
 use crate::args::TrialArgs;
 
-/// Returns the arguments as if the command that starts the copies, its pages and its socket had been typed.
+/// Returns the arguments as if the user had typed the command that starts the copies, their pages and their socket.
 ///
 /// # Errors
-/// A usage failure for pages of several hosts.
+/// A usage failure if the pages belong to several hosts.
 pub(crate) fn of_copy(args: &TrialArgs, copy: &SiteCopy) -> Result<TrialArgs, Failure> {
     let mut args = args.clone();
     let pages: Vec<_> = match &*args.url {

@@ -20,17 +20,17 @@ use looptax_wire::Login;
 
 use crate::args::TrialArgs;
 
-/// More than a list of pages has.
+/// More bytes than a list of pages has.
 const MOST_LIST_BYTES: u64 = 64 << 20;
 
-/// Pages that a log may give.
+/// Use at most this many pages of a log.
 const MOST_OF_LOG: usize = 1_000;
 
-/// Returns what the arguments ask for, of these servers.
+/// Returns the trial that the arguments describe, with these servers.
 ///
 /// # Errors
-/// A usage failure for a value that its option does not take, or for options that exclude each other; a file that
-/// cannot be read.
+/// A usage failure if an option does not accept its value, or if options exclude each other; also if a file cannot be
+/// read.
 pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failure> {
     let seed = args.seed.as_deref().map_or_else(new_seed, seed)?;
     let pages = pages(args, seed)?;
@@ -68,7 +68,7 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
     })
 }
 
-/// All pages that are named, each with the headers and the method that are wanted.
+/// Returns all named pages, each with the wanted headers and method.
 fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
     let resolve: Resolve<'_> = &looptax_switch::diagnose::own_address;
     let wrong = |what: String| {
@@ -139,7 +139,7 @@ fn arms(typed: &str) -> Result<[Way; 2], Failure> {
         "unix,unix" => Ok([Way::Socket, Way::Socket]),
         _ => Err(Failure::usage(
             format!("--arms `{typed}`: a trial has two arms, unix and tcp"),
-            "use --arms unix,tcp, or tcp,tcp to see the result of no difference",
+            "use --arms unix,tcp; or tcp,tcp to compare TCP with itself",
         )),
     }
 }
@@ -175,7 +175,7 @@ fn shown_command(args: &TrialArgs) -> String {
 
 /// Returns the command line, without its secrets.
 pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
-    // A site's command was not typed.
+    // The command of a site was not typed by the user.
     let n_typed = if args.site.is_some() { 0 } else { args.command.len() };
     let n_own = std::env::args_os().count().saturating_sub(n_typed);
     let is_header = |word: &str| args.header.iter().any(|header| word.ends_with(header.as_str()));
@@ -198,8 +198,8 @@ pub(crate) fn accounts(checked: &[String]) -> Result<Vec<(u16, Account)>, Failur
     Ok(found?.into_iter().flatten().collect())
 }
 
-/// Returns the account that may ask a server for its counts: the one that was named, or an empty one if the server does
-/// not need any.
+/// Returns the account with which looptax may ask a server for its counts: the one that the user named, or an empty one
+/// if the server does not need any.
 pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> Option<Account> {
     let is_its = |port: &u16| candidate.from.iter().any(|from| from.port() == *port);
     let named = accounts.iter().find(|(port, _)| is_its(port));
@@ -215,8 +215,8 @@ pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> 
     Some(Account { protocol, login: Login::default() })
 }
 
-/// The plan, before anything is started; `stays` says of servers that are left on TCP why, `copies` what the copies of a
-/// site are.
+/// Returns the plan, before anything is started; `stays` lists why servers are left on TCP, and `copies` describes the
+/// copies of a site.
 pub(crate) fn plan(ask: &Ask, stays: &[String], copies: &[String]) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
     for words in copies {
@@ -243,18 +243,14 @@ pub(crate) fn plan(ask: &Ask, stays: &[String], copies: &[String]) -> String {
     for server in &ask.servers {
         let from: Vec<String> = server.from.iter().map(ToString::to_string).collect();
         let to = moving_to(server);
-        let _ = writeln!(
-            text,
-            "  if it connects to {} at {}: stays on TCP and moves to {to}, in turns",
-            server.kind,
-            from.join(" and ")
-        );
+        let _ = writeln!(text, "  connections to {} at {}: TCP and {to}, in turns", server.kind, from.join(" and "));
     }
     for words in stays {
         let _ = writeln!(text, "  {words}");
     }
-    text += "  its queries reach its servers as usual, and its pages write as usual; nothing else is changed\n";
-    text += "  looptax first measures for some seconds to see how long it may take; --fixed 60s sets the time\n";
+    text += "  the application's queries reach its servers as usual, and its pages write as usual; nothing else is \
+        changed\n";
+    text += "  looptax first measures for some seconds to see how long the trial may take; --fixed 60s sets the time\n";
     text
 }
 
@@ -273,29 +269,29 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         return String::new();
     };
     if comparison.is_slower_by_supervisor() {
-        return "inconclusive: the pages are so short that looptax's own part is more than the socket could save; the \
-            line `without looptax` counts, and --precise narrows it\n"
+        return "inconclusive: the pages are so short that looptax's own part is more than the socket could save; rely \
+            on the line `without looptax`; --precise narrows its interval\n"
             .to_owned();
     }
-    let switch = "`looptax switch FILE` changes the application's configuration, proves that it works, and otherwise \
-        puts it back";
+    let switch = "`looptax switch FILE` changes the application's configuration, and puts it back unless the change is \
+        proved to work";
     match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
         (Verdict::Invalid, _) => String::new(),
-        // The cost of moving hides the gain of a short page.
+        // The cost of moving connections hides the gain of a short page.
         _ if costs_by_configuration(comparison) => format!(
-            "not worth it under looptax, whose own part is more than these pages gain; without that part TCP costs \
-             something, and {switch}\n"
+            "not worth it under looptax, because looptax's own part is more than these pages gain. Without that part \
+             TCP costs something, and {switch}\n"
         ),
         (Verdict::Difference, _) => "not worth it: the application is slower over the socket\n".to_owned(),
         (Verdict::Negligible | Verdict::Equivalent, _) => {
-            "not worth it: the pages take the same time over both\n".to_owned()
+            "not worth it: the pages take the same time over TCP and the socket\n".to_owned()
         }
     }
 }
 
-/// Whether TCP costs beyond doubt more than is worth naming once the supervisor's part is taken out.
+/// Whether, without the supervisor's part, TCP certainly costs more than is too small to report.
 fn costs_by_configuration(comparison: &Comparison) -> bool {
     let trial = comparison.trial.as_ref();
     let added = trial.and_then(|it| it.added_by_configuration_us.known());

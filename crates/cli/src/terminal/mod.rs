@@ -1,4 +1,4 @@
-//! The output to the user: data to stdout, words and progress to stderr. The only place that prints.
+//! The output to the user: data to stdout, messages and progress to stderr. Only this module prints.
 
 pub(crate) mod live;
 pub(crate) mod progress;
@@ -29,14 +29,14 @@ const DEFAULT_WIDTH: usize = 120;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
-    /// Whether words beside the result are wanted.
+    /// Whether the user wants no messages besides the result.
     pub(crate) is_quiet: bool,
     is_colored: bool,
     are_words_colored: bool,
 }
 
 impl Terminal {
-    /// From the options and what stdout is.
+    /// Takes the settings from the options and from the kind of stdout.
     pub(crate) fn new(global: &GlobalArgs) -> Self {
         let may_color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
@@ -56,7 +56,7 @@ impl Terminal {
         Self::style_in(width_of(io::stdout()).unwrap_or(DEFAULT_WIDTH), self.is_colored)
     }
 
-    /// For what is shown while a run lasts.
+    /// The style of text that is shown during a run.
     pub(crate) fn style_of_words(self) -> Style {
         Self::style_in(width_of(io::stderr()).unwrap_or(DEFAULT_WIDTH), self.are_words_colored)
     }
@@ -69,12 +69,12 @@ impl Terminal {
         Style { width, color, unicode: !is_plain }
     }
 
-    /// Words: to stderr, unless quiet.
+    /// Prints a message to stderr, unless quiet.
     pub(crate) fn words(self, text: &str) {
         self.words_for(false, text);
     }
 
-    /// Words that an option of their own may ask for: then also when quiet.
+    /// Prints a message that a separate option may ask for: in that case also when quiet.
     pub(crate) fn words_for(self, is_asked: bool, text: &str) {
         if self.is_quiet && !is_asked {
             return;
@@ -85,37 +85,37 @@ impl Terminal {
     }
 }
 
-/// Words, errors and plans hold what strangers wrote (names of files, of servers, records): none of it steers the
-/// terminal.
+/// Messages, errors and plans contain text from others (names of files and servers, records): none of it may control
+/// the terminal.
 fn harmless(text: &str) -> String {
     let style = Style { width: DEFAULT_WIDTH, color: false, unicode: true };
     cleaned(text, style)
 }
 
-/// Words that are the result: to stdout.
+/// Prints text that is the result, to stdout.
 pub(crate) fn words_as_data(text: &str) -> io::Result<()> {
     data(&harmless(text))
 }
 
-/// Data: to stdout. A reader that has gone is not an error.
+/// Prints data to stdout. A reader that has ended is not an error.
 pub(crate) fn data(text: &str) -> io::Result<()> {
     data_while_read(text).map(drop)
 }
 
-/// The same; says whether anybody is still there to read.
+/// Prints data to stdout; returns whether a reader is still there.
 fn data_while_read(text: &str) -> io::Result<bool> {
     print(text.as_bytes())
 }
 
-/// The same for bytes of somebody's file, which are printed as they are.
+/// Prints the bytes of a file unchanged, to stdout.
 pub(crate) fn bytes_as_data(bytes: &[u8]) -> io::Result<()> {
     print(bytes).map(drop)
 }
 
-/// Says whether anybody is still there to read.
+/// Prints bytes; returns whether a reader is still there.
 fn print(bytes: &[u8]) -> io::Result<bool> {
     let mut stdout = io::stdout().lock();
-    // The rest in its buffer would be lost without a message.
+    // Without a flush, the rest in the buffer would be lost without a message.
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -123,7 +123,7 @@ fn print(bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// The result has no place on stdout.
+/// The error if the result cannot be written to stdout.
 #[derive(Debug)]
 struct NotPrinted(io::Error);
 
@@ -139,12 +139,12 @@ impl Error for NotPrinted {
     }
 }
 
-/// Data as JSON: to stdout, as [`data`].
+/// Prints data as JSON to stdout, like [`data`].
 pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
     data(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// A line of JSON lines; says whether anybody is still there to read.
+/// Prints a line of JSON lines; returns whether a reader is still there.
 pub(crate) fn json_line(value: &impl Serialize) -> io::Result<bool> {
     data_while_read(&format!("{}\n", serde_json::to_string(value)?))
 }
@@ -154,10 +154,10 @@ pub(crate) fn can_be_drawn_on() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Arguments that hold a secret: the message about a misplaced one leaves it out.
+/// Arguments with secrets: a message about a misplaced argument leaves these out.
 static SECRET: OnceLock<Vec<String>> = OnceLock::new();
 
-/// From now on no error repeats the secrets of these arguments.
+/// From now on no error message repeats the secrets of these arguments.
 pub(crate) fn keep_secret(arguments: Vec<String>) {
     SECRET.get_or_init(|| arguments);
 }
@@ -172,8 +172,8 @@ fn without_secrets(mut text: String) -> String {
     text
 }
 
-/// Prints what is wrong with the arguments, if it would repeat a secret of theirs or steer the terminal; says
-/// whether it did.
+/// Prints what is wrong with the arguments, if clap's own message would repeat one of their secrets or control the
+/// terminal; returns whether it printed.
 pub(crate) fn usage(error: &clap::Error) -> bool {
     let text = error.render().to_string();
     let shown = harmless(&without_secrets(text.clone()));
@@ -226,7 +226,7 @@ fn width_of(fd: impl IsTerminal + AsFd) -> Option<usize> {
     size_of(fd).map(|(columns, _)| columns)
 }
 
-/// Columns and rows; `None` if it is not a terminal, or one that does not report them.
+/// Returns columns and rows; `None` if it is not a terminal, or one that does not report them.
 fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     if !fd.is_terminal() {
         return None;
@@ -235,8 +235,8 @@ fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Says to other runs that this one measures, and warns where another one does; waits for its end where that is asked
-/// for, unless `stop` comes.
+/// Marks this run as measuring, and warns if another run measures already; with `waits` it waits for that run's end,
+/// unless `stop` is set.
 pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim {
     let mut claim = Claim::take();
     if waits && claim.has_other() {
@@ -251,7 +251,7 @@ pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim
     claim
 }
 
-/// Asks for the password of a server that is shown so; `None` without a terminal.
+/// Asks the user for a server's password; `shown` is the server's name in the question. `None` without a terminal.
 pub(crate) fn password(shown: &str) -> Option<io::Result<String>> {
     // The progress line is still there, without a line break.
     let clear = if can_be_drawn_on() { "\r\x1b[K" } else { "" };
@@ -259,12 +259,12 @@ pub(crate) fn password(shown: &str) -> Option<io::Result<String>> {
     io::stdin().is_terminal().then(ask)
 }
 
-/// Whether somebody sits there who can be asked.
+/// Whether looptax can ask a person at the terminal.
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Asks a yes-or-no question on the terminal; no without one.
+/// Asks a yes-or-no question on the terminal; without a terminal the answer is no.
 pub(crate) fn agrees(question: &str) -> bool {
     if !can_ask() {
         return false;

@@ -1,4 +1,4 @@
-//! The live line: what runs, which epoch, the running estimate, the time left.
+//! The progress line: the running comparison, the epoch, the estimate so far, the time left.
 //!
 //! Drawn only in the gaps between epochs, and only when stderr is a terminal.
 
@@ -16,7 +16,7 @@ pub(crate) struct Line {
     label: String,
 }
 
-/// Lines below what is printed: the one that lives, and what is still to come.
+/// Lines below the printed text: the progress line, and lines for what is still to come.
 #[derive(Clone)]
 pub(crate) struct Lines {
     all: MultiProgress,
@@ -24,7 +24,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// A line for each of these.
+    /// Makes a line for each of these texts.
     pub(crate) fn new(terminal: Terminal, waiting: impl IntoIterator<Item = String>) -> Self {
         let is_shown = !terminal.is_quiet && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -38,19 +38,19 @@ impl Lines {
         Self { all, waiting }
     }
 
-    /// The first of those that wait does not any more.
+    /// Removes the first waiting line.
     pub(crate) fn begin_next(&mut self) {
         if !self.waiting.is_empty() {
             self.all.remove(&self.waiting.remove(0));
         }
     }
 
-    /// Prints above all of them.
+    /// Prints above all lines.
     pub(crate) fn above<T>(&self, print: impl FnOnce() -> T) -> T {
         self.all.suspend(print)
     }
 
-    /// None of them is left.
+    /// Removes all waiting lines.
     pub(crate) fn clear(&mut self) {
         for line in self.waiting.drain(..) {
             self.all.remove(&line);
@@ -66,7 +66,7 @@ fn bar(words: &str) -> ProgressBar {
 }
 
 impl Line {
-    /// A line that starts with `label`, above those that wait.
+    /// A line that starts with `label`, above the waiting lines.
     pub(crate) fn among(lines: &Lines, label: &str) -> Self {
         let bar = lines.all.insert(0, bar(label));
         bar.tick();
@@ -77,7 +77,7 @@ impl Line {
         self.bar.suspend(print);
     }
 
-    /// Says something else behind the label.
+    /// Replaces the text after the label.
     pub(crate) fn say(&self, words: &str) {
         self.bar.set_message(format!("{}: {words}", self.label));
         self.bar.tick();
@@ -103,7 +103,7 @@ impl Observer for Line {
     }
 }
 
-/// The state in one line of a terminal: if it is narrow the names are dropped, and never tax and time.
+/// The state in one line of a terminal. A narrow terminal gets no names, but always tax and time.
 fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
     let estimate = match progress.theta {
         Some(theta) if theta.has_interval() => {
@@ -121,7 +121,7 @@ fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
         return whole;
     }
     let state = format!("epoch {n}/{most}, {estimate}, at most {left} s left");
-    // Three dots, a colon and a space.
+    // Room for three dots, a colon and a space.
     let room = columns.saturating_sub(state.chars().count() + 5);
     if room == 0 {
         return state;

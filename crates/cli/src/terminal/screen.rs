@@ -1,7 +1,7 @@
-//! A screen that is renewed, as `top` does it.
+//! A screen that is redrawn again and again, like the screen of `top`.
 //!
-//! On a terminal it is the alternate one, so that the earlier text comes back; elsewhere each text follows the last. It
-//! is closed when it is dropped, in a panic too.
+//! On a terminal it is the alternate screen, so that the earlier text comes back; elsewhere each text follows the last
+//! one. It is closed when it is dropped, in a panic too.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -28,8 +28,8 @@ impl Screen {
         Ok(Self { is_terminal })
     }
 
-    /// Shows a text in place of the last one; what does not fit below the window is counted. Says whether anybody
-    /// still looks.
+    /// Shows a text in place of the last one, and counts the lines that do not fit into the window. Returns whether a
+    /// reader is still there.
     pub(crate) fn show(&mut self, text: &str) -> io::Result<bool> {
         if !self.is_terminal {
             return data_while_read(&format!("{text}\n"));
@@ -58,7 +58,7 @@ fn drawn(text: &str, n_rows: usize) -> String {
     }
     if n_shown < n_lines {
         let n_more = n_lines - n_shown;
-        let _ = write!(drawn, "({n_more} more lines: enlarge the window to see them){REST_OF_LINE}");
+        let _ = write!(drawn, "({n_more} more lines; enlarge the window to see them){REST_OF_LINE}");
     }
     drawn.push_str(REST_OF_SCREEN);
     drawn

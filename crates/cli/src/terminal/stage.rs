@@ -1,6 +1,6 @@
-//! The view of a run while it lasts: a line, the whole terminal, or JSON lines for a program.
+//! The view of a run in progress: a line, the whole terminal, or JSON lines for a program.
 //!
-//! Told by the commands which comparison begins, and by the experiment about each epoch.
+//! Commands report which comparison begins, and the experiment reports each epoch.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::progress::{Line, Lines};
 use super::stream::Stream;
 use super::{Terminal, without_secrets};
 
-/// The level of the one interim analysis of a plan that was cut.
+/// The level of the only interim analysis of a plan that was cut short.
 const LEVEL: f64 = 0.05;
 
-/// Where it is shown.
+/// Where the run is shown.
 pub(crate) enum Stage {
-    /// On a line; without a terminal, only each beginning is printed, if it `tells`.
+    /// On a line; without a terminal, only the beginning of each comparison is printed, if `tells` is set.
     Line {
         terminal: Terminal,
         tells: bool,
@@ -35,46 +35,46 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// One line on stderr, if that is a terminal.
+    /// One line on stderr, if stderr is a terminal.
     pub(crate) fn line(terminal: Terminal) -> Self {
         Self::Line { terminal, tells: true, lines: Lines::new(terminal, []), line: None }
     }
 
-    /// One line above others, in a table whose rows show each beginning.
+    /// One line above others, in a table whose rows show the beginning of each comparison.
     pub(crate) fn among(terminal: Terminal, lines: Lines) -> Self {
         Self::Line { terminal, tells: false, lines, line: None }
     }
 
-    /// The whole terminal behind stderr, until it is dropped; `q` sets `stop`.
+    /// The whole terminal behind stderr, until this value is dropped; the key `q` sets `stop`.
     pub(crate) fn live(terminal: Terminal, steps: Vec<PlannedStep>, stop: &Arc<AtomicBool>) -> io::Result<Self> {
         Live::open(terminal, steps, stop).map(|live| Self::Live(Box::new(live)))
     }
 
-    /// JSON lines on stdout if they are wanted, else [`Self::line`]; `stop` is set when their reader has ended.
+    /// JSON lines on stdout if the user wants them, else [`Self::line`]; `stop` is set when their reader has ended.
     pub(crate) fn stream_or_line(is_stream: bool, terminal: Terminal, stop: &Arc<AtomicBool>) -> Self {
         if is_stream { Self::Stream(Stream::new(stop)) } else { Self::line(terminal) }
     }
 
-    /// Whether JSON lines were wanted and their reader has ended.
+    /// Whether the user wanted JSON lines and their reader has ended.
     pub(crate) fn is_unread(&self) -> bool {
         matches!(self, Self::Stream(stream) if !stream.is_read())
     }
 
-    /// The plan, for a program: a person has seen it.
+    /// Reports the plan to a program; a person has seen it already.
     pub(crate) fn plan(&mut self, plan: StreamPlan) {
         if let Self::Stream(stream) = self {
             stream.tell(StreamEvent::Plan(plan));
         }
     }
 
-    /// The problems that the record has since the last time, for a program: the report tells a person.
+    /// Reports the record's new problems to a program; a person gets them in the report.
     pub(crate) fn problems(&mut self, code: WarningCode, record: &Record) {
         if let Self::Stream(stream) = self {
             stream.problems(code, record);
         }
     }
 
-    /// Reports to a program that the run failed: a person sees it at the end.
+    /// Reports to a program that the run failed; a person sees it at the end.
     pub(crate) fn failed(&mut self, failure: &Failure) {
         if let Self::Stream(stream) = self {
             stream.warn(WarningCode::Failed, &without_secrets(format!("{failure:#}")));
@@ -86,7 +86,7 @@ impl Observer for Stage {
     fn say(&mut self, news: &str) {
         match self {
             Self::Line { lines, line, .. } => {
-                // The line before has to be gone before this one is drawn.
+                // The line before has to be removed before this one is drawn.
                 *line = None;
                 *line = Some(Line::among(lines, news));
             }
@@ -147,21 +147,22 @@ impl looptax_bench::Observer for Stage {
     }
 }
 
-/// Returns the changes of the plan by the warm-up.
+/// Describes how the warm-up changed the plan.
 fn replanned_words(replanned: &Replanned) -> String {
     let [planned_slice, slice] = replanned.slice.map(|it| it.as_millis());
     let [planned_n, n] = replanned.n_epochs;
     let (planned, takes) = (minutes(replanned.planned), minutes(replanned.takes));
     let grow = format!("answers take long, so slices grow from {planned_slice} to {slice} ms");
     if n == planned_n {
-        return format!("{grow}: measuring takes {takes} at most, not {planned}\n");
+        return format!("{grow}: measuring takes at most {takes}, not {planned}\n");
     }
     let s = if n == 1 { "" } else { "s" };
     let need = least_n(LEVEL);
     let warning = if n < need { format!("; an interval needs {need} epochs") } else { String::new() };
     let all = minutes(replanned.all_take);
     format!(
-        "{grow}: {n} epoch{s} of at most {planned_n} keep to the plan's {planned}{warning}; --fixed {planned_n} measures all of them in about {all}\n"
+        "{grow}: {n} epoch{s} of at most {planned_n} fit into the planned {planned}{warning}; --fixed {planned_n} \
+         measures all of them in about {all}\n"
     )
 }
 
@@ -184,11 +185,11 @@ mod tests {
         let words = replanned_words(&replanned(6));
         assert_eq!(
             words,
-            "answers take long, so slices grow from 50 to 300 ms: 6 epochs of at most 40 keep to the plan's 20 s; \
+            "answers take long, so slices grow from 50 to 300 ms: 6 epochs of at most 40 fit into the planned 20 s; \
              --fixed 40 measures all of them in about 2 min\n"
         );
         assert!(replanned_words(&replanned(5)).contains("an interval needs 6 epochs"));
         let all = replanned_words(&replanned(40));
-        assert!(all.ends_with("measuring takes 2 min at most, not 20 s\n"), "{all}");
+        assert!(all.ends_with("measuring takes at most 2 min, not 20 s\n"), "{all}");
     }
 }

@@ -1,4 +1,4 @@
-//! The answer to Ctrl-C, if the end takes longer.
+//! The message after Ctrl-C, if the end takes longer.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -6,19 +6,20 @@ use looptax_host::waiting;
 
 use super::live;
 
-/// Prints after Ctrl-C that the end takes a moment, and what a second one does. A view that has the whole terminal
-/// shows it itself.
+/// Prints after Ctrl-C that the end takes a moment, and what a second Ctrl-C does. A view on the whole terminal shows
+/// this itself.
 pub(crate) fn say_stopping() {
     if live::has_terminal() || !io::stderr().is_terminal() {
         return;
     }
     let words = if waiting::goes_back() {
-        "looptax is putting the old files back and reloading the programs that read the new ones: it does not stop \
+        "looptax is putting the old files back and reloading the programs that read the new ones; it does not stop \
          halfway"
     } else if waiting::is_kept() {
         "stopping: looptax first puts the old files back"
     } else {
-        "stopping: looptax ends everything it started, in order; Ctrl-C again ends it at once and leaves nothing behind"
+        "stopping: looptax ends everything it started, in order; a second Ctrl-C ends it immediately and leaves \
+            nothing behind"
     };
     let _ = writeln!(io::stderr().lock(), "\n{words}");
 }

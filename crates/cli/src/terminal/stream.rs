@@ -1,6 +1,7 @@
-//! `--json-stream`: the events of a run, an object a line on stdout.
+//! `--json-stream`: prints the events of a run to stdout, one JSON object per line.
 //!
-//! Printed in the gaps between epochs. A reader that ends ends the run, in order and without an error, as Ctrl-C would.
+//! They are printed in the gaps between epochs. If the reader ends, the run ends too, in order and without an error, as
+//! after Ctrl-C.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use looptax_model::stats::{Side, tax_pct};
 
 use super::live::follow::{estimate_so_far, rate_per_s};
 
-/// The lines of a run; its last one, the result, is printed by `results`.
+/// The lines of a run, except the last one with the result, which `results` prints.
 pub(crate) struct Stream {
     stop: Arc<AtomicBool>,
     is_read: bool,
@@ -37,7 +38,7 @@ pub(crate) fn plan(parts: &Parts<'_>) -> StreamPlan {
     }
 }
 
-/// The plan of something else.
+/// The plan of something other than a comparison.
 pub(crate) fn plan_in_words(words: &str) -> StreamPlan {
     StreamPlan { words: words.to_owned(), ..StreamPlan::default() }
 }
@@ -51,7 +52,7 @@ pub(crate) fn show_plan(plan: StreamPlan, is_stream: bool) -> io::Result<()> {
 }
 
 impl Stream {
-    /// Sets `stop` when the reader is gone.
+    /// Makes a stream that sets `stop` when its reader is gone.
     pub(super) fn new(stop: &Arc<AtomicBool>) -> Self {
         let stop = Arc::clone(stop);
         Self { stop, is_read: true, title: String::new(), n_comparisons: 0, n_looks: 0, n_problems: 0 }
@@ -65,7 +66,7 @@ impl Stream {
         if !self.is_read {
             return;
         }
-        // A line that cannot be written now cannot be written at the end either, which is an error then.
+        // A line that cannot be written now cannot be written at the end either; the failure is reported there.
         match super::json_line(&StreamLine::from(event)) {
             Ok(true) => return,
             Ok(false) => self.is_read = false,
@@ -79,7 +80,7 @@ impl Stream {
         self.tell(StreamEvent::Warning { code, what: what.to_owned() });
     }
 
-    /// Tells the problems that came since the last time.
+    /// Reports the problems that are new since the last time.
     pub(super) fn problems(&mut self, code: WarningCode, record: &Record) {
         for problem in &record.problems[self.n_problems..] {
             self.warn(code, problem);

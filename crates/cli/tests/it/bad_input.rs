@@ -457,9 +457,9 @@ fn the_usage_of_run_can_be_typed() {
 #[test]
 fn values_of_options_say_how_they_are_written() {
     let scratch = Scratch::new();
-    check_error(&scratch, &["compare", "echo", "-c", "sixteen"], &["a whole number, as 16 or 1k"]);
+    check_error(&scratch, &["compare", "echo", "-c", "sixteen"], &["a whole number such as 16 or 1k"]);
     check_error(&scratch, &["compare", "echo", "-c", "17k"], &["`-c 17000` is not a number of connections"]);
-    let either = "it may be 0.2 % or 20 %: write 0.2% or 20%";
+    let either = "this may mean 0.2 % or 20 %: write 0.2% or 20%";
     check_error(&scratch, &["gate", "last", "--max-tax", "0.2"], &[either]);
 }
 

@@ -200,7 +200,7 @@ fn it_ends_by_itself_when_the_file_is_full_or_the_time_is_over() {
     }
     let finished = running.wait();
     finished.expect_code(0);
-    assert!(finished.stdout.contains("it ended at --max"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("looptax stopped at the limit of --max"), "{}", finished.stdout);
     let file = scratch.work().join("w.pcapng");
     assert!((32_000..=65_536).contains(&fs::metadata(&file).unwrap().len()));
     sent(&file);

@@ -217,7 +217,7 @@ fn a_full_disk_keeps_no_report_from_its_collector_and_loses_none_that_waits() {
     let run = report(collected);
     run.expect_code(0);
     assert!(run.stdout.contains("1 report "), "{}", run.stdout);
-    assert!(run.words().contains("without keeping it first"), "{}", run.stdout);
+    assert!(run.words().contains("without saving it first"), "{}", run.stdout);
     let words = ["cannot be reached", "No space left", "this report is lost"];
     report(away).expect_error(2, &words);
     assert_eq!(waiting(), 1, "the records that were told of");

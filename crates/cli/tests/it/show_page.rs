@@ -72,7 +72,7 @@ fn a_record_without_its_samples_has_a_page_that_says_so() {
     let none = page_of_changed(|record| {
         samples_of(record).for_each(|samples| *samples = json!([null, null]));
     });
-    let words = "There is no log of latencies: no single latencies were recorded.";
+    let words = "There is no log of latencies: the latencies of single requests were not recorded.";
     assert!(none.stdout.contains(words));
 }
 
@@ -129,9 +129,9 @@ fn forms_of_one_run_are_not_made_of_several_or_of_none() {
     for (args, words) in [
         (&["r.json", "r.json", "--json"][..], "one run"),
         (&["r.json", "r.json", "--csv", "-"], "one run"),
-        (&["--html", "x.html"], "this needs a run"),
-        (&["--forget"], "this needs a run"),
-        (&["--md", "-"], "this needs a run"),
+        (&["--html", "x.html"], "no run was given"),
+        (&["--forget"], "no run was given"),
+        (&["--md", "-"], "no run was given"),
     ] {
         show(&scratch, args).run().expect_error(2, &[words]);
     }

@@ -283,9 +283,11 @@ fn its_help_names_no_option_that_it_refuses_and_its_own_defaults() {
         assert!(!why.contains(option), "{option}\n{why}");
     }
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in
-        ["take the most time at each. Default: 1", "it needs at least 18 epochs. Default: 40s", "two records of `why`"]
-    {
+    for words in [
+        "take the most time at each number. Default: 1",
+        "it needs at least 18 epochs. Default: 40s",
+        "two records of `why`",
+    ] {
         assert!(why.contains(words), "no {words:?} in\n{why}");
     }
 }

@@ -1,5 +1,5 @@
-//! A thread for one arm, where what holds for a thread makes the arm: another network or mount namespace, a
-//! filter over its calls. It opens connections, and client threads are started from it.
+//! A thread for one arm whose special property belongs to a thread: another network or mount namespace, or a filter
+//! over its calls. The thread opens the arm's connections, and client threads are started from it.
 
 use std::io;
 use std::sync::mpsc::{Sender, channel};
@@ -18,18 +18,18 @@ pub(crate) struct GoneError;
 
 impl Explain for GoneError {}
 
-/// A thread that runs jobs where it has moved to; it ends when this value is dropped.
+/// A thread that runs jobs in the place to which it has moved; it ends when this value is dropped.
 pub(super) struct ArmThread {
-    /// `None` only while this is dropped.
+    /// `None` only while this value is being dropped.
     jobs: Mutex<Option<Sender<Job>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl ArmThread {
-    /// Starts the thread; it does nothing else until `enter` has made it what it has to be.
+    /// Starts the thread. It does nothing else until `enter` has given it the property that the arm needs.
     ///
     /// # Errors
-    /// That of `enter`, or of starting a thread.
+    /// The error of `enter`, or of starting a thread.
     pub(super) fn start<E: From<io::Error> + From<GoneError> + Send + 'static>(
         name: &str,
         enter: impl FnOnce() -> Result<(), E> + Send + 'static,
@@ -50,7 +50,7 @@ impl ArmThread {
         Ok(started)
     }
 
-    /// Runs a job there; one that cannot be run is dropped, which is how its owner hears of it.
+    /// Runs a job on the thread. A job that cannot be run is dropped, which tells its owner.
     pub(super) fn run(&self, job: Job) {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = &*jobs {
@@ -58,10 +58,10 @@ impl ArmThread {
         }
     }
 
-    /// Opens `n` connections there; `begin` is called before each.
+    /// Opens `n` connections from the thread; `begin` is called before each.
     ///
     /// # Errors
-    /// [`GoneError`] outside; that of opening inside.
+    /// The outer error is [`GoneError`]; the inner one comes from opening.
     pub(super) fn open(
         &self,
         endpoint: &Endpoint,
@@ -76,7 +76,7 @@ impl ArmThread {
                 begin();
                 Link::open(&endpoint, limits)
             };
-            // The thread that asked may have given up.
+            // The thread that sent the job may have given up.
             let _ = tell.send((0..n).map(open).collect());
         }));
         hear.recv().map_err(|_| GoneError)
@@ -94,7 +94,7 @@ impl Drop for ArmThread {
         let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
         *jobs = None;
         if let Some(thread) = self.thread.take() {
-            // The panic's message was printed.
+            // The panic's message has been printed already.
             let _ = thread.join();
         }
     }

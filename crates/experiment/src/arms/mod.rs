@@ -1,20 +1,17 @@
-//! Prepares the machine for the arms of a run, and chooses the arms that can be had.
+//! Prepares the machine for the arms of a run, and chooses the arms that are possible.
 //!
-//! [`Machine`] is made once, while the process has one thread; [`choose`] says for each target which arms it has
-//! and why not the others; [`target_arms::TargetArms`] are a target's own: threads in other namespaces, port proxies,
-//! TLS. Called by `compare`, `measure::plan`, `target` and `connector`.
+//! [`Machine`] is made once, while the process has one thread; [`choose`] decides for each target which arms it has,
+//! with a reason for each of the others; [`target_arms::TargetArms`] are a target's own: threads in other namespaces,
+//! port proxies, TLS. Called by `compare`, `measure::plan`, `target` and `connector`.
 //!
-//! Whatever a run's arms need of the machine is made once, while there is one thread: network namespaces, the
-//! supervisor of `redirect`, a cgroup.
-//! For `bridge`, `nat` and `proxy` looptax itself moves into the namespace that plays the container, so that
-//! private servers start there and loopback is the container's.
-//! The host's side is another namespace; a thread that has moved there opens the arm's connections, and the client
-//! threads start from it where requests open their own.
-//! A connection stays in the namespace that it was opened in, whichever thread uses it afterwards, so the load engine
-//! knows nothing of all this.
-//! These namespaces have no name and no file: each ends with the last process in it.
-//! TLS is begun by the protocol's own rules during the login; under load the connection hands each message to the
-//! records' state before it sends and after it receives.
+//! Everything that a run's arms need of the machine is made once, while the process has one thread: network namespaces,
+//! the supervisor of `redirect`, a cgroup. For `bridge`, `nat` and `proxy` looptax itself moves into the namespace that
+//! plays the container, so that private servers start there and loopback is the container's. The host's side is another
+//! namespace; a thread that has moved there opens the arm's connections, and the client threads start from it if
+//! requests open their own connections. A connection stays in the namespace in which it was opened, whichever thread
+//! uses it afterwards, so the load engine knows nothing of all this. These namespaces have no name and no file: each
+//! ends with the last process in it. TLS begins during the login, by the rules of the protocol. Under load the
+//! connection passes each message through the TLS state before it sends and after it receives.
 
 mod arm_thread;
 pub(crate) mod redirect;
@@ -33,27 +30,27 @@ use looptax_redirect::OwnThreads;
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
 
-/// The machine's part in a run's arms.
+/// The parts of a run's arms that are made once for the machine.
 pub struct Machine {
-    /// `None` where no arm needs it; else why there is none.
+    /// `None` if no arm needs the network; an error explains why it could not be made.
     network: Result<Option<Arc<Network>>, String>,
     supervisor: Result<Option<Arc<OwnThreads>>, String>,
-    /// Whether a thread may have its own namespaces, if one needs them.
+    /// Whether a thread may have its own namespaces, if an arm needs them.
     sidecar: Result<(), String>,
     ipv6: Result<(), String>,
     has_nft: bool,
 }
 
-/// An arm that was asked for and cannot be had.
+/// A requested arm that is not possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub arm: Arm,
-    /// Why, with what to do, in one line.
+    /// The reason, with the next step, in one line.
     pub why: String,
 }
 
 impl Machine {
-    /// Makes what the arms need. The process may be in a container of our own afterwards.
+    /// Makes the parts that the arms need. The process may be in a container of our own afterwards.
     ///
     /// Call it while the process has no other thread.
     pub fn make(settings: &Experiment) -> Self {
@@ -84,22 +81,22 @@ impl Machine {
         }
     }
 
-    /// Nothing: for runs of unix and tcp.
+    /// A machine without such parts, for runs of unix and tcp.
     pub fn plain() -> Self {
         Self { network: Ok(None), supervisor: Ok(None), sidecar: Ok(()), ipv6: Ok(()), has_nft: false }
     }
 
-    /// The network of containers, where an arm needs one.
+    /// The network of containers, if an arm needs it.
     pub fn network(&self) -> Option<&Arc<Network>> {
         self.network.as_ref().ok()?.as_ref()
     }
 
-    /// The supervisor of the arm `redirect`, where it is asked for.
+    /// The supervisor of the arm `redirect`, if it was requested.
     pub fn supervisor(&self) -> Option<&Arc<OwnThreads>> {
         self.supervisor.as_ref().ok()?.as_ref()
     }
 
-    /// Why an arm cannot be had on this machine.
+    /// The reason why an arm is not possible on this machine.
     fn obstacle(&self, arm: Arm) -> Option<String> {
         let why = |it: Result<(), &String>| it.err().cloned();
         match arm {
@@ -116,7 +113,7 @@ impl Machine {
 /// The arms that a target has, the baseline first, and those that it does not have.
 ///
 /// # Errors
-/// A usage failure when the baseline is missing, or no arm is left to compare with it.
+/// A usage failure if the baseline is missing, or if no arm is left to compare with it.
 pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Result<(Vec<Arm>, Vec<Missing>), Failure> {
     let mut missing: Vec<Missing> = Vec::new();
     let mut arms = Vec::new();
@@ -145,7 +142,7 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
     ))
 }
 
-/// Why a kind of server does not have an arm.
+/// The reason why a kind of server does not have an arm.
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
         _ if arm.second_hop().is_some() != spec.kind().is_pooler() => {
@@ -153,7 +150,7 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
         }
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
-            // Over TCP, that is: traffic over a socket never leaves the machine.
+            // This applies only to TCP: traffic over a socket never leaves the machine.
             (Some(wish), _) if !arm.is_tls() && arm != Arm::Unix => {
                 return Some(format!("`{wish}` in the URL demands TLS"));
             }

@@ -1,8 +1,8 @@
-//! The arm `redirect`: gives looptax's own threads what `looptax run` gives a program.
+//! The arm `redirect`: treats looptax's own threads as `looptax run` treats a program.
 //!
-//! A supervisor is forked while there is one thread. For each target one thread then enters its filter; that thread
-//! opens the arm's connections and starts its client threads, so that the calls of no other thread are looked at. A
-//! thread outside the filter asks the kernel how the connections ended up, and compares that with the supervisor's
+//! A supervisor is forked while the process has one thread. For each target one thread then enters its filter; that
+//! thread opens the arm's connections and starts its client threads, so that only its calls, and theirs, are looked at.
+//! A thread outside the filter asks the kernel what became of the connections, and compares that with the supervisor's
 //! count. Called by `compare`, `target` and `connector`.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const WITHOUT: &str = "leave redirect out of --arms; `looptax run` cannot move a
 /// Call it while the process has no other thread.
 ///
 /// # Errors
-/// A usage failure when the kernel, or the sandbox that confines looptax, forbids it.
+/// A usage failure if the kernel, or the sandbox that confines looptax, forbids it.
 pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
     let supervisor = OwnThreads::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
@@ -39,16 +39,16 @@ fn forbidden(obstacle: Obstacle) -> Failure {
     Failure::from(RedirectError::Forbidden(obstacle)).with_hint(hint)
 }
 
-/// A connection of the arm is not what it has to be.
+/// The reason why a connection of the arm is not on the socket, or may not be.
 #[derive(Debug, thiserror::Error)]
 pub enum NotMoved {
-    /// It went over TCP after all.
+    /// The connection stayed on TCP.
     #[error("a connection of arm `redirect` stayed on TCP: {why}")]
     Stayed { why: &'static str },
-    /// The supervisor saw fewer or more than were opened.
+    /// The supervisor counted fewer or more connections than were opened.
     #[error("{n_begun} connections of arm `redirect` were opened, but the supervisor moved {n_moved}")]
     Uncounted { n_begun: u64, n_moved: u64 },
-    /// The supervisor is not there any more.
+    /// The supervisor has ended.
     #[error("the supervisor of arm `redirect` has died")]
     Died,
 }
@@ -72,17 +72,17 @@ impl Explain for NotMoved {
     }
 }
 
-/// One target's arm. Its thread ends with it.
+/// The arm of one target. Its thread ends with this value.
 pub(crate) struct RedirectArm {
     supervisor: Arc<OwnThreads>,
     thread: ArmThread,
-    /// The supervisor's count before this arm.
+    /// The supervisor's counts before this arm.
     before: Stats,
     n_begun: Arc<AtomicU64>,
 }
 
 impl RedirectArm {
-    /// Starts the thread and puts it under the filter; addresses go to the sockets in the same places.
+    /// Starts the thread and puts it under the filter, which leads each address to the socket at the same index.
     pub(crate) fn start(
         supervisor: &Arc<OwnThreads>,
         pairs: impl Iterator<Item = [Endpoint; 2]>,
@@ -97,10 +97,10 @@ impl RedirectArm {
         })
     }
 
-    /// Opens `n` connections, and asks the kernel what they are.
+    /// Opens `n` connections, and checks with the kernel what they are.
     ///
     /// # Errors
-    /// Those of opening; [`NotMoved`] where one stayed on TCP.
+    /// The errors of opening; [`NotMoved`] if a connection stayed on TCP.
     pub(crate) fn open(&self, endpoint: &Endpoint, limits: Limits, n: usize) -> Result<Vec<Link>, Failure> {
         let n_begun = self.n_begun();
         let begin = move || {
@@ -127,7 +127,7 @@ impl RedirectArm {
         Arc::clone(&self.n_begun)
     }
 
-    /// Whether all connections so far were moved. Call it while none is being opened.
+    /// Checks that all connections so far were moved. Call it while no connection is being opened.
     ///
     /// # Errors
     /// [`NotMoved::Stayed`] with the first reason, [`NotMoved::Uncounted`].
@@ -148,7 +148,7 @@ impl Origin for RedirectArm {
     }
 }
 
-/// Whether an error is the one that a call gets if its supervisor is gone.
+/// Whether an error is the one that a call gets if the supervisor has ended.
 ///
 /// # Source
 /// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.
@@ -168,7 +168,7 @@ fn route([from, to]: [Endpoint; 2]) -> Option<Route> {
     }
 }
 
-/// Why a connection stayed on TCP since `before`, if any did.
+/// Why a connection has stayed on TCP since `before`; `None` if all were moved.
 fn new_reason(before: &Stats, now: &Stats) -> Option<&'static str> {
     let counted_before = |route_idx: usize, reason| {
         let left = before.left.get(route_idx).into_iter().flatten();

@@ -1,4 +1,5 @@
-//! A target's arms: the places that their connections are opened from, what they pass through, how they are sealed.
+//! A target's arms: the places from which their connections are opened, the programs that they pass through, and how
+//! they are encrypted.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,19 +21,19 @@ use super::arm_thread::{ArmThread, GoneError};
 use super::redirect::{NotMoved, RedirectArm};
 use crate::servers::pooler::of_hop;
 
-/// The things that a target's arms need beside plain connections of this process.
+/// The parts that a target's arms need besides plain connections of this process.
 #[derive(Default)]
 pub(crate) struct TargetArms {
     redirect: Option<Arc<RedirectArm>>,
     hosts: Vec<(Host, Arc<ArmThread>)>,
     sidecar: Option<Sidecar>,
     proxies: Vec<Proxy>,
-    /// The processes of a pooler that connections go through.
+    /// The processes of a pooler through which connections pass.
     pub pooler_pids: Vec<u32>,
     pub tls: Option<TlsClient>,
 }
 
-/// A thread that shares a folder with the server and nothing else.
+/// A thread in a separate namespace that shares only a folder with the server.
 struct Sidecar {
     folder: PathBuf,
     thread: Arc<ArmThread>,
@@ -55,12 +56,12 @@ pub(crate) enum HostError {
 impl Explain for HostError {}
 
 impl TargetArms {
-    /// Only connections of this process, some of them over TLS.
+    /// Arms that need only connections of this process, some of them over TLS.
     pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
         Self { tls, ..Self::default() }
     }
 
-    /// Starts what the arms need on a private server's hosts.
+    /// Starts the parts that the arms need on a private server's hosts.
     pub(crate) fn to_container(
         arms: &[Arm],
         machine: &Machine,
@@ -94,7 +95,7 @@ impl TargetArms {
         Ok(made)
     }
 
-    /// Opens Unix sockets in this folder from namespaces that share it and nothing else.
+    /// Opens Unix sockets in this folder from namespaces that share only the folder.
     pub(crate) fn add_sidecar(&mut self, folder: &Path) -> Result<(), Failure> {
         let folder = folder.to_owned();
         let shared = folder.clone();
@@ -104,7 +105,7 @@ impl TargetArms {
         Ok(())
     }
 
-    /// An arm's endpoint by the name that it has in the place where it is opened.
+    /// The name of an arm's endpoint in the place from which it is opened.
     pub(crate) fn seen_from_there(&self, arm: Arm, endpoint: Endpoint) -> Endpoint {
         match self.sidecar(arm) {
             Some(sidecar) => in_sidecar(&endpoint, &sidecar.folder),
@@ -117,7 +118,7 @@ impl TargetArms {
         self.sidecar.as_ref().filter(|_| is_there)
     }
 
-    /// Adds the arm that is moved.
+    /// Adds the arm whose connections are moved to the socket.
     pub(crate) fn add_redirect(&mut self, redirect: RedirectArm) {
         self.redirect = Some(Arc::new(redirect));
     }
@@ -126,7 +127,7 @@ impl TargetArms {
         self.redirect.as_ref().filter(|_| arm == Arm::Redirect)
     }
 
-    /// The thread that opens an arm's connections, where it is not this process at large.
+    /// The thread that opens an arm's connections, unless any thread of this process may.
     fn thread_of(&self, arm: Arm) -> Option<&Arc<ArmThread>> {
         if let Some(sidecar) = self.sidecar(arm) {
             return Some(&sidecar.thread);
@@ -136,7 +137,7 @@ impl TargetArms {
         found.map(|(_, thread)| thread)
     }
 
-    /// Opens `n` connections of an arm, from where it starts.
+    /// Opens `n` connections of an arm, from the place where the arm starts.
     pub(crate) fn open(&self, arm: Arm, endpoint: &Endpoint, limits: Limits, n: usize) -> Result<Vec<Link>, Failure> {
         if let Some(redirect) = self.redirect(arm) {
             return redirect.open(endpoint, limits, n);
@@ -148,15 +149,15 @@ impl TargetArms {
         Ok((0..n).map(open).collect::<Result<_, _>>()?)
     }
 
-    /// Whether every connection that was opened so far was moved, as far as only counts can tell.
+    /// Checks that every connection so far was moved, as far as counts can show it.
     ///
     /// # Errors
-    /// The error of the arm `redirect` about one that was not.
+    /// The error of the arm `redirect` about a connection that was not moved.
     pub(crate) fn check_moved(&self) -> Result<(), NotMoved> {
         self.redirect.as_ref().map_or(Ok(()), |it| it.check())
     }
 
-    /// Where client threads start that open connections of an arm themselves.
+    /// The thread from which an arm's client threads start, if they open connections themselves.
     pub(crate) fn origin(&self, arm: Arm) -> Option<Arc<dyn Origin>> {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Arc::clone(redirect) as Arc<dyn Origin>);
@@ -173,12 +174,12 @@ impl TargetArms {
         Some(Helper { pid: self.pooler(arm).or(proxy.map(|it| it.pid))?, sits_with_server: true })
     }
 
-    /// The pooler that an arm goes through.
+    /// The pooler through which an arm passes.
     pub(crate) fn pooler(&self, arm: Arm) -> Option<u32> {
         of_hop(arm, &self.pooler_pids).first().copied()
     }
 
-    /// Counts what the port proxies have relayed so far, for an arm that passes through them.
+    /// Counts what the port proxies have relayed so far, if the arm passes through them.
     pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
         if arm != Arm::Proxy {
             return None;
@@ -192,7 +193,7 @@ impl TargetArms {
         Some(all)
     }
 
-    /// Names what an arm passes through, beside its endpoint.
+    /// Names the program or network through which an arm passes, without its endpoint.
     pub(crate) fn through(&self, arm: Arm) -> Option<&'static str> {
         match arm {
             Arm::Proxy => Some(publish::program_name()),
@@ -201,7 +202,7 @@ impl TargetArms {
         }
     }
 
-    /// How an arm is sealed, if it is.
+    /// How an arm is encrypted, if it is.
     pub(crate) fn tls(&self, arm: Arm) -> Option<&TlsClient> {
         self.tls.as_ref().filter(|_| arm.is_tls())
     }

@@ -1,7 +1,7 @@
-//! The measurement of `compare`, from its arguments to a record; its callers show and keep the record.
+//! The measurement of `compare`, from its arguments to a record; the callers show and save the record.
 //!
-//! [`parts`] says what is measured and plans it, [`measure_all`] does it, [`measured`] does both for `reproduce` and
-//! `find --measure`.
+//! [`parts`] plans the measurements, [`measure_all`] makes them, and [`measured`] does both for `reproduce` and `find
+//! --measure`.
 
 pub mod parts;
 mod record;

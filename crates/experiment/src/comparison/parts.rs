@@ -1,6 +1,6 @@
-//! The comparisons of one command line of `compare`: one after the other, each with its plan.
+//! The comparisons of one command line of `compare`, one after the other, each with its plan.
 //!
-//! Several workloads are several parts, and so is what `--remedies` changes one by one.
+//! Each of several workloads is a part, and so is each change that `--remedies` tries.
 
 use std::fmt::Write;
 
@@ -12,42 +12,42 @@ use crate::measure::plan;
 use crate::servers::unfit;
 use crate::spec::{Experiment, remedies};
 
-/// The request, before anything is planned.
+/// The request, before any part of it is planned.
 pub struct Asked {
-    /// At least one.
+    /// The experiments with their titles; at least one.
     pub all: Vec<(String, Experiment)>,
-    /// The arm that programs take today, where it is asked what would help.
+    /// The arm that programs use today, if the user wants to know what would help.
     pub today: Option<String>,
-    /// The parts that do not fit the rest, a sentence each.
+    /// The parts that do not fit the others, in a sentence each.
     left_out: Vec<String>,
 }
 
-/// One of them with its plan.
+/// An experiment with its plan.
 pub struct Part<'a> {
-    /// Empty if there is only one.
+    /// Empty if there is only one part.
     title: &'a str,
     pub settings: &'a Experiment,
     pub plan: plan::Overview,
 }
 
 pub struct Parts<'a> {
-    /// In the order of measuring.
+    /// The parts, in the order of measuring.
     pub all: Vec<Part<'a>>,
-    /// Comparisons that were asked for and are not made, a sentence each.
+    /// Requested comparisons that are not made, in a sentence each.
     left_out: Vec<String>,
-    /// Arms that are not there, a sentence each; a plan names them with its targets.
+    /// Arms that are not possible, in a sentence each; a plan names them with its targets.
     missing: Vec<String>,
 }
 
 impl Asked {
-    /// These experiments, one after the other; if there are several, each is named by its workload.
+    /// A request for these experiments, one after the other; if there are several, each is named by its workload.
     pub fn workloads(all: Vec<Experiment>) -> Self {
         let title = |it: &Experiment| it.requests.workload.clone().unwrap_or_default();
         Self { all: all.into_iter().map(|it| (title(&it), it)).collect(), today: None, left_out: Vec::new() }
     }
 
-    /// Names the kinds of server of which only a program is there that cannot be started. Memcached is measured only if it
-    /// is named.
+    /// Names the kinds of server of which only a program exists that cannot be started. Memcached is measured only if
+    /// the user names it.
     #[must_use]
     pub fn naming_unfit_servers(mut self) -> Self {
         let unfit = unfit().into_iter().filter(|(kind, _)| *kind != Kind::Memcached);
@@ -56,7 +56,7 @@ impl Asked {
         self
     }
 
-    /// The changes that could help programs that connect over `today`.
+    /// A request for the changes that could help programs that connect over `today`.
     pub fn remedies(today: Arm, parts: Vec<remedies::Part>) -> Self {
         let mut asked = Self { all: Vec::new(), today: Some(today.name().to_owned()), left_out: Vec::new() };
         for remedies::Part { title, experiment } in parts {
@@ -69,10 +69,10 @@ impl Asked {
     }
 }
 
-/// Lays out each of them.
+/// Plans each experiment.
 ///
 /// # Errors
-/// A failure of an explicit request; parts that `--remedies` adds are left out instead.
+/// The failure of a part that the user requested; a part that `--remedies` adds is left out instead.
 pub fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
     let mut parts = Parts { all: Vec::new(), left_out: asked.left_out.clone(), missing: Vec::new() };
     for (title, settings) in &asked.all {
@@ -115,7 +115,7 @@ impl Parts<'_> {
         text
     }
 
-    /// The requests that are not measured, a sentence each.
+    /// The requested measurements that are not made, in a sentence each.
     pub fn not_measured(&self) -> impl Iterator<Item = String> {
         self.left_out.iter().chain(&self.missing).cloned()
     }

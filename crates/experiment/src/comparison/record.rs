@@ -1,4 +1,4 @@
-//! The record of a run of `compare` before anything is in it.
+//! The record of a run of `compare` before it has comparisons.
 
 use looptax_model::dsn::{MASK, is_address, masked};
 use looptax_model::record::{Hex64, Record};
@@ -7,12 +7,12 @@ use crate::host;
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
 
-/// A record of a run that begins now.
+/// The record of a run that begins now.
 pub fn empty_record(settings: &Experiment) -> Record {
     record_begun(command_line(settings), settings.seed)
 }
 
-/// A record of a run that begins now, by this command line, which holds no passwords.
+/// The record of a run that begins now, with this command line, which holds no passwords.
 pub fn record_begun(command: Vec<String>, seed: u64) -> Record {
     let now = jiff::Zoned::now();
     let id = format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id());
@@ -25,7 +25,7 @@ pub fn record_begun(command: Vec<String>, seed: u64) -> Record {
     }
 }
 
-/// The typed command line, with the URLs' passwords taken out.
+/// The typed command line, without the passwords in URLs.
 fn command_line(settings: &Experiment) -> Vec<String> {
     let shown: Vec<&str> = settings
         .targets

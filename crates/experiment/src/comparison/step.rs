@@ -1,4 +1,4 @@
-//! A comparison as a part of another command: the same way from arguments to record, without a view.
+//! A comparison as a part of another command: it is measured and recorded as by `compare`, but not shown.
 //!
 //! Called by `reproduce` and `find --measure`.
 
@@ -22,27 +22,26 @@ use crate::spec::{Effort, Experiment, new_seed};
 use crate::target::ask_nobody;
 
 pub struct Measured {
-    /// Without comparisons if nothing was measured.
+    /// The record; it has no comparisons if nothing was measured.
     pub record: Record,
-    /// The failure that ended it early, or kept it from being saved.
+    /// The failure that ended the measurement early, or kept the record from being saved.
     pub failure: Option<Failure>,
 }
 
-/// The place of a comparison's record, and its description of itself.
+/// The path of a comparison's record, and the record's description of its run.
 pub struct Named<'a> {
-    /// Added to the run's name, which has the time only to the second.
+    /// A suffix for the run's name, whose time is precise only to the second.
     pub suffix: &'a str,
-    /// The command line that does the same.
+    /// The command line that makes the same comparison.
     pub command: Vec<String>,
-    /// A file there is replaced; `None`: not saved.
+    /// The path of the record; an existing file is replaced. With `None` the record is not saved.
     pub path: Option<&'a Path>,
 }
 
 /// Measures experiments that differ only in their workloads, as `compare` would.
 ///
 /// # Errors
-/// A failure of parts that do not fit together, or of a place that cannot be written; any later failure is returned
-/// beside the record.
+/// Parts that do not fit together, or a path that cannot be written. Any later failure is returned with the record.
 pub fn measured(
     experiments: Vec<Experiment>,
     named: Named<'_>,
@@ -71,7 +70,7 @@ pub fn measured(
 /// Measures the built-in echo server for ten seconds: one connection, both ends on one core. Shows and saves nothing.
 ///
 /// # Errors
-/// Whatever ended it.
+/// The failure that ended the measurement.
 pub fn echo_in_ten_seconds(observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Record, Failure> {
     let echo = Experiment {
         connections: Some(vec![1]),

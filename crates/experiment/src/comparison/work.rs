@@ -1,4 +1,4 @@
-//! The one way from what was asked to what was measured: each target of each part, in turn.
+//! Measures the requested parts: each target of each part, in turn.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +17,7 @@ use crate::target::{AskPassword, Host, Target};
 /// Measures all parts, until one fails or the user stops it.
 ///
 /// # Errors
-/// The failure that ended it. After `stop` only a state that could not be restored is a failure.
+/// The failure that ended the measurement. After `stop` only a state that could not be restored is a failure.
 pub fn measure_all(
     parts: &[Part<'_>],
     (machine, ask): (Machine, AskPassword),
@@ -49,7 +49,8 @@ fn measure_part(
             break;
         }
         stage.say(&spec.before_measuring());
-        // A server that is silent once is not waited for again: not for another question, and not to clean up.
+        // If a server once does not answer, looptax does not wait for it again, neither for a later query nor for
+        // clean-up.
         let _remembering = WaitOnce::begin();
         let planned = plan.targets.get(target_idx);
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
@@ -64,7 +65,7 @@ fn measure_part(
                 .and_then(|cases| measure::target(&mut target, settings, &cases, writer, stage, stop)),
             (None, None) => Ok(()),
         };
-        // Whatever happened, our data is dropped and our servers are stopped.
+        // Whatever happened, our data is removed and our servers are stopped.
         let closed = target.close();
         unless_stopped(measured, stop)?;
         closed?;
@@ -72,7 +73,7 @@ fn measure_part(
     Ok(())
 }
 
-/// A failure after Ctrl-C comes from an action that was interrupted, so it is not an error.
+/// After Ctrl-C, a failure comes from an interrupted action, so it is not an error.
 fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<(), Failure> {
     if stop.load(Ordering::Relaxed) {
         return Ok(());
@@ -80,7 +81,8 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
     measured
 }
 
-/// The comparisons of a target, now that it can be asked what it offers, and what it takes this account over.
+/// The comparisons of a target, now that the server can be asked which arms it has, and over which of them it accepts
+/// this account.
 ///
 /// # Errors
 /// The reason why an arm cannot be measured, if no other arm would be left.
@@ -124,11 +126,11 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
     Ok(planned.only(&arms))
 }
 
-/// The arms without TLS among these on which a running server refuses the account because they lack TLS.
+/// The arms without TLS on which a running server refuses the account because they lack TLS.
 fn refused(arms: &[Arm], target: &Target) -> Vec<Arm> {
     let [over_socket, over_tcp] = target.asks;
     let is_refused = |arm: &Arm| match arm {
-        // A redirected connection arrives over the socket.
+        // A redirected connection reaches the server over the socket.
         Arm::Unix | Arm::Redirect => over_socket.is_tls(),
         Arm::Tcp => over_tcp.is_tls(),
         _ => false,

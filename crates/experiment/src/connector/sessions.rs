@@ -5,7 +5,7 @@ use looptax_bench::{OneShotCalls, OneShotClient};
 use looptax_model::failure::Failure;
 use looptax_wire::Draws;
 
-/// One client: its session now, and how the next one is opened.
+/// One client: its current session, and how it opens the next one.
 pub(super) struct SessionRequests {
     one_shot: OneShot,
     workload: Workload,
@@ -21,7 +21,7 @@ impl SessionRequests {
         Self { one_shot, workload, sending, every, n_done: 0, session: None }
     }
 
-    /// The session, opened if there is not one yet; the calls of a session that ended.
+    /// The session, which is opened if it does not exist yet, and the calls of a session that has ended.
     fn session(&mut self) -> Result<(&mut Session, Calls), PathError> {
         let mut ended = Calls::default();
         if self.n_done == self.every

@@ -1,8 +1,8 @@
-//! The positive control: a busy wait of known length before each send must come out as a tax.
+//! The positive control: a busy wait of known length before each send must be measured as a tax.
 //!
-//! It does so where nothing else depends on it, that is with both ends scheduled in turns: this is
-//! judged. Under normal scheduling the wait also changes how often the server takes the core from
-//! the client, and costs more or less than itself: this is shown beside it.
+//! This is judged with both ends scheduled in turns, since the wait then affects nothing else. Under normal scheduling
+//! the wait also changes how often the server takes the core from the client, so it costs more or less than its own
+//! length: that result is only shown.
 
 use std::io::ErrorKind;
 
@@ -17,18 +17,18 @@ use super::runs::{Bench, OneRun, answer, finite, interval};
 
 /// Delays as parts of the time that a request takes.
 const PARTS: [f64; 3] = [0.01, 0.03, 0.10];
-/// Intervals per delay, when many runs were asked for.
+/// Most intervals per delay, if the user requests many runs.
 const MOST_RUNS: u32 = rules::COVERAGE_RUNS as u32;
 
 struct Delay {
     arm: Arm,
     part: f64,
     ns: f64,
-    /// Number of its first run, for the seed.
+    /// Number of the delay's first run, for the seed.
     first: u64,
 }
 
-/// All three delays on one arm against itself.
+/// Measures all three delays, comparing an arm with itself.
 pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<DoctorResult>, Failure> {
     let Some(request_ns) = request_ns(check, arm)? else {
         return Ok(Vec::new());
@@ -58,21 +58,21 @@ fn not_judged(arm: Arm) -> DoctorResult {
     })
 }
 
-/// The time of a request without a delay, in nanoseconds; `None` when interrupted.
+/// The time of a request without a delay, in nanoseconds; `None` if interrupted.
 fn request_ns(check: &mut Bench<'_>, arm: Arm) -> Result<Option<f64>, Failure> {
     check.say(&format!("{arm}: measuring how long a request takes without a delay"));
     let run = check.one([arm, arm], Some(0), SLICE, 1 << 21)?;
     Ok(run.and_then(|run| period_ns(&run.contrast.epochs, Side::Baseline)))
 }
 
-/// As many runs as asked for, with both ends scheduled in turns; `None` when that is not allowed.
+/// Makes the requested number of runs with both ends scheduled in turns; `None` if that is not allowed.
 fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>, Failure> {
     let _turns = match InTurns::start(&check.target.pids) {
         Ok(turns) => turns,
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    // A single interval misses by chance once in twenty: it gets a second try.
+    // An interval misses the true value by chance once in twenty times, so a single one gets a second try.
     let n_asked = check.spec.n_runs.min(MOST_RUNS);
     let n_runs = n_asked.max(2);
     let mut covered = 0;
@@ -110,7 +110,7 @@ fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>,
     }))
 }
 
-/// One run as programs are scheduled; `None` when interrupted.
+/// Makes one run with normal scheduling; `None` if interrupted.
 fn scheduled_normally(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectedRun>, Failure> {
     let run = one(check, delay, MOST_RUNS, "under normal scheduling")?;
     Ok(run.and_then(|run| Some(row(&run, truth(&run.contrast.epochs)?))))
@@ -131,7 +131,7 @@ fn row(run: &OneRun, truth: f64) -> InjectedRun {
     }
 }
 
-/// ln of the time per request with the delay over that without: θ as it must come out.
+/// The true θ: ln of the time per request with the delay over the time without it.
 ///
 /// The delay is what the busy wait really took, less what the same code took for a wait of zero.
 fn truth(epochs: &[MeasuredEpoch]) -> Option<f64> {
@@ -139,7 +139,7 @@ fn truth(epochs: &[MeasuredEpoch]) -> Option<f64> {
     Some((1.0 + delay_ns / period_ns(epochs, Side::Baseline)?).ln())
 }
 
-/// Time per request in nanoseconds: the median slice, as a slice may have met other work.
+/// Time per request in nanoseconds, in the median slice, since other work may have disturbed a slice.
 fn period_ns(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
     median_slice(epochs, side, |slice| slice.active_ns as f64 / slice.completions as f64)
 }
@@ -154,8 +154,8 @@ fn median_slice(epochs: &[MeasuredEpoch], side: Side, per_request: impl Fn(&Slic
     median(&mut with_answers.map(per_request).collect::<Vec<_>>())
 }
 
-/// How many times per request the client lost the core: in a closed loop on one core, to the server
-/// that it had just woken.
+/// How many times per request the client lost the core. In a closed loop on one core it loses it to the server that it
+/// has just woken.
 fn preempted(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
     let requests: u64 = slices(epochs, side).map(|slice| slice.requests).sum();
     let losses = slices(epochs, side).filter_map(|slice| slice.client_involuntary_switches);

@@ -1,7 +1,7 @@
 //! Does this machine allow honest verdicts?
 //!
-//! The same arm on both sides must show no difference (A/A), a known delay must come out, and the
-//! length of the slices must not matter.
+//! The same arm on both sides must show no difference (A/A), a known delay must be measured as such, and the length of
+//! the slices must not matter.
 
 mod inject;
 mod runs;
@@ -21,18 +21,18 @@ use crate::{Experiment, Host, Machine, Observer, Target, ask_nobody};
 pub use runs::Spec;
 use runs::{Bench, OneRun, answer, finite, interval};
 
-/// Slices, and those that are to show the same.
+/// The usual slices; slices of [`LONG_SLICE`] must give the same result.
 const SLICE: Duration = Duration::from_millis(50);
 /// See [`SLICE`].
 const LONG_SLICE: Duration = Duration::from_millis(500);
 
-/// Rows of the server: enough that keys differ, quick to fill.
+/// Rows of the server's table: enough that keys differ, and quick to fill.
 const ROWS: u32 = 10_000;
 
-/// The arms that are checked: the cost of `redirect` does not depend on how quiet the machine is.
+/// The arms that are checked. `redirect` is left out, since its cost does not depend on how quiet the machine is.
 const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
 
-/// Runs the checks; `None` when interrupted.
+/// Runs the checks; `None` if interrupted.
 pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Option<Doctor>, Failure> {
     let host = Host::new(Machine::plain(), ask_nobody)?;
     let server = TargetSpec::Private(spec.kind);
@@ -69,7 +69,7 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
     }))
 }
 
-/// The conclusion from the checks: a failure counts on a busy machine too, a pass does not.
+/// The conclusion from the checks: a failure counts even on a busy machine, a pass does not.
 fn conclusion(checks: &[DoctorResult], is_busy: bool, n_runs: u32) -> DoctorAnswer {
     let all_are = |answer| checks.iter().all(|check| check.passed() == answer);
     if checks.iter().any(|check| check.passed() == Some(false)) {
@@ -87,7 +87,7 @@ fn conclusion(checks: &[DoctorResult], is_busy: bool, n_runs: u32) -> DoctorAnsw
     }
 }
 
-/// Runs the checks that were asked for.
+/// Runs the requested checks.
 fn all(check: &mut Bench<'_>) -> Result<Vec<DoctorResult>, Failure> {
     let mut results = Vec::new();
     if check.spec.has_aa {
@@ -106,7 +106,8 @@ fn all(check: &mut Bench<'_>) -> Result<Vec<DoctorResult>, Failure> {
     Ok(results)
 }
 
-/// The same arm on both sides, each with its own connections: a limited number of runs may differ.
+/// Compares an arm with itself, each side with its own connections: only a limited number of runs may show a
+/// difference.
 fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     let mut runs = Vec::new();
     let n_runs = check.spec.n_runs;
@@ -143,8 +144,8 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     }))
 }
 
-/// How many alarms are accepted, and whether these are. A single run that alarms is repeated once at
-/// a level of 1 %.
+/// How many alarms are accepted, and whether the limit is kept. A single run that alarms is repeated once at a
+/// level of 1 %.
 fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Result<(u64, bool), Failure> {
     if n_runs != 1 || n_alarms == 0 {
         let accepted = rules::largest_accepted(n_runs);
@@ -155,7 +156,7 @@ fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Resu
     Ok((0, is_clean))
 }
 
-/// 50 ms against 500 ms slices.
+/// Compares slices of 50 ms with slices of 500 ms.
 fn slices(check: &mut Bench<'_>) -> Result<DoctorResult, Failure> {
     check.say("slices of 50 ms");
     let short = check.one(ARMS, None, SLICE, 0)?;

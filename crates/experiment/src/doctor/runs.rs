@@ -21,10 +21,10 @@ use crate::{Experiment, Observer, Target, TargetConnector};
 pub struct Spec {
     pub kind: Kind,
     pub client: ClientModel,
-    /// Seed of the first run; the next run takes the next one.
+    /// Seed of the first run; each further run uses the next number.
     pub seed: u64,
     pub n_epochs: u32,
-    /// A/A runs on each arm.
+    /// Number of A/A runs on each arm.
     pub n_runs: u32,
     /// Whether an arm is compared with itself.
     pub has_aa: bool,
@@ -53,7 +53,7 @@ pub(super) struct Bench<'a> {
     pub(super) spec: &'a Spec,
     pub(super) observer: &'a mut dyn Observer,
     pub(super) stop: &'a AtomicBool,
-    /// The activity of others on the machine during the epochs so far.
+    /// The activity of other programs on the machine during the epochs so far.
     pub(super) noise: Vec<Noise>,
 }
 
@@ -63,7 +63,7 @@ impl Bench<'_> {
         self.observer.say(&news);
     }
 
-    /// One fixed run of one connection per side, both ends on one core; `None` when interrupted.
+    /// Makes one run of fixed length over one connection per side, with both ends on one core; `None` if interrupted.
     pub(super) fn one(
         &mut self,
         arms: [Arm; 2],
@@ -75,7 +75,7 @@ impl Bench<'_> {
             inject_ns,
             slice: Some(slice),
             effort: Effort::Epochs(self.spec.n_epochs as usize),
-            // The server is warm after the first runs; two epochs warm the connections' code paths.
+            // The server is warm after the first runs, so only two epochs warm up the connections' code paths.
             warm_up: Some(Duration::ZERO),
             sample_bytes: 0,
             ..self.settings.clone()
@@ -123,7 +123,7 @@ pub(super) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Whether a check passed; `None` where its intervals are too wide to tell.
+/// Whether a check passed; `None` if its intervals are too wide to decide.
 pub(super) fn answer(has_passed: bool, half_widths_points: &mut [f64]) -> Option<bool> {
     (!has_passed || rules::are_narrow(half_widths_points)).then_some(has_passed)
 }

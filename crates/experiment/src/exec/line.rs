@@ -1,6 +1,6 @@
 //! One arm's command: words and environment, ready to run.
 //!
-//! Asks a MySQL client for its family, and nothing else of this machine.
+//! Runs a MySQL client to find out its family, and uses nothing else of this machine.
 
 use std::process::{Command, Stdio};
 
@@ -49,13 +49,13 @@ fn expanded(template: &Template, target: &Target, arm: Arm) -> Result<Parts, Fai
     Ok((words, flags.set, flags.unset))
 }
 
-/// MariaDB's clients say so in their version; others of the family are MySQL's.
+/// The family of a MySQL client. MariaDB's clients name it in their version; others of the family are MySQL's.
 fn flavor(template: &Template) -> Result<Flavor, Failure> {
     if !template.tool.has_flavors() {
         return Ok(Flavor::Mariadb);
     }
     let words = &template.words[..=template.program_idx];
-    // A path is an order; a name is looked for.
+    // A path is used as given; a name is looked up.
     let program = match &*words[0] {
         path if path.contains('/') => Ok(path.into()),
         name => find_program(name),
@@ -78,7 +78,7 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
     Ok(if is_mariadb { Flavor::Mariadb } else { Flavor::Mysql })
 }
 
-/// The server's addresses and our account there, for programs that looptax does not know.
+/// The server's addresses and our account on it, for programs that looptax does not know.
 fn whereabouts(target: &Target) -> Result<Vec<(String, String)>, Failure> {
     let mut set = Vec::new();
     for arm in [Arm::Unix, Arm::Tcp] {

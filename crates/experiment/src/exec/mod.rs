@@ -1,7 +1,7 @@
 //! `compare --exec`: whole commands compared with each other, from the plan to the record.
 //!
-//! Tools that looptax knows get flags for their transport; every command is watched for the one that it really uses.
-//! The load is that of the user's program.
+//! Tools that looptax knows get flags for their transport; every command is watched to see which transport it really
+//! uses. The user's program makes the load.
 
 mod line;
 pub(crate) mod plan;
@@ -21,7 +21,7 @@ use crate::spec::exec::Exec;
 use crate::target::Target;
 use watch::Onlooker;
 
-/// Runs the commands against `target`, or against whatever they find themselves.
+/// Runs the commands against `target`; without a target, against the servers that the commands use by themselves.
 pub(crate) fn measure(
     mut target: Option<&mut Target>,
     settings: &Experiment,

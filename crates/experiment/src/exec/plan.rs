@@ -1,4 +1,4 @@
-//! The plan of the runs, as it is printed before them; and the reasons why a run is not possible.
+//! The plan of the runs, which is printed before them, and the reasons why a run is not possible.
 
 use std::fmt::Write;
 
@@ -15,8 +15,8 @@ use crate::spec::target::TargetSpec;
 use crate::spec::tool::without_passwords;
 use crate::spec::{Effort, Experiment};
 
-/// When to end: as ever, but up to 120 epochs only with `--precise`, because whole commands take
-/// their time.
+/// When the runs end: by the usual rules, but up to 120 epochs only with `--precise`, because whole commands take their
+/// time.
 pub(crate) fn stopping(settings: &Experiment) -> Stopping {
     let analyses = { settings.effort }.analyses(InterimAnalyses::quick(), None);
     Stopping {
@@ -33,7 +33,7 @@ pub(super) fn pair_of_arms(settings: &Experiment) -> [Arm; 2] {
     [settings.arms[0], settings.arms[1]]
 }
 
-/// A tool cannot be led to a server that the user has not named.
+/// A tool cannot be directed to a server that the user has not named.
 pub(crate) fn needs_target() -> Failure {
     Failure::usage(
         "--exec needs a server that the command connects to",
@@ -42,10 +42,10 @@ pub(crate) fn needs_target() -> Failure {
     )
 }
 
-/// The plan in words.
+/// The plan as text.
 ///
 /// # Errors
-/// A usage failure for what cannot be run.
+/// A usage failure for a command that cannot be run.
 pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure> {
     check(settings, exec)?;
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
@@ -62,11 +62,11 @@ pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure
     Ok(text)
 }
 
-/// One comparison per server, or the only one.
+/// One comparison per server, or a single one without servers.
 pub(crate) fn steps(settings: &Experiment, exec: &Exec) -> Vec<PlannedStep> {
     let step = |label| PlannedStep {
         label,
-        // Unknown before the first run is over.
+        // The longest time is unknown until the first run has ended.
         at_most_s: None,
     };
     if settings.targets.is_empty() {
@@ -76,7 +76,7 @@ pub(crate) fn steps(settings: &Experiment, exec: &Exec) -> Vec<PlannedStep> {
     settings.targets.iter().map(on).collect()
 }
 
-/// The program that is run, as it was typed.
+/// The program of the command, as the user typed it.
 pub(crate) fn program(exec: &Exec) -> String {
     match &exec.given {
         Given::Template(template) => joined(&template.words[..=template.program_idx]),

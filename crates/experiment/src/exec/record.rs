@@ -1,4 +1,4 @@
-//! A comparison of whole commands for the record, judged from its own raw numbers as any other.
+//! A comparison of whole commands for the record, judged from its own raw numbers like any other.
 
 use looptax_bench::{Outcome, Placement, WholePlan};
 use looptax_model::analysis::proved_arm::ProvedArm;
@@ -13,13 +13,13 @@ use crate::spec::exec::{Exec, Given, joined};
 use crate::spec::tool::without_passwords;
 use crate::target::Target;
 
-/// The level of a run that was cut short before a planned interim analysis: the largest at which fewer than ten
-/// epochs have no interval (2/2^10 is just below it).
+/// The level of a run that was cut short before a planned interim analysis. At this level fewer than ten epochs have no
+/// interval (2/2^10 is just below it).
 const CUT_SHORT_ALPHA: f64 = 0.002;
-/// With `--fixed` six are enough.
+/// With `--fixed` six epochs are enough for an interval.
 const CUT_SHORT_FIXED_ALPHA: f64 = 0.05;
 
-/// Puts the whole comparison into the record, if there are epochs.
+/// Adds the whole comparison to the record, if there are epochs.
 pub(super) fn add(
     target: Option<&Target>,
     settings: &Experiment,
@@ -42,7 +42,7 @@ pub(super) fn add(
             judging::placement_used(Placement::Free),
             record::Client::Command,
             record::Schedule {
-                // It is not a whole epoch.
+                // The warm-up is not a whole epoch.
                 warmup_epochs: 0,
                 ..judging::schedule(&plan.course, outcome, settings.effort)
             },
@@ -86,8 +86,8 @@ fn commands(exec: &Exec, plan: &WholePlan) -> record::Commands {
     record::Commands { template, lines: lines.collect(), timeout_s: exec.timeout.as_secs() }
 }
 
-/// An arm with what was seen of its runs. Proved when one was seen on its own transport: that none
-/// was seen on another is checked run by run.
+/// An arm with the connections that were seen during its runs. The arm is proved if a connection on its own transport
+/// was seen; that none was on another transport is checked in each run.
 fn proved(arm: Arm, target: Option<&Target>, seen: Sightings) -> Result<ProvedArm, Failure> {
     let endpoint = match target {
         Some(target) => target.endpoint(arm)?.to_string(),

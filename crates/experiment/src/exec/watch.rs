@@ -1,7 +1,7 @@
-//! Which transport a command really uses, seen in its open connections while it runs.
+//! Which transport a command really uses, observed in its open connections while it runs.
 //!
-//! With a server that we know, only connections to it count. Without one, every named Unix socket and every TCP
-//! connection does, except for those to the services that any program may ask.
+//! With a server that we know, only connections to it count. Without such a server, every named Unix socket and every
+//! TCP connection counts, except for those to services that any program may use.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use looptax_model::stats::Side;
 
 use crate::target::Target;
 
-/// Sockets of name services, message buses and logs: the C library talks to them on its own.
+/// Sockets of name services, message buses and logs: the C library connects to them by itself.
 const SERVICES: [&str; 6] = ["/run/nscd", "/var/run/nscd", "/run/systemd", "/run/dbus", "/run/user", "/dev/log"];
 
-/// Looks at commands and knows what they should do.
+/// Watches commands and knows which transport each should use.
 pub(super) struct Onlooker {
     arms: [Arm; 2],
     server: Option<(PathBuf, SocketAddr)>,
 }
 
 impl Onlooker {
-    /// For the commands of `arms` that talk to `target`, or to anybody.
+    /// An onlooker for the commands of `arms` that connect to `target`; without a target, to any server.
     pub(super) fn new(target: Option<&Target>, arms: [Arm; 2]) -> Result<Self, Failure> {
         let mut server = None;
         if let Some(target) = target
@@ -67,7 +67,8 @@ impl Watcher for Onlooker {
             if arm.is_unix() { (seen.unix, seen.tcp, before.n_unix) } else { (seen.tcp, seen.unix, before.n_tcp) };
         let is_elsewhere = match &self.server {
             Some(_) => other,
-            // It may talk to other services as well: only what was never seen on its own arm is wrong.
+            // The command may connect to other services as well. So it is wrong only if it was never seen on its own
+            // arm.
             None => other && !own && own_before == 0,
         };
         let name = if arm.is_unix() { Arm::Tcp } else { Arm::Unix };
@@ -75,12 +76,12 @@ impl Watcher for Onlooker {
     }
 }
 
-/// The server may have been given a shorter or longer name for its socket.
+/// Whether two paths are of one socket: the server may have been started with a shorter or longer path.
 fn is_same_file(one: &Path, two: &Path) -> bool {
     one == two || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
 }
 
-/// `::ffff:127.0.0.1` is 127.0.0.1.
+/// An address without the IPv6 form of IPv4: `::ffff:127.0.0.1` becomes 127.0.0.1.
 fn canonical(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
 }

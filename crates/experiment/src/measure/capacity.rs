@@ -12,14 +12,14 @@ use crate::connector::TargetConnector;
 use crate::spec::Experiment;
 use crate::target::Target;
 
-/// How long the arms run flat out, in turns.
+/// How long the arms run at full speed, in turns.
 const LENGTH: Duration = Duration::from_secs(6);
 
-/// Requests per second of the slower arm in a closed loop with the same connections and placement:
-/// the median of 100 ms rates. `None` when told to stop.
+/// Requests per second of the slower arm in a closed loop with the same connections and placement: the median of rates
+/// over 100 ms. `None` if the user stopped it.
 ///
 /// # Errors
-/// Those of connecting and of the first failed request.
+/// The error of connecting, or of the first failed request.
 pub(super) fn capacity_per_s(
     target: &Target,
     settings: &Experiment,

@@ -1,4 +1,4 @@
-//! The fixed parts of the record's comparison: what was measured, on which arms, under which load.
+//! The parts of the record's comparison that do not depend on the results: the server, the arms and the load.
 
 use std::error::Error;
 
@@ -65,7 +65,7 @@ fn sent_as(target: &Target) -> Option<String> {
     Some(word.to_owned())
 }
 
-/// The stream of a dump, whose length is known when it is over.
+/// The stream of a dump, whose length is known once the dump has ended.
 pub(crate) fn dumped(workload: &Workload, raw: &record::Raw) -> Option<record::Stream> {
     if !matches!(workload, Workload::Dump { .. } | Workload::DumpValues { .. }) {
         return None;
@@ -74,7 +74,7 @@ pub(crate) fn dumped(workload: &Workload, raw: &record::Raw) -> Option<record::S
     Some(record::Stream { bytes: slice.received_bytes?.checked_div(slice.requests)?, write_bytes: None })
 }
 
-/// Sizes of request and answer, where they are fixed.
+/// Sizes of request and answer, if they are fixed.
 fn message_bytes(workload: &Workload) -> [Option<u64>; 2] {
     match workload {
         Workload::Echo(Echo { request: EchoRequest::Ping { request_bytes, reply_bytes }, .. }) => {
@@ -93,7 +93,7 @@ fn stream(workload: &Workload) -> Option<record::Stream> {
     }
 }
 
-/// The schedule as the warm-up has left it.
+/// The schedule after the warm-up.
 pub(crate) fn schedule(course: &Course, outcome: &Outcome, effort: Effort) -> record::Schedule {
     let shape = outcome.shape;
     let planned = |it: InterimAnalysis| record::PlannedLook { epochs: it.n_epochs as u32, alpha: it.alpha };
@@ -110,7 +110,7 @@ pub(crate) fn schedule(course: &Course, outcome: &Outcome, effort: Effort) -> re
     }
 }
 
-/// A comparison with everything but arms, epochs and judgement.
+/// A comparison that has all fields but arms, epochs and judgement.
 pub(crate) fn skeleton(
     target: &Target,
     settings: &Experiment,
@@ -188,13 +188,13 @@ fn proof_of(proof: &ArmProof) -> record::Proof {
     }
 }
 
-/// `TLSv1.3 TLS13_AES_256_GCM_SHA384, whole handshakes`.
+/// Describes the TLS of a connection: `TLSv1.3 TLS13_AES_256_GCM_SHA384, whole handshakes`.
 fn tls_words(facts: &TlsFacts) -> String {
     let handshakes = if facts.is_resumed { "resumed sessions" } else { "whole handshakes" };
     format!("{} {}, {handshakes}", facts.version, facts.cipher)
 }
 
-/// How a contrast just run ended; `cut_short_alpha` is the level for one without an interim analysis at its end.
+/// How a contrast ended that has just run; `cut_short_alpha` is the level if it did not end at an interim analysis.
 pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: Option<&BenchError>) -> Ending {
     let chain = failure.map(|failure| {
         std::iter::successors(Some(failure as &dyn Error), |error| (*error).source())
@@ -211,7 +211,7 @@ pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: O
     }
 }
 
-/// The placement asked for, with what it means.
+/// The requested placement, with its meaning.
 pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     let real = match placement {
         Placement::Same => "both ends of a connection pinned to one core, drawn again each epoch",
@@ -222,7 +222,7 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     record::PlacementUsed { asked: placement, real: real.to_owned() }
 }
 
-/// The result of the placement, by the epochs.
+/// The effect of the placement, according to the epochs.
 pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::PlacementUsed> {
     let is_pinned = matches!(placement, Placement::Same | Placement::Split);
     if raw.epochs.iter().any(|it| it.follows.is_some()) {
@@ -243,7 +243,7 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     })
 }
 
-/// The same if it is not known beforehand which of the server's threads will serve.
+/// As [`placement_used`], for workloads of which it is not known beforehand which of the server's threads will serve.
 pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record::PlacementUsed {
     let used = placement_used(placement);
     let real = match (workload, placement) {

@@ -1,4 +1,4 @@
-//! Which comparisons a run consists of, how long they take, and the plan as it is printed.
+//! The comparisons of a run, the time that they take, and the plan that is printed.
 
 mod bench;
 mod case;
@@ -24,27 +24,27 @@ pub use case::{Case, Doing, TargetPlan};
 use text::{at_most, steps, text};
 pub use text::{case_name, minutes, target_line};
 
-/// How long the default run looks at free placement: two settled spells of each arm.
+/// How long the default run looks at free placement: enough for two settled spells of each arm.
 const FREE_LOOK: Duration = Duration::from_secs(10);
-/// How long it looks at split cores: enough for a factor, not for a verdict.
+/// How long the default run looks at split cores: enough for a factor, not for a verdict.
 const SPLIT_LOOK: Duration = Duration::from_secs(4);
 /// `--precise` measures again with slices ten times as long.
 const LONG_SLICE: Duration = Duration::from_millis(500);
-/// Most connections per arm on a running server that is not declared our own.
+/// Most connections per arm to a running server that the user has not declared their own.
 const MOST_ON_RUNNING: u32 = 8;
 
 pub struct Overview {
     pub text: String,
-    /// By target; none for whole commands.
+    /// The plans by target; empty for whole commands.
     pub targets: Vec<TargetPlan>,
-    /// Its comparisons in order.
+    /// The comparisons in order.
     pub steps: Vec<PlannedStep>,
-    /// Measuring and warming up; starting and filling servers apart.
+    /// The longest time for measuring and warming up, without starting and filling servers.
     pub at_most: Duration,
 }
 
 impl Overview {
-    /// The requested arms that are not measured, a sentence each.
+    /// The requested arms that are not measured, in a sentence each.
     pub fn missing(&self) -> impl Iterator<Item = String> {
         self.targets.iter().flat_map(|target| {
             let name = &target.name;
@@ -81,8 +81,8 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     })
 }
 
-/// How the server's threads that serve our connections can be placed on cores, as far as that is known before the
-/// server is asked.
+/// How the server's threads that serve our connections can be placed on cores, as far as this is known before the
+/// server is queried.
 fn hold_on(spec: &TargetSpec, is_own_server: bool) -> Hold {
     let TargetSpec::Running(running) = spec else {
         return Hold::Pinned;

@@ -8,7 +8,7 @@ use looptax_model::record::{Comparison, Epoch, MOST_SAMPLES, Record, Samples};
 use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack, unpack};
 
 pub struct RecordWriter {
-    /// All that is known so far.
+    /// All results so far.
     pub record: Record,
     saver: Option<Saver>,
     n_packed_bytes: usize,
@@ -16,24 +16,23 @@ pub struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// A writer that saves with `saver`, or only keeps.
+    /// A writer that saves with `saver`; with `None` it only keeps the record in memory.
     pub fn new(record: Record, saver: Option<Saver>) -> Self {
         Self { record, saver, n_packed_bytes: 0, n_samples: 0 }
     }
 
-    /// The epochs of a contrast, as the record has them.
+    /// Adds the epochs of a contrast to a comparison, in the record's form.
     pub fn take(&mut self, comparison: &mut Comparison, run: ContrastRun) {
         let epochs = run.epochs.into_iter().map(|epoch| self.pack_epoch(epoch));
         comparison.raw.epochs.extend(epochs);
     }
 
-    /// The epoch as the record has it, with its latencies packed: they are most of what a run keeps in
-    /// memory.
+    /// An epoch in the record's form, with its latencies packed: they take most of a run's memory.
     fn pack_epoch(&mut self, epoch: MeasuredEpoch) -> Epoch {
         Epoch { samples: epoch.samples.map(|latencies_ns| self.pack(latencies_ns)), ..epoch.raw }
     }
 
-    /// The latencies of one side of an epoch. `None` beyond the cap, and when there are none.
+    /// Packs the latencies of one side of an epoch. `None` beyond the limit, or if there are none.
     fn pack(&mut self, latencies_ns: Vec<u32>) -> Option<Samples> {
         if latencies_ns.is_empty() {
             return None;
@@ -48,14 +47,14 @@ impl RecordWriter {
         Some(packed)
     }
 
-    /// Judges a comparison from its own numbers, as `show` does, and keeps it.
+    /// Judges a comparison from its own numbers, as `show` does, and adds it to the record.
     pub fn add(&mut self, mut comparison: Comparison, arms: &[ProvedArm], endings: &[Ending]) {
         judge(&mut comparison, arms, endings, &mut |samples| unpack(samples).unwrap_or_default());
         self.record.comparisons.push(comparison);
     }
 
-    /// Saves the record after each comparison, so that a run that is killed keeps it. A failure here does not end the
-    /// measurement: the save at the end fails again, and reports it.
+    /// Saves the record after each comparison, so that it survives if the run is killed. A failure here does not end
+    /// the measurement: the save at the end fails again, and reports it.
     pub fn save_early(&mut self) {
         let _ = self.save();
     }
@@ -70,7 +69,7 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Notes the end of the run and saves, unless nothing was measured.
+    /// Notes the end of the run and saves the record, unless nothing was measured.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.record.finished_at = Some(jiff::Timestamp::now().to_string());
         self.save()
@@ -86,12 +85,12 @@ impl RecordWriter {
         }
     }
 
-    /// Whether nothing was measured: then nothing is saved either.
+    /// Whether nothing was measured: in that case nothing is saved either.
     pub fn is_empty(&self) -> bool {
         self.record.is_empty()
     }
 
-    /// Where the record is.
+    /// The path of the record.
     pub fn path(&self) -> Option<String> {
         self.saver.as_ref().map(|saver| saver.path().display().to_string())
     }

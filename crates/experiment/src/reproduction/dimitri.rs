@@ -1,4 +1,5 @@
-//! Dimitri Kravtchuk's comparison: point selects over more and more connections, and where the server spends its time.
+//! Dimitri Kravtchuk's comparison: point selects over more and more connections, and the server functions that take the
+//! time.
 
 mod hottest;
 
@@ -18,13 +19,13 @@ pub(crate) fn extra_work(publication: &Publication, amounts: &Amounts) -> (&'sta
     (hottest::WHAT, hottest::TAKES * n_points(most) as u32)
 }
 
-/// Connections that the sweep ends with, and those of the published one.
+/// The number of connections at the end of the sweep here, and of the published sweep.
 fn most(publication: &Publication, amounts: &Amounts) -> [u32; 2] {
     let ends = publication.steps[0].sweep_to.unwrap_or([1; 2]);
     [amounts.most(ends), ends[1]]
 }
 
-/// The sweep's points, what follows from them, and the server's functions.
+/// Adds the sweep's points, the findings from them, and the server's functions.
 pub(crate) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,
@@ -59,7 +60,7 @@ pub(crate) fn add(
     hottest::add(part, step, amounts, runner);
 }
 
-/// 1, 2, 4 … and the last one.
+/// Number of points: 1, 2, 4 … and the last one.
 fn n_points(most: u32) -> usize {
     (u32::BITS - (most - 1).leading_zeros()) as usize + 1
 }
@@ -76,13 +77,13 @@ fn point(comparison: &Comparison) -> Option<ReproductionPoint> {
     })
 }
 
-/// Without an interval, a tax reaches to 100 %.
+/// Whether a point has an interval; a tax without one ranges up to 100 %.
 fn has_interval(point: &ReproductionPoint) -> bool {
     let tax = point.tax_pct.known();
     tax.is_some_and(|it| it.lo.is_some() && it.hi.is_some_and(|hi| hi < 100.0))
 }
 
-/// The most that each arm served.
+/// The highest rate that each arm served.
 fn most_served(points: &[ReproductionPoint]) -> Option<ReproductionFinding> {
     let value = |figure: &Figure| figure.known().map(|it| it.value);
     let most = |side: usize| {
@@ -93,7 +94,7 @@ fn most_served(points: &[ReproductionPoint]) -> Option<ReproductionFinding> {
     Some(ReproductionFinding::MostServed { per_s: [unix.0, tcp.0], connections: [unix.1, tcp.1] })
 }
 
-/// The largest difference between the arms, of the points at which they differ.
+/// The largest difference between the arms, among the points at which they differ.
 fn largest(proved: &[ReproductionPoint]) -> Option<ReproductionFinding> {
     let bounded = |it: &&Estimate| it.lo.is_some() && it.hi.is_some();
     let shown = proved.iter().filter_map(|point| {

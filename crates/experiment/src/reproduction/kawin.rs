@@ -1,7 +1,7 @@
-//! Kawin Viriyaprasopsook's comparison: Redis and MariaDB behind a published port, against their sockets.
+//! Kawin Viriyaprasopsook's comparison: Redis and MariaDB behind a published port, compared with their sockets.
 //!
-//! The article's TCP is a bridge with a port proxy on top of it, so all of these are measured, and the bill says what
-//! each adds.
+//! The article's TCP is a bridge with a port proxy on top of it, so TCP, bridge and proxy are all measured, and the
+//! bill shows what each of them adds.
 
 use looptax_model::analysis::effect::Effect;
 use looptax_model::record::{
@@ -13,7 +13,7 @@ use super::reading::Reading;
 
 pub(crate) const PUBLISHED_PORT: &str = "proxy";
 
-/// Adds a finding for each row about the published port: how its cost is split.
+/// For each row about the published port, adds a finding that shows how its cost is divided.
 pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, readings: &[Option<Reading>]) {
     for (plan, reading) in publication.steps.iter().zip(readings) {
         let Some(reading) = reading else { continue };
@@ -47,7 +47,7 @@ fn shares(bill: &Bill, what: &str) -> Option<ReproductionFinding> {
     if in_all_us.lo? <= 0.0 {
         return None;
     }
-    // From what each arm costs in all, so that they add up.
+    // Calculated from each arm's total cost, so that the parts add up.
     let until_tcp = known(&tcp.in_all_us)?.value;
     let until_bridge = known(&bridge.in_all_us)?.value;
     let share = |figure: &Figure, us: f64| Some(PortShare { us: known(figure)?, pct: 100.0 * us / in_all_us.value });

@@ -1,8 +1,9 @@
-//! Published comparisons again on this machine: what was claimed, what is measured for it, how the two agree.
+//! Repeats published comparisons on this machine: what was claimed, what is measured for it, and how the two agree.
 //!
 //! A part is one publication: a file in `data/` with its claims, its [`steps`](Part::steps), which are comparisons that
-//! `compare` makes, and its rows, each with a claim and its measurement. Parts that data cannot describe have their own
-//! modules. Only `runner` measures here, as `compare` does it. Called by `commands::reproduce`.
+//! `compare` makes, and its rows, each with a claim and its measurement. Measurements that data cannot describe have
+//! their own modules. Within this module only `runner` measures, in the same way as `compare`. Called by
+//! `commands::reproduce`.
 
 mod dimitri;
 mod kawin;

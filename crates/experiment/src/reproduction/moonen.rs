@@ -1,7 +1,7 @@
 //! Scott Moonen's comparison: a stream and small messages without a database.
 //!
-//! His 1,133 µs for a message over TCP is a hundred times what anybody else has seen, so [`attempts`] look for what
-//! could have made it.
+//! His 1,133 µs for a message over TCP is a hundred times what other people have measured, so [`attempts`] look for a
+//! possible cause.
 
 mod attempts;
 
@@ -17,7 +17,7 @@ use super::{Amounts, Runner};
 pub(crate) const EXTRA_WORK: (&str, Duration) =
     ("other patterns of writing, to find one that takes 1133 µs per message", Duration::from_secs(12));
 
-/// The attempts, and how much of the published amounts was measured.
+/// Adds the attempts, and how much of the published amounts was measured.
 pub(crate) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,

@@ -6,10 +6,10 @@ use super::Amounts;
 use super::publication::Publication;
 use super::reading::Reading;
 
-/// Rows of the dumped table in a megabyte of what comes out.
+/// Rows of the dumped table per megabyte of the dump.
 const ROWS_PER_MB: f64 = 5_000.0;
 
-/// How much smaller the dump was.
+/// Adds how much smaller than the published one the dump was.
 pub(crate) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,

@@ -1,4 +1,4 @@
-//! Which programs of others are here.
+//! Which programs of other projects are installed.
 
 use std::env;
 

@@ -1,8 +1,8 @@
-//! The publications' claims and the measurements for them, from the files of `data/`: the only place that has other
+//! The publications' claims and the measurements for them, from the files in `data/`, the only place with other
 //! people's numbers.
 //!
-//! Figures that a source shows only in its charts are not there. A pair of numbers is that of a quick run and of a
-//! usual one. Reasons may name figures of the comparison in braces.
+//! Figures that a source shows only in its charts are left out. In a pair of numbers, the first is for a quick run and
+//! the second for a usual one. Reasons may name figures of the comparison in braces.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 use super::part::Part;
 use super::programs::on_path;
 
-/// The files with an article.
+/// The files, each with one article.
 const FILES: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/publications.rs"));
 
 static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
@@ -32,24 +32,24 @@ static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Publication {
-    /// The word that asks for it.
+    /// The word for the publication on the command line.
     pub(crate) name: String,
-    /// Describes its measurement in a line.
+    /// Describes the publication's measurement in a line.
     pub(crate) about: String,
-    /// When, as far as is known: 2019, 2020-04, undated.
+    /// The date, as far as it is known: 2019, 2020-04, undated.
     pub(crate) published: String,
     pub(crate) article: Article,
-    /// The measurements besides its steps.
+    /// The measurements besides the steps.
     pub(crate) extra: Option<Extra>,
-    /// How it is smaller here in any case, a sentence each.
+    /// How the repetition is always smaller than the original, in a sentence each.
     #[serde(default)]
     pub(crate) smaller: Vec<String>,
     #[serde(default, rename = "step")]
     pub(crate) steps: Vec<StepPlan>,
-    /// The rows beside the claims, with the measurement for each.
+    /// The rows: each has a claim and the measurement for it.
     #[serde(default, rename = "row")]
     pub(crate) rows: Vec<RowPlan>,
-    /// Many connections at once, each with its row.
+    /// Storms of many connections, each with its row.
     #[serde(default, rename = "storm")]
     pub(crate) storms: Vec<StormPlan>,
     /// The rows about pages of WordPress.
@@ -62,50 +62,50 @@ impl Publication {
         &PUBLICATIONS
     }
 
-    /// The publication of that part.
+    /// The publication of a part.
     pub(crate) fn for_part(part: Part) -> &'static Self {
         &PUBLICATIONS[part.0]
     }
 }
 
-/// A publication's measurements besides its steps: a module each.
+/// A publication's measurements besides its steps; each kind has a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Extra {
-    /// How much smaller a dump was.
+    /// How much smaller the dump is than the published one.
     Dump,
-    /// Points of a sweep, and where the server spends its time.
+    /// Points of a sweep, and the server's hottest functions.
     Sweep,
-    /// Other patterns of writing.
+    /// Other patterns of writing data.
     Writes,
     /// Pages of WordPress.
     Pages,
-    /// The shares of the proxy and the transport in a published port's cost.
+    /// The proxy's and the transport's shares of a published port's cost.
     Ports,
-    /// Many connections at once.
+    /// Storms of many connections.
     Storms,
 }
 
-/// A comparison that is measured, in the words of `compare`'s options.
+/// A comparison to measure, in the words of `compare`'s options.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StepPlan {
-    /// A word for the record's file.
+    /// A word for the name of the record's file.
     pub name: String,
     /// Describes the comparison for a person.
     pub what: String,
     #[serde(deserialize_with = "kind")]
     pub target: Kind,
-    /// The baseline first.
+    /// The arms, the baseline first.
     #[serde(deserialize_with = "words")]
     pub arms: Vec<Arm>,
     pub connections: Option<Vec<u32>>,
-    /// The most connections of a sweep from 1.
+    /// The highest number of connections in a sweep that starts at 1.
     pub sweep_to: Option<[u32; 2]>,
     #[serde(default)]
     pub workloads: Vec<String>,
     pub exec: Option<String>,
-    /// Programs that can be the command's, the published one first.
+    /// Programs that the command may run, the published one first.
     #[serde(default)]
     pub programs: Vec<String>,
     pub package: Option<String>,
@@ -113,34 +113,34 @@ pub(crate) struct StepPlan {
     pub placement: Vec<Placement>,
     #[serde(default, deserialize_with = "words")]
     pub client: Vec<ClientModel>,
-    /// Percent of what the slower arm serves.
+    /// Rates, in percent of what the slower arm serves.
     #[serde(default)]
     pub rates_pct: Vec<f64>,
     pub pipeline: Option<u32>,
     pub value_bytes: Option<usize>,
     pub message_bytes: Option<u64>,
-    /// Of a stream: its bytes, and those of a write.
+    /// The bytes of a stream, and those of one write.
     pub stream_bytes: Option<u64>,
     pub write_bytes: Option<u64>,
-    /// `false` lets TCP gather small writes.
+    /// If `false`, TCP may combine small writes.
     pub nodelay: Option<bool>,
-    /// Whether statements go out whole each time, as pgbench sends them.
+    /// Whether the text of each statement is sent each time, as pgbench does.
     #[serde(default)]
     pub is_text: bool,
     pub rows: Option<Rows>,
     pub slice_ms: Option<u32>,
     pub epochs: [u64; 2],
-    /// It is broken off after that much measuring.
+    /// The step is broken off after this much time of measuring.
     pub budget_s: [u64; 2],
-    /// The amount that makes more epochs if a share of it is asked for.
+    /// The amount that leads to more epochs if the user requests a share of it.
     pub amount: Option<Amount>,
-    /// Why published and measured differ, of all its claims.
+    /// Why published and measured values differ, for all claims of the step.
     #[serde(default)]
     pub reasons: Vec<String>,
 }
 
 impl StepPlan {
-    /// The first of its programs that is here.
+    /// The first of the step's programs that is installed.
     pub(crate) fn program(&self) -> Option<&str> {
         let mut programs = self.programs.iter().map(String::as_str);
         programs.find(|program| on_path(program))
@@ -162,14 +162,14 @@ impl StepPlan {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rows {
     pub published: u64,
-    /// For a run without a share; else as many as were published.
+    /// The amount for a run without a share; else the published one.
     pub usual: Option<[u64; 2]>,
-    /// The time that a million of them may take.
+    /// The time that a million requests may take.
     #[serde(default)]
     pub s_per_million: u64,
 }
 
-/// The amount that was streamed or sent on each arm.
+/// The amount of data that was streamed or sent on each arm.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Amount {
@@ -179,12 +179,12 @@ pub(crate) struct Amount {
     pub s_per_epoch: u64,
 }
 
-/// A claim, or a part of one, and what is measured for it.
+/// A claim, or a part of it, and the measurement for it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RowPlan {
     pub step: String,
-    /// `None` for a part of a claim that was not published by itself.
+    /// `None` for a part of a claim that was not published separately.
     pub claim: Option<Claim>,
     pub what: String,
     /// The arm that is compared with the baseline.
@@ -193,23 +193,23 @@ pub(crate) struct RowPlan {
     pub unit: ReproductionUnit,
     #[serde(default)]
     pub effect: Effect,
-    /// Why the two differ, after the step's reasons.
+    /// Further reasons why published and measured values differ.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// Which of the step's comparisons it is about: the first one that is as these say.
+    /// Selects the step's comparison: the first that matches these fields.
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// The one in which the baseline served most.
+    /// Selects the comparison in which the baseline served most.
     #[serde(default)]
     is_at_most: bool,
 }
 
 impl RowPlan {
-    /// The comparison that it is about.
+    /// The comparison that the row is about.
     pub(crate) fn comparison<'a>(&self, all: &'a [Comparison]) -> Option<&'a Comparison> {
         if self.is_at_most {
-            // At one point a sweep compares as threads do, too.
+            // At a single point, a sweep has comparisons with threads too.
             let sweep = all.iter().filter(|it| it.client == Client::Event);
             return sweep.max_by(|one, other| served(one).total_cmp(&served(other)));
         }
@@ -227,32 +227,32 @@ fn served(comparison: &Comparison) -> f64 {
     per_s.map_or(0.0, |it| it.value)
 }
 
-/// How many of many connections at once fail over the socket, beside TCP.
+/// A count of many simultaneous connections that fail over the socket, compared with TCP.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StormPlan {
     #[serde(deserialize_with = "kind")]
     pub target: Kind,
-    /// The client that is connected like.
+    /// The client whose way of connecting is imitated.
     pub client: String,
     pub connections: u32,
-    /// The queue of the listening socket; `None` for the one that it comes with.
+    /// The queue of the listening socket; `None` for the server's default.
     pub queue: Option<u32>,
     pub storms: [u32; 2],
     pub budget_s: u64,
-    /// `None` if it was not published.
+    /// `None` if the claim was not published.
     pub claim: Option<Claim>,
     pub what: String,
     #[serde(default)]
     pub reasons: Vec<String>,
 }
 
-/// A claim about a page, or an unpublished figure of one.
+/// A claim about a page, or a figure that was not published.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PagePlan {
     pub claim: Option<Claim>,
-    /// With the queries of a page in braces.
+    /// The row's text, which may have the page's number of queries in braces.
     pub what: String,
     pub unit: ReproductionUnit,
     pub of: PageFigure,
@@ -266,11 +266,11 @@ pub(crate) struct PagePlan {
 pub(crate) enum PageFigure {
     Query,
     QuerySd,
-    /// Share of the queries in the page's time.
+    /// The share of the queries in the page's time.
     Share,
-    /// Time of the whole page.
+    /// The time of the whole page.
     Page,
-    /// Time in queries under `looptax run`, over the socket in the same process.
+    /// The time in queries under `looptax run`, over the socket and in the same process.
     MovedQuery,
 }
 
@@ -278,7 +278,7 @@ fn tcp() -> String {
     Arm::Tcp.name().to_owned()
 }
 
-/// A word as an option takes it.
+/// Parses a kind of server, in the words of an option.
 fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
     let word = String::deserialize(from)?;
     crate::servers::startable(&word).map_err(Error::custom)

@@ -1,4 +1,4 @@
-//! A claim beside what was measured for it.
+//! A claim and the measurement for it.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,13 @@ use super::kawin::PUBLISHED_PORT;
 use super::publication::RowPlan;
 use super::reading::{Reading, proof};
 
-/// Shares of the machine that others may have over the whole run, percent: those of a calm epoch.
+/// The share of the machine that other programs may use over the whole run, in percent, as in a calm epoch.
 const MOST_STEAL_PCT: f64 = 1.0;
 const MOST_FOREIGN_PCT: f64 = 5.0;
 
-/// Whether `compare` withholds its verdict because of a drift or of what others did, or had much of the machine taken
-/// if it withholds it for another reason, or knows only the direction: an interval knows of none of these.
+/// Whether the result is disturbed. That is the case if `compare` withholds its verdict because of a drift or of other
+/// programs, if it withholds it for another reason and others used much of the machine, or if it knows only the
+/// direction: an interval does not account for any of these.
 fn is_disturbed(tax: &Tax) -> bool {
     let is_objection = matches!(tax.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     let shares = &tax.diagnostics;
@@ -29,7 +30,7 @@ fn is_disturbed(tax: &Tax) -> bool {
     is_withheld || tax.uncertain_size.is_some()
 }
 
-/// The row; `None` where that arm was not measured. `of_step`: reasons that all claims of its step have.
+/// The row; `None` if the arm was not measured. `of_step` has the reasons that all claims of the step share.
 pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Option<ReproductionRow> {
     let comparison = plan.comparison(&reading.record.comparisons)?;
     let mut taxes = comparison.tax.iter();
@@ -58,7 +59,7 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
         reasons.push(ReproductionReason::NoFigure { na });
     }
     if plan.claim.is_some() {
-        // The verdict is about the median, which is neither the mean nor the tail.
+        // The verdict is about the median, so it does not apply to the mean or the tail.
         let is_own = comparison.load.is_flat_out() || is_unusable;
         let withheld = Withheld::for_tax(comparison, tax).filter(|_| is_own);
         reasons.extend(withheld.map(ReproductionReason::Withheld));
@@ -82,7 +83,7 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
     })
 }
 
-/// With the comparison's figures that it names; `None` where one is not there.
+/// A reason with its figures from the comparison; `None` if one of them does not exist.
 fn known_of(comparison: &Comparison, words: &str) -> Option<ReproductionReason> {
     let load = &comparison.load;
     let mut figures = BTreeMap::new();
@@ -117,7 +118,7 @@ fn ended(reading: &Reading, comparison: &Comparison, tax: &Tax) -> ReproductionR
     }
 }
 
-/// Whether what it shows has two ends; a tax without one reaches to 100 %.
+/// Whether the row's value has an upper and a lower limit; a tax without them ranges up to 100 %.
 pub(crate) fn has_interval(row: &ReproductionRow) -> bool {
     let it = row.measured.known();
     let is_bound = |hi: f64| row.unit != ReproductionUnit::TaxPct || hi < 100.0;

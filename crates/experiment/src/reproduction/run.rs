@@ -1,4 +1,4 @@
-//! Measures a part: its steps with their rows, and what it has besides them.
+//! Measures a part: its steps with their rows, and its further work.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Part {
         }
     }
 
-    /// Measures it, as far as it can be measured here.
+    /// Measures the part, as far as this is possible on this machine.
     pub fn run(self, amounts: &Amounts, runner: &mut Runner<'_>) -> ReproductionPart {
         let mut part = Runner::begin(self, amounts);
         let publication = Publication::for_part(self);

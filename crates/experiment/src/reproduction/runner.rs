@@ -16,39 +16,39 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Part, Step};
 
-/// An epoch that began in time may take this much longer.
+/// How much longer an epoch may take if it began in time.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Waits for the steps, and keeps their records.
+/// Observes the steps, and keeps their records.
 pub trait Onlooker {
-    /// Says what begins, without a step.
+    /// Reports the beginning of work that is not a step.
     fn say(&self, words: &str);
 
     fn observer(&self) -> Box<dyn Observer>;
 
-    /// Notes a record that was saved there.
+    /// Notes that a record was saved at this path.
     fn remember(&self, record: &Record, path: &Path);
 }
 
-/// The surroundings that all steps share.
+/// The settings that all steps share.
 pub struct Surroundings {
     pub onlooker: Box<dyn Onlooker>,
-    /// Where records go.
+    /// The folder for the records.
     pub folder: PathBuf,
-    /// The flag that steps look at; set by a signal, and when a step's time is over.
+    /// The flag that steps check; it is set by a signal, and when a step's time is over.
     pub stop: Arc<AtomicBool>,
     /// Set only by a signal.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// The steps of one part after the other.
+/// Runs the steps of one part, one after the other.
 pub struct Runner<'a> {
     around: &'a Surroundings,
     part: &'static str,
 }
 
 impl<'a> Runner<'a> {
-    /// Steps of a part that nothing has begun of.
+    /// A runner for a part of which no step has begun.
     pub fn new(around: &'a Surroundings, part: Part) -> Self {
         Self { around, part: part.name() }
     }
@@ -71,27 +71,27 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether somebody wants it to end.
+    /// Whether the user has interrupted the run.
     pub fn is_interrupted(&self) -> bool {
         self.around.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Says what begins, without a step.
+    /// Reports the beginning of work that is not a step.
     pub fn say(&self, words: &str) {
         self.around.onlooker.say(words);
     }
 
-    /// Where records go.
+    /// The folder for the records.
     pub fn folder(&self) -> &Path {
         &self.around.folder
     }
 
-    /// The flag that work outside a step looks at.
+    /// The flag that work outside a step checks.
     pub fn stop(&self) -> &AtomicBool {
         &self.around.stop
     }
 
-    /// Measures the step with this index; `None` where nothing came of it, which `part` then says.
+    /// Measures the step with this index; `None` if there is no result, with the reason in `part`.
     pub fn measure(&mut self, part: &mut ReproductionPart, step: &Step, step_idx: usize) -> Option<Reading> {
         if self.is_interrupted() {
             return None;
@@ -143,12 +143,12 @@ impl<'a> Runner<'a> {
         Ok(Some(Reading { record, step_idx: step_idx as u32 }))
     }
 
-    /// Notes a record that was saved there.
+    /// Notes that a record was saved at this path.
     pub(crate) fn remember(&self, record: &Record, path: &Path) {
         self.around.onlooker.remember(record, path);
     }
 
-    /// Gives the work its deadline, and breaks it off some time after that: something in it hangs.
+    /// Gives the work a deadline, and breaks it off some time after the deadline if it hangs.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn at_most<T>(
         &self,
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
             drop(finished);
             timer.join().ok();
             stop.store(false, Ordering::Relaxed);
-            // A signal between the two lines above is not lost.
+            // A signal that came between the two lines above is not lost.
             if interrupted.load(Ordering::Relaxed) {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -178,7 +178,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A failure of something, in one line with the next step.
+/// A failure, named by `what`, in one line with the next step.
 pub(crate) fn in_one_line(what: &str, failure: &Failure) -> String {
     let hint = failure.hint().map(|hint| format!("; {hint}"));
     let line = format!("{what}: {failure:#}{}", hint.unwrap_or_default());

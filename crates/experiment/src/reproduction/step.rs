@@ -1,4 +1,4 @@
-//! One comparison of a part: a command line of `compare`, and how long it may take.
+//! One comparison of a part: a command line of `compare`, and its time limit.
 
 use std::time::Duration;
 
@@ -13,27 +13,27 @@ use looptax_model::failure::Failure;
 use super::part::Part;
 use super::publication::{Publication, Rows, StepPlan};
 
-/// Tests do not depend on time.
+/// Tests must not depend on time, so their limit is generous.
 const TEST_BUDGET: Duration = Duration::from_secs(10 * 60);
-/// Epochs that a comparison of a published amount may have.
+/// Least and most epochs of a comparison of a published amount.
 const EPOCHS: [u64; 2] = [8, 10_000];
 const LEAST_ROWS: u64 = 100;
 
 #[derive(Debug, Clone, Default)]
 pub struct Amounts {
     pub is_quick: bool,
-    /// Share of the published amounts of data; `None` for what fits the time.
+    /// Share of the published amounts of data; `None` for the amount that fits the time.
     pub scale: Option<f64>,
     /// For tests: epochs of every comparison.
     pub epochs: Option<u32>,
     /// For tests: length of a slice.
     pub slice_ms: Option<u32>,
-    /// For tests: most connections of a sweep.
+    /// For tests: most connections in a sweep.
     pub users: Option<u32>,
 }
 
 impl Amounts {
-    /// Picks the amount of a quick run or of a usual one.
+    /// Picks the amount for a quick run or for a usual one.
     pub fn either<T>(&self, quick: T, usual: T) -> T {
         if self.is_quick { quick } else { usual }
     }
@@ -49,7 +49,7 @@ impl Amounts {
         self.scaled(rows.published, self.either(quick, usual), LEAST_ROWS)
     }
 
-    /// The last point of a sweep.
+    /// Number of connections at the last point of a sweep.
     pub(crate) fn most(&self, [quick, usual]: [u32; 2]) -> u32 {
         self.users.unwrap_or_else(|| self.either(quick, usual))
     }
@@ -58,19 +58,19 @@ impl Amounts {
 /// A comparison that is measured for a part, with each of its workloads.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// A word for the record's file.
+    /// A word for the name of the record's file.
     pub name: &'static str,
     /// Describes the comparison for a person.
     pub what: String,
-    /// The experiment, run with each of its workloads.
+    /// The experiment, which is run with each of its workloads.
     experiment: Experiment,
     workloads: &'static [String],
-    /// It is broken off after that much measuring, and keeps what it has.
+    /// The step is broken off after this much time of measuring, and keeps its results up to then.
     pub budget: Duration,
 }
 
 impl Step {
-    /// A plan with these amounts.
+    /// The step of a plan, with these amounts.
     pub(crate) fn new(plan: &'static StepPlan, amounts: &Amounts) -> Self {
         let rows = plan.rows.as_ref().map(|rows| amounts.rows(rows));
         let rows = rows.unwrap_or(u64::from(ROWS));
@@ -128,7 +128,7 @@ impl Step {
         })
     }
 
-    /// The command line that anybody can repeat it with.
+    /// The command line with which anyone can repeat the step.
     pub fn command(&self) -> Vec<String> {
         let mut experiment = self.experiment.clone();
         experiment.requests.workload = (!self.workloads.is_empty()).then(|| self.workloads.join(","));
@@ -148,7 +148,7 @@ impl Part {
     }
 }
 
-/// Epochs, and the time that they may take at least.
+/// Number of epochs, and the least time for them.
 fn amount(plan: &StepPlan, amounts: &Amounts, rows: u64) -> (u64, u64) {
     let epochs = amounts.either(plan.epochs[0], plan.epochs[1]);
     let Some(amount) = &plan.amount else {
@@ -169,7 +169,7 @@ fn exec(line: &str) -> Exec {
     Exec::one_line(line, "10m").expect("the line has a program that looptax knows")
 }
 
-/// Sets the requests to the server, and their number.
+/// Sets the kind and number of requests.
 fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     let requests = &mut experiment.requests;
     requests.pipeline = plan.pipeline.unwrap_or(requests.pipeline);
@@ -188,7 +188,7 @@ fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     }
 }
 
-/// Sets a short warm-up, and slices of a given length if a plan or a test gives one: not for whole commands.
+/// Sets a short warm-up. For all but whole commands it also sets the length of slices, if a plan or a test gives one.
 fn shorten(experiment: &mut Experiment, plan: &StepPlan, amounts: &Amounts) {
     let warm_up_s = u64::from(amounts.epochs.is_none());
     experiment.warm_up = Some(Duration::from_secs(warm_up_s));

@@ -1,4 +1,4 @@
-//! Rows about many connections at once: what share of them fails over the socket, beside TCP.
+//! Rows about many simultaneous connections: the share that fails over the socket, compared with TCP.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) fn extra_work(publication: &Publication) -> (&'static str, Duration) 
     ("many connections at once, over the socket and over TCP in turns", budgets.sum())
 }
 
-/// The storms with their rows, and the smallest queue at which nothing failed.
+/// Adds the storms with their rows, and the smallest queue with which no connection failed.
 pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, amounts: &Amounts, runner: &Runner<'_>) {
     for plan in &publication.storms {
         if runner.is_interrupted() {

@@ -1,6 +1,6 @@
 //! The comparison of WordPress pages: time in queries of one page over TCP and over the socket.
 //!
-//! [`crate::reproduction::pages`] loads and proves the pages; this module puts its figures beside the published ones.
+//! [`crate::reproduction::pages`] loads and proves the pages; this module compares the figures with the published ones.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use super::publication::{PageFigure, PagePlan, Publication};
 use super::{Amounts, Runner};
 use crate::reproduction::pages::{Measured, SiteMeasured, measure};
 
-/// The file with the figures of every page, in the folder of the records.
+/// The name of the file with the figures of every page, in the folder of the records.
 const FILE: &str = "wordpress.json";
 
 /// The work, and its longest time.
@@ -30,7 +30,7 @@ pub(crate) fn extra_work(amounts: &Amounts) -> (&'static str, Duration) {
     (what, Duration::from_secs(amounts.either(75, 180)))
 }
 
-/// Pages, their rows, and what follows.
+/// Adds the pages, their rows, and the findings.
 pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, amounts: &Amounts, runner: &Runner<'_>) {
     if runner.is_interrupted() {
         return;
@@ -79,27 +79,27 @@ fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<Rep
             php: measured.php.clone(),
             mariadb: measured.mariadb.clone(),
         });
-        // The result that the published number of loads would have given here.
+        // The result on this machine with the published number of loads.
         let first = site.fifteen.as_ref().and_then(|it| added_pct(it.figures["query"]));
         reasons.extend(first.map(|added_pct| ReproductionReason::FirstPages { added_pct }));
     }
     reasons
 }
 
-/// Percent that the slower transport adds.
+/// By how many percent the slower transport is slower.
 fn added_pct(ratio: Estimate) -> Option<looptax_model::record::Estimate> {
     let pct = ratio.map_monotone(|ratio| in_unit(ReproductionUnit::AddedPct, ratio));
     figure(pct).known().copied()
 }
 
-/// The content of a row: the two transports, the ratio or share, and each transport by itself.
+/// The content of a row: the two transports, the ratio or share, and the figure of each transport.
 struct Shown {
     arms: [Transport; 2],
     ratio: Estimate,
     sides: [ReproductionSide; 2],
 }
 
-/// `None` where one of the transports was not measured.
+/// The content of a page's row; `None` if one of the transports was not measured.
 fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     let arms = match of {
         PageFigure::MovedQuery => [Transport::UnixBeside, Transport::Redirect],
@@ -120,13 +120,14 @@ fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     let sides = [side(arms[0])?, side(arms[1])?];
     Some(Shown {
         arms,
-        // The share is that of the queries over TCP in the page.
+        // A share is not a ratio of two transports: it is the queries' share of a page's time over TCP.
         ratio: of_contrast.map_or(sides[1], |of| contrast.figures[of]),
         sides: sides.map(|it| ReproductionSide { figure: figure(it), unit }),
     })
 }
 
-/// Only the full site has published figures; of the other, rows that say nothing without one are left out.
+/// The row of a page. Only the full site has published figures; for the other site, rows that mean nothing without a
+/// published figure are left out.
 fn row(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Option<ReproductionRow> {
     let claim = plan.claim.as_ref().filter(|_| site.site == Site::Full);
     if claim.is_none() && matches!(plan.of, PageFigure::QuerySd | PageFigure::Share) {

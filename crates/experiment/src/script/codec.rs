@@ -1,7 +1,7 @@
-//! A script on one connection: steps through it and writes what is to be sent.
+//! A script on one connection: executes it step by step and writes the messages to send.
 //!
-//! Hot: this runs for each message of the measured loop. Between messages only `\set` and `\if` are
-//! evaluated; nothing is allocated after the first transactions (errors apart).
+//! This is hot code: it runs for each message of the measured loop. Between messages only `\set` and `\if` are
+//! evaluated; after the first transactions, only errors allocate memory.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use looptax_wire::{Codec, Draws, Reply, Sent, WireError};
 const SYNC: &[u8] = b"S\0\0\0\x04";
 /// MySQL's `COM_PING` in its packet.
 const PING: &[u8] = b"\x01\0\0\0\x0e";
-/// Transactions in a row that send nothing before that counts as a mistake.
+/// Number of successive transactions without a message that counts as a mistake.
 const MOST_IDLE: u32 = 10_000;
 
 pub(crate) struct ScriptCodec {
@@ -25,23 +25,23 @@ pub(crate) struct ScriptCodec {
     protocol: Protocol,
     values: Values,
     scratch: Vec<u8>,
-    /// The statement that the next answer belongs to.
+    /// The statement to which the next answer belongs.
     current: usize,
     is_pipeline: bool,
-    /// Whether something was sent in a pipeline since its last Sync.
+    /// Whether something was sent in a pipeline since the last Sync.
     is_unsynced: bool,
     n_answers: u32,
-    /// Where the next answer starts.
+    /// The offset at which the next answer starts.
     at: usize,
     is_over: bool,
     failure: Option<String>,
 }
 
 impl ScriptCodec {
-    /// Makes a set's statements ready on a connection.
+    /// Prepares a set's statements on a connection.
     ///
     /// # Errors
-    /// Those of preparing: the server's words, with the place in the script.
+    /// The server's error of preparing, with the place in the script.
     pub(crate) fn prepare(
         conversation: &mut Conversation,
         set: &Arc<ScriptSet>,
@@ -52,7 +52,7 @@ impl ScriptCodec {
         for (idx, statement) in set.statements().iter().enumerate() {
             let text = match sent {
                 Sent::Prepared => statement.prepared_sql(),
-                // One placeholder: the whole statement goes in.
+                // The client sends one placeholder, which stands for the whole statement.
                 Sent::Text => "?".to_owned(),
             };
             let place = set.place_of(idx).map(|place| place.to_string());
@@ -75,7 +75,7 @@ impl ScriptCodec {
         })
     }
 
-    /// Goes on until something has to be answered, or the transaction is over.
+    /// Continues until a message needs an answer, or the transaction is over.
     fn step(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) -> Result<(), String> {
         let mut n_idle = 0;
         loop {
@@ -88,7 +88,7 @@ impl ScriptCodec {
                         self.n_answers = 1;
                         return Ok(());
                     }
-                    // The pipeline's own Sync ends it.
+                    // The statement's Sync is removed: the pipeline's own Sync ends the pipeline.
                     out.truncate(out.len() - SYNC.len());
                     self.is_unsynced = true;
                 }
@@ -140,7 +140,8 @@ impl ScriptCodec {
             }
             Sent::Prepared => session.parameters(idx, scratch, &mut |value| match value {
                 None => values.push_null(),
-                // As text MySQL would compare numbers as floating point, and refuses them in LIMIT.
+                // If numbers were sent as text, MySQL would compare them as floating point, and would refuse them in
+                // LIMIT.
                 Some(text) => match number(text).filter(|_| is_mysql) {
                     Some(number) => values.push_number(number),
                     None => values.push_text(|out| out.extend_from_slice(text)),
@@ -162,7 +163,7 @@ impl Codec for ScriptCodec {
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         let start = out.len();
         if let Err(failure) = self.step(draws, out) {
-            // A request cannot fail; its answer can. So something harmless is asked instead.
+            // A request cannot fail, but its answer can. So a harmless request is sent instead.
             self.failure = Some(failure);
             self.session.restart();
             out.truncate(start);

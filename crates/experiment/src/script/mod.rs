@@ -16,15 +16,15 @@ use looptax_wire::Sent;
 use crate::spec::Requests;
 pub(crate) use codec::ScriptCodec;
 
-/// The start of the word for the workload.
+/// The prefix of the workload's word.
 const WORD: &str = "script:";
 /// A larger file is not a script.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The scripts that were asked for, if scripts were.
+/// The requested scripts, if the workload consists of scripts.
 ///
 /// # Errors
-/// A usage failure with the file, line and column that cannot be used.
+/// A usage failure with the file, line and column of the error.
 pub(crate) fn read(protocol: Protocol, requests: &Requests) -> Result<Option<Arc<ScriptSet>>, Failure> {
     let Some(spec) = requests.workload.as_deref().and_then(|word| word.strip_prefix(WORD)) else {
         if requests.defined.is_empty() {

@@ -16,10 +16,10 @@ pub(crate) struct Account {
     pub(crate) gid: u32,
 }
 
-/// The account to drop to; `None` when the server simply runs as we do.
+/// The account as which the server runs; `None` if the server runs as our own user.
 ///
-/// mariadbd and postgres refuse to run as root. The echo server is looptax itself, whose file other
-/// accounts may be unable to execute, so it stays with us.
+/// mariadbd and postgres refuse to run as root. The echo server is looptax itself, whose file other accounts may be
+/// unable to execute, so it runs as our user.
 pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
     let accounts = { kind.facts().private.as_ref() }.map_or(&[][..], |it| it.accounts);
     if !rustix::process::geteuid().is_root() || accounts.is_empty() {
@@ -33,7 +33,7 @@ pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
         .ok_or_else(|| ServerError::AccountMissing { kind, looked_for: accounts.join(" or ") })
 }
 
-/// A password of 128 random bits in hexadecimal digits, which no server's configuration has to quote.
+/// A password of 128 random bits in hexadecimal digits, which need no quotes in any server's configuration.
 pub(crate) fn random_secret() -> Result<Secret, ServerError> {
     let bytes: [u8; 16] = random_bytes()?;
     let mut clear = String::with_capacity(2 * bytes.len());
@@ -43,7 +43,7 @@ pub(crate) fn random_secret() -> Result<Secret, ServerError> {
     Ok(Secret::new(clear))
 }
 
-/// A number that no other looptax of this moment has, for a name.
+/// A number for a name, different from that of any other looptax that runs now.
 pub(crate) fn random_number() -> Result<u32, ServerError> {
     random_bytes().map(u32::from_ne_bytes)
 }
@@ -55,7 +55,7 @@ fn random_bytes<const N: usize>() -> Result<[u8; N], ServerError> {
     Ok(bytes)
 }
 
-/// An account that is not root, by name.
+/// Finds an account by its name, if it is not root.
 fn find_account(passwd: &str, name: &str) -> Option<Account> {
     let fields: Vec<&str> =
         passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|fields| fields[0] == name)?;

@@ -1,7 +1,7 @@
-//! Finding a server's program and asking it for its version.
+//! Finds a server's program and runs it with `--version`.
 //!
-//! Looks into PATH and the usual folders; runs nothing but `--version`, and as root nothing that others than root can
-//! change.
+//! Looks into PATH and the usual folders. Runs programs only with `--version`, and as root only programs that no other
+//! user can change.
 
 use std::env;
 use std::io;
@@ -21,11 +21,11 @@ const USUAL_FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/usr/libexec", "/opt/bin"];
 
 /// The folders in which distributions keep PostgreSQL's programs: one folder per major version, with `bin` in it. The
-/// second member is the part of its name before the number.
+/// second member is the part of the folder's name before the version.
 const POSTGRES_FOLDERS: [(&str, &str); 3] =
     [("/usr/lib/postgresql", ""), ("/usr", "pgsql-"), ("/usr/lib", "postgresql")];
 
-/// The program of a kind of server; `None` when none is installed. The echo server's is looptax itself.
+/// The program of a kind of server; `None` if none is installed. The echo server's program is looptax itself.
 ///
 /// A `mysqld` that is really MariaDB's is not a [`Kind::Mysql`]. Of several versions of PostgreSQL, the one in PATH
 /// wins, then the highest.
@@ -33,11 +33,11 @@ pub fn find_binary(kind: Kind) -> Option<PathBuf> {
     require_binary(kind).ok()
 }
 
-/// The program, or an error that says where it was looked for, or which one could not be asked for its version.
+/// The program, or an error that reports where it was looked for, or which program did not report its version.
 pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
     let folders = search_folders(kind);
     let paths = programs(kind).iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    // It has a version in its name.
+    // The name of php-fpm contains a version.
     let versioned = { kind == Kind::PhpFpm }.then(php_fpm).flatten();
     let paths = versioned.into_iter().chain(paths);
     let mut missing = ServerError::BinaryMissing {
@@ -69,7 +69,7 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
     Err(missing)
 }
 
-/// Usual kinds of which only a program is there that cannot be started: too old, broken, or in the reach of other users.
+/// Usual kinds for which the only program cannot be started: it is too old or broken, or other users can change it.
 pub(crate) fn unfit() -> Vec<(Kind, ServerError)> {
     let failure = |kind: Kind| match require_binary(kind) {
         Ok(_) | Err(ServerError::BinaryMissing { .. }) => None,
@@ -78,7 +78,7 @@ pub(crate) fn unfit() -> Vec<(Kind, ServerError)> {
     Kind::ALL.into_iter().filter(|kind| kind.is_usual()).filter_map(failure).collect()
 }
 
-/// A program's output for `--version`, and how it ended.
+/// A program's output for `--version`, and its exit status.
 struct Answer {
     text: String,
     status: ExitStatus,
@@ -97,7 +97,7 @@ impl Answer {
     }
 }
 
-/// How to get a program that is missing.
+/// How to install a missing program.
 fn how_to_get(kind: Kind) -> Option<String> {
     let hint = match kind {
         Kind::Mysql if find_binary(Kind::Mariadb).is_some() => {
@@ -117,16 +117,16 @@ fn how_to_get(kind: Kind) -> Option<String> {
     Some(hint)
 }
 
-/// The version that the program prints: `10.11.19-MariaDB-0+deb12u1`; `unknown` when it prints none.
+/// The version that the program prints: `10.11.19-MariaDB-0+deb12u1`; `unknown` if it prints none.
 pub(crate) fn version_of(binary: &Path) -> String {
     let text = version_text(binary).map(|it| it.text).unwrap_or_default();
     find_version(&text).unwrap_or("unknown").to_owned()
 }
 
-/// Whether the installed server of this kind has TLS by default, so that its own programs use it.
+/// Whether the installed server of this kind has TLS by default, and its own client programs therefore use it.
 ///
 /// # Source
-/// MariaDB 11.4's release notes: a certificate is made at start if none is given; seen with 11.8.9.
+/// MariaDB 11.4's release notes: the server makes a certificate at start if none is given; seen with 11.8.9.
 pub fn offers_tls_unasked(kind: Kind) -> bool {
     match kind {
         Kind::Mysql => true,
@@ -140,8 +140,8 @@ fn is_since_11_4(version: &str) -> bool {
     (numbers.next(), numbers.next()) >= (Some(11), Some(4))
 }
 
-/// PATH's folders, then the usual ones, each once. Relative ones are left out: their content depends on the current
-/// folder.
+/// The folders of PATH, then the usual ones, each once. Relative folders are left out: their content depends on the
+/// current folder.
 fn search_folders(kind: Kind) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -155,7 +155,7 @@ fn search_folders(kind: Kind) -> Vec<PathBuf> {
     folders
 }
 
-/// PostgreSQL's folders, the highest version first.
+/// PostgreSQL's folders, sorted by version with the highest first.
 fn versioned_folders() -> Vec<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = Vec::new();
     for (root, prefix) in POSTGRES_FOLDERS {
@@ -172,7 +172,7 @@ fn versioned_folders() -> Vec<PathBuf> {
 fn version_text(binary: &Path) -> io::Result<Answer> {
     #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
     let output = Command::new(binary).arg("--version").stdin(Stdio::null()).output()?;
-    // Pgpool-II prints it as an error.
+    // Pgpool-II prints its version to stderr.
     let text = [output.stdout, output.stderr].concat();
     Ok(Answer { text: String::from_utf8_lossy(&text).into_owned(), status: output.status })
 }

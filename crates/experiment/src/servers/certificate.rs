@@ -1,6 +1,7 @@
-//! A certificate authority for one run, and the server's certificate by it: made, used, thrown away.
+//! A certificate authority for one run, and the server's certificate that it signs; both are discarded after the run.
 //!
-//! P-256 keys, which servers and clients of all kinds know. The authority's own key is never written anywhere.
+//! The keys are P-256, which servers and clients of all kinds support. The authority's own key is never written to a
+//! file.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
@@ -9,17 +10,17 @@ use rcgen::{
 use crate::servers::ServerError;
 use crate::servers::scratch::Scratch;
 
-/// The authority, for clients to trust; in PEM.
+/// The authority's certificate for clients to trust, in PEM.
 pub(crate) const AUTHORITY: &str = "ca.pem";
 pub(crate) const CERTIFICATE: &str = "server.pem";
 pub(crate) const KEY: &str = "server.key";
 
-/// The names in the certificate; the addresses are those of every arm.
+/// The names in the certificate. The addresses are those of all arms.
 const NAMES: [&str; 5] = ["localhost", "127.0.0.1", "::1", "10.77.0.2", "10.78.0.2"];
 
 /// Writes the three files into the server's part of the scratch folder.
 ///
-/// Gives the authority's certificate in DER.
+/// Returns the authority's certificate in DER.
 pub(crate) fn write(scratch: &Scratch) -> Result<Vec<u8>, ServerError> {
     let made = make().map_err(|source| ServerError::Certificate { source })?;
     scratch.write(AUTHORITY, &made.authority_pem)?;

@@ -1,6 +1,6 @@
-//! A started child: ended with all that it started, whichever way its owner goes.
+//! A started child, which is ended with all processes that it started, however its owner ends.
 //!
-//! `server` holds one while it prepares and launches, and ends its server here.
+//! `server` holds a child while it prepares and launches, and uses this module to end its server.
 
 use std::process::{Child, ExitStatus};
 use std::thread;
@@ -14,32 +14,32 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::{Program, spawn};
 use looptax_host::waiting;
 
-/// How long a server may take to end when we are in a hurry.
+/// How long a server may take to end when looptax is in a hurry.
 pub(crate) const DROP_GRACE: Duration = Duration::from_secs(2);
 
-/// Pause between two looks at a starting server: short beside the second that starting takes.
+/// Pause between two looks at a starting server, short compared with the second that starting takes.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
-/// Why the wait for a child is over.
+/// The reason why the wait for a child is over.
 pub(crate) enum Waited {
     Ready,
     Ended(ExitStatus),
     TooLong,
 }
 
-/// A child that is ended when dropped, until somebody else takes the duty over.
+/// A child that is ended when this guard is dropped, unless another owner has taken over that duty.
 pub(crate) struct ChildGuard<'a> {
     parts: Option<(Child, Process)>,
     scratch: &'a Scratch,
 }
 
 impl<'a> ChildGuard<'a> {
-    /// Starts the program as the folder's account.
+    /// Starts the program as the scratch folder's account.
     pub(crate) fn spawn(program: &Program, stop: StopSignal, scratch: &'a Scratch) -> Result<Self, ServerError> {
         Self::spawn_as(program, scratch.account(), stop, scratch)
     }
 
-    /// Starts the program as us: it gives up root's rights by itself, or does not have them.
+    /// Starts the program as our own user: it gives up root's rights by itself, or does not have them.
     pub(crate) fn spawn_as_us(program: &Program, stop: StopSignal, scratch: &'a Scratch) -> Result<Self, ServerError> {
         Self::spawn_as(program, None, stop, scratch)
     }
@@ -54,10 +54,10 @@ impl<'a> ChildGuard<'a> {
         Ok(Self { parts: Some((child, process)), scratch })
     }
 
-    /// Waits until the child is ready, has ended, or `limit` is over.
+    /// Waits until the child is ready, has ended, or `limit` has passed.
     ///
     /// # Errors
-    /// [`ServerError::Stopped`] when a signal asks the program to stop.
+    /// [`ServerError::Stopped`] if a signal asks looptax to stop.
     pub(crate) fn wait(
         &mut self,
         limit: Duration,
@@ -81,14 +81,14 @@ impl<'a> ChildGuard<'a> {
         }
     }
 
-    /// Kills the child and its process group at once.
+    /// Kills the child and its process group immediately.
     pub(crate) fn kill_group(&mut self) {
         if let Some((_, process)) = &self.parts {
             process::kill_group(*process);
         }
     }
 
-    /// The status, when the child has ended.
+    /// The status of the child, once it has ended.
     fn ended(&mut self) -> Option<ExitStatus> {
         self.parts.as_mut().and_then(|(child, _)| child.try_wait().ok().flatten())
     }
@@ -97,7 +97,7 @@ impl<'a> ChildGuard<'a> {
         self.parts.as_ref().map_or(0, |(_, process)| process.pid)
     }
 
-    /// Hands the child over, with the duty to end it.
+    /// Hands over the child, with the duty to end it.
     pub(crate) fn keep(mut self) -> (Child, Process) {
         self.parts.take().expect("the parts are taken only here and in drop")
     }
@@ -111,7 +111,7 @@ impl Drop for ChildGuard<'_> {
     }
 }
 
-/// Ends a child with all that it started, and collects its status; whether it is gone.
+/// Ends a child with all processes that it started, and collects its status. Returns whether it has ended.
 pub(crate) fn end_child(child: &mut Child, process: Process, scratch: &Scratch, grace: Duration) -> bool {
     if !matches!(child.try_wait(), Ok(Some(_))) {
         process::end(&[process], grace);

@@ -1,13 +1,14 @@
-//! A folder for private copies of files, which the programs of a trial read: it is gone when the trial is.
+//! A folder for private copies of files, which the programs of a trial read. It is removed when the trial ends.
 //!
-//! It is a scratch folder as private servers have it: locked, watched by the reaper, swept after a crash. cli calls it.
+//! It is a scratch folder like that of a private server: locked, watched by the reaper, removed after a crash. Called
+//! by cli.
 
 use std::path::PathBuf;
 
 use crate::servers::scratch::Scratch;
 use crate::servers::{Reaper, ServerError, leftovers};
 
-/// A folder that only its owner can change; removed with everything in it when this is dropped.
+/// A folder that only its owner can change; it is removed with its content when this value is dropped.
 #[derive(Debug)]
 pub struct CopyFolder {
     scratch: Scratch,
@@ -39,7 +40,7 @@ impl CopyFolder {
         self.scratch.write(name, text).map(drop)
     }
 
-    /// Makes a folder in it that only the owner can open.
+    /// Makes a folder in this one that only the owner can open.
     ///
     /// # Errors
     /// [`ServerError::Scratch`].
@@ -47,7 +48,7 @@ impl CopyFolder {
         self.scratch.create_folder(name).map(drop)
     }
 
-    /// Lets a group enter the folder, but not list it, and open what it may read in it: a socket.
+    /// Lets a group enter the folder, but not list it, and open files there that the group may read: a socket.
     ///
     /// # Errors
     /// [`ServerError::Scratch`].

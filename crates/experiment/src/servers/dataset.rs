@@ -1,12 +1,12 @@
-//! The rows that private servers are filled with, and the value that each must have.
+//! The rows with which private servers are filled, and the value that each row must have.
 //!
-//! Table and sizes are those of sysbench's OLTP tests, so that figures compare; the content follows only from the id,
-//! so that any answer can be checked. Nothing here opens a connection: the caller passes a function that executes a
+//! Table and sizes are those of sysbench's OLTP tests, so that figures can be compared; the content depends only on the
+//! id, so that any answer can be checked. Nothing here opens a connection: the caller passes a function that executes a
 //! statement.
 //!
 //! # Source
-//! sysbench 1.0 manual and `oltp_common.lua`: table `sbtest1` with `c` of ten and `pad` of five
-//! groups of eleven digits.
+//! sysbench 1.0 manual and `oltp_common.lua`: table `sbtest1` with `c` of ten and `pad` of five groups of eleven
+//! digits.
 
 pub mod tpcb;
 
@@ -26,14 +26,14 @@ pub const KEY_PREFIX: &str = "looptax:";
 /// Bytes of a value in Redis and memcached.
 pub const KEY_VALUE_BYTES: usize = 64;
 
-/// Size of one INSERT in bytes. MariaDB and MySQL take 16 MiB and more; from some 64 KiB on larger ones are not faster,
+/// Size of one INSERT in bytes. MariaDB and MySQL accept 16 MiB and more; above some 64 KiB larger ones are not faster,
 /// and half a mebibyte keeps the peer's memory small.
 const INSERT_BYTES: usize = 512 * 1024;
 
-/// Most commands that are sent at once.
+/// Most commands in one pipeline.
 const N_PIPELINED: usize = 1000;
 
-/// About how many bytes these have: within any socket's buffers.
+/// Approximate number of bytes of these commands: they fit into any socket's buffers.
 const PIPELINED_BYTES: usize = 128 << 10;
 
 const C_GROUPS: u64 = 10;
@@ -54,7 +54,7 @@ pub fn k_for(id: u64, n_rows: u32) -> u64 {
     1 + number(id, C_GROUPS + PAD_GROUPS) % u64::from(n_rows.max(1))
 }
 
-/// The value of the key with this id: hexadecimal digits, 64 of them and again.
+/// The value of the key with this id: 64 hexadecimal digits, repeated.
 pub fn key_value_for(id: u64, n_bytes: usize) -> Vec<u8> {
     let mut digits = String::with_capacity(64);
     for position in 0..4 {
@@ -65,8 +65,8 @@ pub fn key_value_for(id: u64, n_bytes: usize) -> Vec<u8> {
 
 /// Creates and fills the table in MariaDB or MySQL with the ids 1 to `n_rows`.
 ///
-/// `execute` runs one statement; `schema` is before the table's name: empty, or a database and a dot. The table must not
-/// be there yet: nothing is ever dropped here.
+/// `execute` runs one statement; `schema` is the prefix of the table's name: empty, or a database and a dot. The table
+/// must not exist yet: this code never drops a table.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
@@ -86,8 +86,9 @@ pub fn populate_mysql(
 
 /// Creates and fills the table in PostgreSQL with the ids 1 to `n_rows`, and vacuums it once.
 ///
-/// `execute` runs one statement; `schema` is before the table's name: empty, or a schema and a dot. Nothing rests on the
-/// session, which a pooler may give to others. The table must not be there yet: nothing is ever dropped here.
+/// `execute` runs one statement; `schema` is the prefix of the table's name: empty, or a schema and a dot. Nothing
+/// depends on the session, which a pooler may give to other clients. The table must not exist yet: this code never
+/// drops a table.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
@@ -112,9 +113,9 @@ pub fn populate_postgres(
 
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a> {
-    /// The start of each; 12 digits follow.
+    /// The prefix of each key; 12 digits follow.
     pub prefix: &'a str,
-    /// Their ids are 1 to this.
+    /// Number of keys; their ids are 1 to this number.
     pub n: u32,
     /// Size of each value in bytes.
     pub value_bytes: usize,
@@ -122,7 +123,7 @@ pub struct Keys<'a> {
 
 /// Sets keys in Redis or Valkey.
 ///
-/// `pipeline` sends some commands at once and reads their replies.
+/// `pipeline` sends some commands together and reads their replies.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the keys that failed.
@@ -139,7 +140,7 @@ pub fn populate_redis<R>(
 
 /// Sets keys in memcached.
 ///
-/// `store` sets some keys at once.
+/// `store` sets some keys together.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the keys that failed.
@@ -150,7 +151,7 @@ pub fn populate_memcached(
     set_in_lots(keys, |pairs| store(&pairs))
 }
 
-/// Has the documents 1 to `n_rows` inserted, some at a time.
+/// Inserts the documents 1 to `n_rows`, in groups.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the documents that failed.
@@ -171,7 +172,7 @@ pub fn populate_mongodb(
     Ok(())
 }
 
-/// Hands `set` all keys with their values, some at a time.
+/// Passes all keys with their values to `set`, in groups.
 fn set_in_lots(
     keys: &Keys<'_>,
     mut set: impl FnMut(Vec<(String, Vec<u8>)>) -> Result<(), WireError>,
@@ -216,7 +217,7 @@ impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
         (self.execute)(statement).map(drop).map_err(|source| ServerError::Fill { action: action.to_owned(), source })
     }
 
-    /// Inserts all rows, as many per statement as fit into [`INSERT_BYTES`].
+    /// Inserts all rows, in statements of as many rows as fit into [`INSERT_BYTES`].
     fn insert_all(&mut self, n_rows: u32) -> Result<(), ServerError> {
         const ROW_BYTES: usize = 256;
         let mut statement = String::with_capacity(INSERT_BYTES + ROW_BYTES);
@@ -241,7 +242,7 @@ impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
     }
 }
 
-/// `n` groups of eleven digits with a dash between, from the numbers at `first` and after.
+/// `n` groups of eleven digits joined by dashes, made of the numbers from position `first` on.
 fn digit_groups(id: u64, first: u64, n: u64) -> String {
     const ELEVEN_DIGITS: u64 = 100_000_000_000;
     let mut text = String::with_capacity(12 * n as usize);

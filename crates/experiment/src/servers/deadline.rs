@@ -1,6 +1,6 @@
-//! Time limits for waiting on a server: the only clock in this room, never a measurement.
+//! Time limits for waiting on a server. This is the only clock of this room, and it is never used for measuring.
 //!
-//! `ready` and `process` wait by it.
+//! `ready` and `process` use it.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ impl Deadline {
         Self(Instant::now() + limit)
     }
 
-    /// The time that is left; zero when it has passed.
+    /// The time that is left; zero after the deadline.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())

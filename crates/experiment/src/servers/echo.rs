@@ -1,11 +1,10 @@
-//! The echo server: the cheapest server there can be, so that what is left is the transport; and the same as a web
-//! server's upstream (`http`).
+//! The echo server: it does as little as a server can, so that a measurement shows only the transport. It can also be a
+//! web server's upstream (`http`).
 //!
-//! A thread per connection, blocking receive and send, the same system calls with the same flags on
-//! both transports; for thousands of connections one thread instead (`one_thread`). The loops in
-//! `exchange` and `swallow` allocate, lock and log nothing: their buffers are made once per
-//! connection. `looptax internal echo-server` runs it; looptax kills it.
-//! The protocol's bytes are in `looptax_wire::echo`.
+//! It has a thread per connection, with blocking receive and send, and makes the same system calls with the same flags
+//! on both transports. For thousands of connections it has one thread instead (`one_thread`). The loops in `exchange`
+//! and `swallow` allocate, lock and log nothing: their buffers are made once per connection. `looptax internal
+//! echo-server` runs it; looptax kills it. The protocol's bytes are in `looptax_wire::echo`.
 
 mod connection;
 mod http;
@@ -29,10 +28,10 @@ use connection::{
 };
 use listen::Listener;
 
-/// Stack of a connection's thread: its two buffers are on the heap.
+/// Stack size of a connection's thread, whose two buffers are on the heap.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// Where the echo server listens.
+/// The addresses on which the echo server listens, and how it serves.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub socket: PathBuf,
@@ -42,21 +41,21 @@ pub struct Config {
     pub tcp: Vec<SocketAddr>,
     /// Whether one thread serves all connections.
     pub is_one_thread: bool,
-    /// Whether it speaks HTTP in place of its own protocol, always with a thread for each connection.
+    /// Whether the server speaks HTTP in place of its own protocol; it then always has a thread for each connection.
     pub is_http: bool,
 }
 
-/// How a server that has one thread for all connections tells it among its settings.
+/// The setting in the record that shows that a server has one thread for all connections.
 pub const ONE_THREAD: (&str, &str) = ("threads", "one for all connections");
 
-/// More connections than this have one thread. A thread takes four mappings of memory, and the kernel
-/// allows a process 65,530 (`vm.max_map_count`).
+/// More connections than this are served by one thread. A thread takes four memory mappings, and the kernel allows a
+/// process 65,530 (`vm.max_map_count`).
 pub(crate) const MOST_THREADS: u32 = 10_000;
 
 /// Serves all transports until the process is killed.
 ///
 /// # Errors
-/// [`ServerError::Echo`] when it cannot listen, or when accepting fails for good.
+/// [`ServerError::Echo`] if it cannot listen, or if accepting fails permanently.
 pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
     let first = Listener::unix(&config.socket)?;
     let mut further = Vec::new();
@@ -90,14 +89,14 @@ pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
     accept_forever(&first, config.is_http)
 }
 
-/// Gives each connection a thread. A shortage of files or threads passes; anything else is final.
+/// Gives each connection a thread. A shortage of files or threads is temporary; any other error is final.
 fn accept_forever(listener: &Listener, is_http: bool) -> Result<Infallible, ServerError> {
     let is_tcp = listener.is_tcp;
     loop {
         match rustix::net::accept_with(&listener.socket, SocketFlags::CLOEXEC) {
             Ok(connection) => {
                 let thread = thread::Builder::new().name("echo".to_owned()).stack_size(STACK_BYTES);
-                // Without a thread the connection is closed, which the client sees at once.
+                // Without a thread the connection is closed, which the client sees immediately.
                 if thread
                     .spawn(move || {
                         if is_http {
@@ -127,7 +126,7 @@ fn accept_forever(listener: &Listener, is_http: bool) -> Result<Infallible, Serv
     }
 }
 
-/// One connection from its hello to its end, whichever way it ends: the client knows why.
+/// Serves one connection from its hello to its end. Errors are ignored: the client knows why the connection ended.
 fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
     let Ok(Some(hello)) = answer_hello(connection) else {
         return;
@@ -144,18 +143,18 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
             swallow(connection, &mut buffer, bytes)
         }
     };
-    // The client sees the end, and knows why.
+    // The client sees the end of the connection, and knows why.
     ended.ok();
 }
 
-/// As every web server has it.
+/// Sets `TCP_NODELAY`, as every web server does.
 fn set_nodelay(connection: impl AsFd, is_tcp: bool) {
     if is_tcp {
         sockopt::set_tcp_nodelay(connection, true).ok();
     }
 }
 
-/// Reads the hello and answers it; `None` when it is not a hello or asks for a size out of bounds.
+/// Reads the hello and answers it; `None` if it is not a hello, or requests a size out of bounds.
 fn answer_hello(connection: BorrowedFd<'_>) -> io::Result<Option<Hello>> {
     let mut bytes = [0; Hello::BYTES];
     if !receive_whole(connection, &mut bytes)? {
@@ -168,7 +167,7 @@ fn answer_hello(connection: BorrowedFd<'_>) -> io::Result<Option<Hello>> {
     Ok(Some(hello))
 }
 
-/// The measured loop: one receive and one send per request, as long as messages fit the buffers.
+/// The measured loop: one receive and one send per request, as long as the messages fit into the buffers.
 ///
 /// # Cost
 /// No allocation; two system calls per request.
@@ -183,7 +182,7 @@ fn exchange(connection: BorrowedFd<'_>, request: &mut [u8], reply: &mut [u8]) ->
 /// The measured loop of streams: counts `bytes` bytes, then sends their first eight back.
 ///
 /// # Cost
-/// No allocation; one receive per piece that has come, one send per stream.
+/// No allocation; one receive per piece that has arrived, one send per stream.
 fn swallow(connection: BorrowedFd<'_>, buffer: &mut [u8], bytes: u64) -> io::Result<()> {
     let mut key = [0; 8];
     while receive_whole(connection, &mut key)? {

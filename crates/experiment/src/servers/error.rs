@@ -1,4 +1,4 @@
-//! The failures of a private server: one variant per failed action, with its object.
+//! The failures of a private server: one variant for each action that failed, with its object.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use looptax_wire::WireError;
 /// A private server could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The port proxy does not work.
+    /// The port proxy did not start to work.
     #[error("the port proxy {how}; the end of the log:\n{log_tail}")]
     Proxy {
         how: String,
@@ -27,14 +27,14 @@ pub enum ServerError {
         /// Paths or names, joined by `or`.
         looked_for: String,
     },
-    /// PHP's processes do not start to answer.
+    /// PHP's processes did not start to answer.
     #[error("php-fpm {how}; the end of the log:\n{log_tail}")]
     Pool {
         how: String,
         /// The log of the server and its companions.
         log_tail: String,
     },
-    /// PHP could not be asked for a page.
+    /// The request for a page to PHP failed.
     #[error("cannot get `{script}` from PHP")]
     PageRequest { script: &'static str, source: WireError },
     /// A page is not what it should be.
@@ -45,12 +45,12 @@ pub enum ServerError {
         /// The log of the server and its companions.
         log_tail: String,
     },
-    /// PostgreSQL does not give the pooler before it a verifier of the password.
+    /// PostgreSQL did not give the pooler a verifier of the password.
     #[error("cannot get the verifier of the password from postgres for pgbouncer")]
     Verifier { source: WireError },
     #[error("cannot make a certificate for the server")]
     Certificate { source: rcgen::Error },
-    /// The word names no kind of server.
+    /// The word does not name a kind of server.
     #[error("`{given}` is not a kind of server that looptax starts; expected one of {kinds}")]
     UnknownKind { given: String, kinds: String },
     /// The server's program was not found.
@@ -62,13 +62,13 @@ pub enum ServerError {
         looked_in: String,
         hint: Option<String>,
     },
-    /// A program is not started as root.
+    /// looptax does not start this program as root.
     #[error("looptax does not start `{}` as root, because users other than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
-    /// A program has the server's name, and its answer to `--version` is not that of a server which can be started.
+    /// A program has the server's name, but its answer to `--version` is not that of a server that looptax can start.
     #[error("`{}` is not a {kind} server that looptax can start: with --version it {what}", path.display())]
     BinaryUnfit { kind: Kind, path: PathBuf, what: String, hint: Option<String> },
-    /// A program with the server's name could not be run, so that its version is unknown.
+    /// A program with the server's name could not be run, so its version is unknown.
     #[error("cannot run `{} --version`", path.display())]
     BinaryNotAsked { path: PathBuf, source: io::Error },
     /// A file or folder of the scratch folder could not be handled.
@@ -83,18 +83,18 @@ pub enum ServerError {
     #[error("the socket path `{}` has {bytes} bytes; at most {limit} fit", path.display())]
     PathTooLong {
         path: PathBuf,
-        /// Its length in bytes.
+        /// The path's length in bytes.
         bytes: usize,
-        /// The most that fits, in bytes.
+        /// The longest path that fits, in bytes.
         limit: usize,
     },
-    /// The scratch root holds a character that some server's configuration cannot carry.
+    /// The scratch root contains a character that some server's configuration cannot represent.
     #[error("the scratch root `{}` holds {character:?}; expected an absolute path of letters, digits and `/._-+`", path.display())]
     PathCharacter { path: PathBuf, character: char },
-    /// No TCP port could be had from the kernel.
+    /// The kernel did not give us a TCP port.
     #[error("cannot get a free port of 127.0.0.1")]
     Port { source: io::Error },
-    /// No unprivileged account exists to run the server as.
+    /// No unprivileged account exists as which the server could run.
     #[error("no account to run {kind} as; looked for {looked_for} in `/etc/passwd`")]
     AccountMissing {
         kind: Kind,
@@ -131,7 +131,7 @@ pub enum ServerError {
         /// The log's last lines.
         log_tail: String,
     },
-    /// The program was asked to stop while the server started.
+    /// looptax was asked to stop while the server started.
     #[error("stopped by a signal while a private server started")]
     Stopped,
     #[error("{kind} (pid {pid}) still exists after SIGKILL")]
@@ -139,7 +139,7 @@ pub enum ServerError {
     /// The reaper did not start.
     #[error("cannot start the reaper, `{} internal reaper`", program.display())]
     ReaperStart { program: PathBuf, source: io::Error },
-    /// The reaper is gone, so that no process would stop the server after us.
+    /// The reaper has ended, so no process would stop the server after us.
     #[error("cannot tell the reaper about a server or folder")]
     ReaperLost { source: io::Error },
     /// The echo server could not do its work.
@@ -201,7 +201,7 @@ impl Explain for ServerError {
     }
 }
 
-/// The usual causes that a server's log names in its own words.
+/// Hints for the usual causes, which a server's log reports in its own words.
 fn log_hint(log_tail: &str) -> Option<String> {
     let hint = if log_tail.contains("Permission denied") || log_tail.contains("errno: 13") {
         "an AppArmor or SELinux profile may keep the server in its own folders: see `aa-status` or `ausearch -m avc`"

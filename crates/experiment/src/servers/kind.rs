@@ -1,15 +1,15 @@
 //! The kinds of server that looptax can start.
 //!
-//! Their facts are in `looptax_model::dsn`. Nothing here looks at the host.
+//! Their facts are in `looptax_model::dsn`. This module does not look at the host.
 
 use looptax_model::dsn::{Kind, Protocol};
 
 use crate::servers::ServerError;
 
-/// The protocol of a server that we start.
+/// The protocol of a kind of server that looptax starts.
 ///
 /// # Errors
-/// [`ServerError::UnknownKind`] for one that cannot be started.
+/// [`ServerError::UnknownKind`] for a kind that cannot be started.
 pub fn protocol_of(kind: Kind) -> Result<Protocol, ServerError> {
     let facts = kind.facts();
     let protocol = facts.protocol.filter(|_| facts.private.is_some());
@@ -31,7 +31,8 @@ fn unknown(word: &str) -> ServerError {
     ServerError::UnknownKind { given: word.to_owned(), kinds: kinds.join(", ") }
 }
 
-/// The names of its program's file, the likeliest first; none for looptax itself and what cannot be started.
+/// The file names of the kind's program, the most likely first; empty for looptax itself and for kinds that cannot be
+/// started.
 pub(crate) fn programs(kind: Kind) -> &'static [&'static str] {
     let private = kind.facts().private.as_ref();
     private.map_or(&[], |it| it.programs)

@@ -1,7 +1,7 @@
 //! The remains of a crash of both looptax and its reaper: found by name and lock, and removed.
 //!
-//! Never touches a folder of another user, one without our lock file, or one whose lock is held.
-//! cli calls it once at the start.
+//! Never touches a folder of another user, a folder without our lock file, or a folder whose lock is held. Called by
+//! `target` and `copies` before they make folders.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,20 +12,20 @@ use crate::servers::ServerError;
 use crate::servers::process;
 use crate::servers::scratch::{self, Standing};
 
-/// How long a left server may take to end before it is killed. Its data are thrown away.
+/// How long a leftover server may take to end before it is killed. Its data are not needed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A scratch folder that no process held any more.
+/// A scratch folder that no process has locked any more.
 #[derive(Debug)]
 pub struct Leftover {
     pub folder: PathBuf,
-    /// Servers of it that still ran and were ended.
+    /// Servers of this folder that still ran and were ended.
     pub ended_pids: Vec<u32>,
-    /// Why the folder is still there; `None` when it was removed.
+    /// The reason why the folder still exists; `None` if it was removed.
     pub problem: Option<ServerError>,
 }
 
-/// Ends and removes what earlier runs of this user left in `scratch_root`.
+/// Ends the servers and removes the folders that earlier runs of this user left in `scratch_root`.
 ///
 /// A root that cannot be read holds nothing that we could remove.
 pub fn sweep(scratch_root: &Path) -> Vec<Leftover> {
@@ -33,12 +33,12 @@ pub fn sweep(scratch_root: &Path) -> Vec<Leftover> {
     paths.filter_map(sweep_folder).collect()
 }
 
-/// Removes one folder; `None` when it is not ours to touch.
+/// Removes one folder; `None` if we may not touch it.
 fn sweep_folder(folder: PathBuf) -> Option<Leftover> {
     match scratch::standing(&folder) {
         Standing::Foreign => return None,
         Standing::Unfinished => {
-            // Only an empty one is removed. If its maker is alive, it starts again with another name.
+            // Only an empty folder is removed. If the run that made it is alive, it makes another one with a new name.
             scratch::remove_folder(&folder).ok()?;
             return Some(Leftover { folder, ended_pids: Vec::new(), problem: None });
         }

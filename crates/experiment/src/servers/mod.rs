@@ -1,10 +1,10 @@
-//! Private servers: find the binary, start in a scratch folder, stop, leave nothing.
+//! Private servers: started in a scratch folder and stopped, without remains.
 //!
-//! A [`PrivateServer`] listens on a Unix socket and on a free port of 127.0.0.1 at once (memcached
-//! with several processes, for one cannot), and dies
-//! with us however we go: its kernel death signal, the [`reaper`] process on a pipe, and at the next
-//! start [`leftovers::sweep`] each cover what the one before cannot. This room touches nothing
-//! outside its own `looptax-*` folders and measures nothing; cli calls it.
+//! A [`PrivateServer`] listens both on a Unix socket and on a free port of 127.0.0.1 (memcached with several processes,
+//! because one process cannot do both). However looptax ends, the server ends too, by three means, each for the cases
+//! that the one before misses: the kernel's death signal, the [`reaper`] process on a pipe, and [`leftovers::sweep`] at
+//! the next start. This room touches only its own `looptax-*` folders and does not measure. Called by the other rooms
+//! of this crate, and by cli.
 
 pub mod copies;
 pub mod dataset;

@@ -1,27 +1,27 @@
-//! How a private pooler pools, and what it can keep for its clients.
+//! The pooling modes of a private pooler, and whether the pooler keeps clients' prepared statements.
 //!
-//! Its recipe is in `engine`; `server` starts it beside the server that it pools, as a companion, so that both end
-//! together. Called by the parts of an experiment that depend on a pooler.
+//! The recipes of poolers are in `engine`; `server` starts a pooler as a companion of the server that it pools, so that
+//! both end together. Called by the parts of an experiment that depend on a pooler.
 
 use looptax_model::dsn::{Arm, Kind};
 
 use crate::servers::{ServerError, binary, engine};
 
-/// For how long a client has a connection to PostgreSQL for itself.
+/// How long a client keeps a connection to PostgreSQL for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PoolMode {
-    /// As long as it is connected.
+    /// As long as the client is connected.
     #[default]
     Session,
     Transaction,
-    /// For a statement; no transaction has two.
+    /// For one statement; a transaction cannot have several.
     Statement,
 }
 
 impl PoolMode {
     pub const ALL: [Self; 3] = [Self::Session, Self::Transaction, Self::Statement];
 
-    /// As `pool_mode` has it.
+    /// The value of `pool_mode`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -31,7 +31,7 @@ impl PoolMode {
     }
 }
 
-/// The version of this pooler that is installed, and whether it keeps what clients prepare in this mode.
+/// The installed version of this pooler, and whether it keeps clients' prepared statements in this mode.
 ///
 /// # Errors
 /// [`ServerError::BinaryMissing`].
@@ -41,23 +41,23 @@ pub fn keeps_prepared(kind: Kind, mode: PoolMode) -> Result<(String, bool), Serv
     Ok((version, keeps))
 }
 
-/// Whether it can pool in this mode.
+/// Whether the pooler supports this mode.
 pub fn has_mode(kind: Kind, mode: PoolMode) -> bool {
     engine::pooling(kind).is_none_or(|it| it.modes.contains(&mode))
 }
 
-/// The database with which clients of a pooler reach the port of the server behind it, if that has another name than
-/// the one that leads to its socket.
+/// The database name with which a pooler's clients reach the server's port, if another name leads to the server's
+/// socket.
 pub fn over_tcp(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.over_tcp
 }
 
-/// The database that is the pooler itself and counts its clients' queries.
+/// The database that represents the pooler itself and counts its clients' queries.
 pub fn console(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.console
 }
 
-/// A pooler's instances for an arm: the last one reaches the server over TCP.
+/// The pooler instances for an arm: if there are several, the last one reaches the server over TCP.
 pub(crate) fn of_hop<T>(arm: Arm, instances: &[T]) -> &[T] {
     match arm.second_hop() {
         None => instances,

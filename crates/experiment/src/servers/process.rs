@@ -1,6 +1,6 @@
-//! A started process as its pid and start time, and how to end it with all that it started.
+//! A started process, identified by its pid and start time, and how to end it with all processes that it started.
 //!
-//! Signals go through pidfds whose start time was checked after opening: a reused pid is never hit.
+//! Signals go through pidfds whose start time is checked after opening, so a process with a reused pid never gets one.
 //! The server's stop, the reaper and the sweep of leftovers all end processes here.
 
 use std::collections::HashSet;
@@ -21,18 +21,18 @@ use crate::servers::kind::programs;
 use crate::servers::wordpress::is_php_fpm;
 use looptax_model::dsn::Kind;
 
-/// How long a killed process may take to vanish.
+/// How long a killed process may take to disappear.
 ///
-/// Ending a process with gigabytes of memory takes the kernel well under a second; the rest is for a
-/// machine under load.
+/// The kernel needs well under a second to end a process with gigabytes of memory; the rest is a reserve for a machine
+/// under load.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
-/// Which signal asks a server to end.
+/// The signal that asks a server to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopSignal {
     Term,
-    /// SIGQUIT: PostgreSQL's immediate shutdown. Its data are thrown away anyway, SIGTERM would wait
-    /// for clients, and unlike SIGKILL it takes the children and the shared memory along.
+    /// SIGQUIT: PostgreSQL's immediate shutdown. Its data are not needed afterwards. SIGTERM would wait for clients;
+    /// SIGKILL would neither end the children nor remove the shared memory.
     Quit,
 }
 
@@ -44,7 +44,7 @@ impl StopSignal {
         }
     }
 
-    /// The signal that the kernel sends when we are gone.
+    /// The signal that the kernel sends to the server when looptax ends.
     pub(crate) fn death_signal(self) -> Signal {
         match self {
             Self::Term => Signal::KILL,
@@ -53,24 +53,24 @@ impl StopSignal {
     }
 }
 
-/// A process that we started. Its text form is `<pid> <start time> <term or quit>`.
+/// A process that looptax started. Its text form is `<pid> <start time> <term or quit>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// When it started, in clock ticks since boot (field 22 of `/proc/PID/stat`).
+    /// When the process started, in clock ticks since boot (field 22 of `/proc/PID/stat`).
     pub(crate) start_ticks: u64,
-    /// How to ask it to end.
+    /// The signal that asks the process to end.
     pub(crate) stop: StopSignal,
 }
 
 impl Process {
-    /// The process that has this pid now; `None` when there is none.
+    /// The process that has this pid now; `None` if no process has it.
     pub(crate) fn with_pid(pid: u32, stop: StopSignal) -> Option<Self> {
         let start_ticks = stat(pid)?.starttime;
         Some(Self { pid, start_ticks, stop })
     }
 
-    /// A handle for it; `None` when it is gone or the pid is another process's by now.
+    /// A handle of the process; `None` if the process has ended or the pid now belongs to another process.
     fn open(self) -> Option<OwnedFd> {
         let handle = open_pid(self.pid)?;
         (stat(self.pid)?.starttime == self.start_ticks).then_some(handle)
@@ -100,14 +100,14 @@ impl FromStr for Process {
             "quit" => StopSignal::Quit,
             _ => return Err(()),
         };
-        // 0 and 1 are never ours; a broken line must not reach them.
+        // Pids 0 and 1 are never ours; a broken line must not lead to them.
         (pid > 1 && words.next().is_none()).then_some(Self { pid, start_ticks, stop }).ok_or(())
     }
 }
 
-/// Asks `processes` to end, and kills with their descendants those that do not within `grace`.
+/// Asks `processes` to end. If some do not end within `grace`, kills them with their descendants.
 ///
-/// Returns the pids of those that were found alive.
+/// Returns the pids of the processes that were alive.
 pub(crate) fn end(processes: &[Process], grace: Duration) -> Vec<u32> {
     let alive: Vec<(Process, OwnedFd)> =
         processes.iter().filter_map(|process| Some((*process, process.open()?))).collect();
@@ -125,16 +125,16 @@ pub(crate) fn end(processes: &[Process], grace: Duration) -> Vec<u32> {
     alive.into_iter().map(|(process, _)| process.pid).collect()
 }
 
-/// Kills the process group that a child of ours leads. The child must not have been waited for: until then no other
+/// Kills the process group that a child of ours leads. The child must not have been collected yet: until then no other
 /// process can have its number.
 ///
-/// Removes the shared memory files of PostgreSQL that the group has mapped: `initdb` is killed here, and no other
-/// process removes them.
+/// Removes the shared memory files of PostgreSQL that the group has mapped: `initdb` is killed in this way, and no
+/// other process removes its files.
 pub(crate) fn kill_group(leader: Process) {
     let Some(group) = Pid::from_raw(leader.pid.cast_signed()) else {
         return;
     };
-    // Stopped first: what is seen of them stays so.
+    // The group is stopped first, so that its members and their files do not change any more.
     rustix::process::kill_process_group(group, Signal::STOP).ok();
     let is_member = |it: &ProcEntry| it.stat().is_ok_and(|it| it.pgrp == leader.pid.cast_signed());
     let members: Vec<ProcEntry> = entries().into_iter().filter(is_member).collect();
@@ -156,7 +156,7 @@ fn remove_shared(file: &Path) -> io::Result<()> {
     Folder::open(Path::new("/dev/shm"))?.remove(name)
 }
 
-/// Files of `/dev/shm` that PostgreSQL made and this process has mapped.
+/// Files in `/dev/shm` that PostgreSQL made and that this process has mapped.
 fn shared_memory(process: &ProcEntry) -> Vec<PathBuf> {
     let maps = process.maps().into_iter().flatten();
     let files = maps.filter_map(|it| match it.pathname {
@@ -174,13 +174,13 @@ fn shared_memory(process: &ProcEntry) -> Vec<PathBuf> {
 /// Kills every server process that still works inside `folder`: orphans of a killed server, such as PostgreSQL's
 /// backends, which have their own sessions.
 ///
-/// A shell that somebody opened there is none of ours, hence the check: either the program is a
-/// server, or the process belongs to the group that one of the `noted` processes led.
+/// A shell that a user opened in the folder must not be killed. So either the program has to be a server, or the
+/// process has to belong to the group that one of the `noted` processes led.
 pub(crate) fn kill_strays(folder: &Path, noted: &[Process]) {
     kill_all(strays(folder, noted), KILL_LIMIT);
 }
 
-/// Kills all of them and waits until they have ended.
+/// Kills all these processes and waits until they have ended.
 fn kill_all(handles: Vec<OwnedFd>, limit: Duration) {
     let deadline = Deadline::after(limit);
     for handle in &handles {
@@ -191,13 +191,13 @@ fn kill_all(handles: Vec<OwnedFd>, limit: Duration) {
     }
 }
 
-/// Everything that `pid` has started, directly or not.
+/// All processes that `pid` has started, directly or through others.
 fn descendants(pid: u32) -> Vec<OwnedFd> {
     let found = processes::descendants(&[pid]).into_iter();
     found.filter_map(|it| open_pid(it.pid)).collect()
 }
 
-/// Processes of a server whose working folder lies inside `folder`.
+/// Processes of a server whose working folder is inside `folder`.
 fn strays(folder: &Path, noted: &[Process]) -> Vec<OwnedFd> {
     let is_in_folder = |entry: &ProcEntry| entry.cwd().is_ok_and(|cwd| cwd.starts_with(folder));
     let is_grouped = |entry: &ProcEntry| {
@@ -205,25 +205,26 @@ fn strays(folder: &Path, noted: &[Process]) -> Vec<OwnedFd> {
     };
     entries()
         .into_iter()
-        // The handle first, then a fresh look: what is killed is what was looked at.
+        // The handle is opened before the process is read again, so that the process that is killed is the one that was
+        // checked.
         .filter_map(|entry| Some((open_pid(entry.pid.cast_unsigned())?, ProcEntry::new(entry.pid).ok()?)))
         .filter(|(_, entry)| is_in_folder(entry) && (runs_server(entry) || is_grouped(entry)))
         .map(|(handle, _)| handle)
         .collect()
 }
 
-/// Whether the process runs one of the programs that we start.
+/// Whether the process runs one of the programs that looptax starts.
 fn runs_server(entry: &ProcEntry) -> bool {
     let Ok(program) = entry.exe() else {
         return false;
     };
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
-    // php-fpm leads its own session if it is not first in its group.
+    // php-fpm leads its own session if it is not the first process of its group.
     Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
 }
 
-/// All processes that can be seen.
+/// All visible processes.
 fn entries() -> Vec<ProcEntry> {
     procfs::process::all_processes().map(|all| all.flatten().collect()).unwrap_or_default()
 }
@@ -237,7 +238,7 @@ fn open_pid(pid: u32) -> Option<OwnedFd> {
     rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
-/// Sends a signal; a process that is gone does not need one.
+/// Sends a signal; a process that has ended does not need one.
 fn send(handle: &OwnedFd, signal: Signal) {
     rustix::process::pidfd_send_signal(handle, signal).ok();
 }

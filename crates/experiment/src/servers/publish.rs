@@ -1,6 +1,6 @@
-//! A port of a private server published on another address by a port proxy, as Docker does on 127.0.0.1.
+//! A private server's port, published on another address by a port proxy, as Docker does on 127.0.0.1.
 //!
-//! The real `docker-proxy` where it is installed; else looptax's own copy loop, which [`serve`] is.
+//! The proxy is the real `docker-proxy` if it is installed, else looptax's own copy loop, [`serve`].
 
 mod copy;
 
@@ -19,22 +19,22 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::Program;
 
 const DOCKER_PROXY: &str = "docker-proxy";
-/// Its folders when it is not in PATH.
+/// Folders that may contain `docker-proxy` if it is not in PATH.
 const USUAL_FOLDERS: [&str; 3] = ["/usr/bin", "/usr/sbin", "/usr/libexec/docker"];
 
-/// It opens its file number 3 to say that it listens; the shell gives it one.
+/// `docker-proxy` reports through descriptor 3 that it listens; the shell opens a file with that number for it.
 const WITH_STATUS_FILE: &str = "status=$1; shift; exec 3>\"$status\"; exec \"$@\"";
 
 /// How long a proxy may take to listen.
 const READY_LIMIT: Duration = Duration::from_secs(10);
-/// How long one connection may take to be made.
+/// How long it may take to make one connection.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {
-    /// Where the proxy listens.
+    /// The address on which the proxy listens.
     pub on: SocketAddr,
-    /// Where it connects to.
+    /// The address to which the proxy connects.
     pub to: SocketAddr,
 }
 
@@ -115,7 +115,7 @@ fn by_docker(Published { on, to }: Published, path: &Path, scratch: &Scratch) ->
 /// Listens for [`serve`].
 ///
 /// # Errors
-/// When the address cannot be had.
+/// The address cannot be bound.
 pub fn listen(on: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(on)
 }

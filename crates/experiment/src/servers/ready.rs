@@ -1,6 +1,6 @@
-//! Is the server ready? Asked wherever it listens, with the first bytes of its own protocol.
+//! Whether a server is ready, found out on each of its addresses by the first bytes of its own protocol.
 //!
-//! Does not log in and needs no client library. `server` asks until it is, or until the time is up.
+//! Needs no client library. `server` repeats the check until the server is ready, or until the time is up.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,10 +14,10 @@ use looptax_wire::{Login, fastcgi, mongodb, upstream};
 use procfs::net::TcpState;
 use procfs::process::{FDTarget, Process};
 
-/// How long one answer may take. A server that needs longer is asked again until the deadline.
+/// How long one answer may take. A server that needs longer is checked again until the deadline.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
-/// Whether the server answers wherever it is to listen, and the port is really its own.
+/// Whether the server answers on all addresses on which it should listen, and the port is really its own.
 pub(crate) fn is_ready(
     protocol: Protocol,
     login: &Login,
@@ -37,14 +37,14 @@ pub(crate) fn is_ready(
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
         ask(protocol, login, &mut stream)
     };
-    // An error means "not yet": refused, closed, or still starting. Why it stays so is in its log.
-    // The port is looked up before anything is sent: a stranger's server must not get the password.
+    // An error means "not yet": refused, closed, or still starting. If the error persists, the server's log shows the
+    // cause. The port's owner is checked before anything is sent: a stranger's server must not get the password.
     socket.is_none_or(|socket| over_unix(socket).unwrap_or(false))
         && tcp.is_none_or(|tcp| listens_on(pid, tcp) && over_tcp(tcp).unwrap_or(false))
 }
 
-/// Whether the process holds a listening socket on this address. Another program may have taken the
-/// port between our choice and the server's start.
+/// Whether the process holds a listening socket on this address. Another program may have taken the port between our
+/// choice of it and the server's start.
 fn listens_on(pid: u32, tcp: SocketAddr) -> bool {
     let listeners: Vec<u64> = procfs::net::tcp()
         .unwrap_or_default()
@@ -60,21 +60,21 @@ fn listens_on(pid: u32, tcp: SocketAddr) -> bool {
 
 fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> io::Result<bool> {
     match protocol {
-        // A greeting of protocol 10 comes unasked, once the init file is done.
+        // The server sends a greeting of protocol 10 by itself, once it has executed the init file.
         Protocol::Mysql => {
             // Three bytes of length, one of sequence, then the protocol's version.
             let mut greeting = [0; 5];
             stream.read_exact(&mut greeting)?;
             Ok(greeting[4] == 10)
         }
-        // A startup packet is answered by a request for the password, not by an error.
+        // The server answers a startup packet with a request for the password, not with an error.
         Protocol::Postgres => {
             stream.write_all(&startup_packet(login))?;
             let mut kind = [0];
             stream.read_exact(&mut kind)?;
             Ok(kind == *b"R")
         }
-        // The password is accepted and PING answered.
+        // The server accepts the password and answers PING.
         Protocol::Redis => {
             write!(stream, "AUTH {}\r\nPING\r\n", login.password.reveal())?;
             let expected = b"+OK\r\n+PONG\r\n";
@@ -88,11 +88,11 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
             stream.read_exact(&mut answer)?;
             Ok(answer == *b"VERSION ")
         }
-        // The account is there, which is made after the server has begun to listen.
+        // Checks that the account exists: the server makes it after it has begun to listen.
         Protocol::Mongodb => {
             mongodb::Connection::login(stream, login, ANSWER_LIMIT).map(|_| true).map_err(io::Error::other)
         }
-        // A whole request, which looptax's own site answers.
+        // This is a complete request, which looptax's own site answers.
         Protocol::Fastcgi => fastcgi::Connection::hello(stream, login.place(), ANSWER_LIMIT)
             .map(|it| it.worker().is_some())
             .map_err(io::Error::other),

@@ -1,6 +1,6 @@
-//! A private server's life: prepared, launched, watched until ready, stopped.
+//! A private server's life: it is prepared, launched, checked until it is ready, and stopped.
 //!
-//! Reads top to bottom in that order; what differs between the kinds is in `engine`.
+//! The functions are in this order; the differences between the kinds are in `engine`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -20,56 +20,55 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::Program;
 use crate::servers::{Reaper, ServerError, account, binary, certificate, kind, ready};
 
-/// Connections kept free for looking at the server beside the measured ones.
+/// Connections to look at the server, in addition to the measured ones.
 const N_CONTROL_CONNECTIONS: u32 = 16;
 
-/// Launches with a new port after "address in use". The kernel hands out ports in random order, so a
-/// second collision is rare and a third means something else.
+/// Launches with a new port after "address in use". The kernel hands out ports in random order, so a second collision
+/// is rare, and a third has another cause.
 const LAUNCH_TRIES: usize = 3;
 
-/// How long preparing the data folder may take: MySQL's takes 5 to 20 s on a slow disk, the others
-/// one to two.
+/// How long preparing the data folder may take: 5 to 20 s for MySQL on a slow disk, one to two for the others.
 const PREPARE_LIMIT: Duration = Duration::from_secs(2 * 60);
 
-/// How long a server may take to end when asked to.
+/// How long a server may take to end after the request.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
 /// The server to start, and the load to prepare it for.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub kind: Kind,
-    /// looptax itself, which is also the echo server.
+    /// The path of looptax itself, which is also the echo server's program.
     pub self_exe: PathBuf,
     /// The folder in which the scratch folder is made: `/tmp`.
     pub scratch_root: PathBuf,
-    /// Measured connections at the same time, all arms together.
+    /// Most simultaneous measured connections, of all arms together.
     pub max_connections: u32,
-    /// Rows that it will hold: sizes its cache.
+    /// Rows that the server will hold; they determine the size of its cache.
     pub rows: u32,
-    /// Where it listens beside its socket and 127.0.0.1.
+    /// Where the server listens in addition to its socket and 127.0.0.1.
     pub listening: Listening,
     pub pool_mode: PoolMode,
 }
 
 impl Config {
-    /// Connections that it must take, ours for control included.
+    /// Connections that the server must accept, including ours for control.
     fn n_connections(&self) -> u32 {
         self.max_connections.saturating_add(N_CONTROL_CONNECTIONS)
     }
 }
 
-/// Further ways to a private server.
+/// Further ways to reach a private server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listening {
-    /// Further addresses, with the port that it has on 127.0.0.1.
+    /// Further addresses, with the same port as on 127.0.0.1.
     pub addresses: Vec<IpAddr>,
-    /// TLS, with a certificate made for it; not for memcached and echo.
+    /// TLS, with a certificate made for this server; not for memcached and echo.
     pub has_tls: bool,
-    /// An abstract socket beside the one with a path; only for PostgreSQL and echo.
+    /// An abstract socket in addition to the one with a path; only for PostgreSQL and echo.
     pub has_abstract: bool,
 }
 
-/// One process of a private server, and where it listens.
+/// One process of a private server, and the addresses on which it listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
     pub pid: u32,
@@ -77,60 +76,60 @@ pub struct Instance {
     pub socket: Option<PathBuf>,
     /// The address on 127.0.0.1, if it has one.
     pub tcp: Option<SocketAddr>,
-    /// The address of TLS, if it is spoken: the same address, or a separate port.
+    /// The address for TLS, if the process has it: the same address, or one with a separate port.
     pub tls: Option<SocketAddr>,
     /// The abstract socket, if it has one, without the zero byte before its name.
     pub abstract_name: Option<Vec<u8>>,
 }
 
-/// A running server that looptax started. Stops and leaves nothing when dropped.
+/// A running server that looptax started. When dropped, the server is stopped and leaves nothing behind.
 #[derive(Debug)]
 pub struct PrivateServer {
     pub kind: Kind,
     pub protocol: Protocol,
-    /// Its version in its own words: `10.11.19-MariaDB-0+deb12u1`.
+    /// The server's version as it reports it: `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
-    /// Its process id; PostgreSQL's postmaster; memcached's first.
+    /// The server's process id; for PostgreSQL that of the postmaster, for memcached that of the first process.
     pub pid: u32,
-    /// The socket it listens on; memcached's first.
+    /// The socket on which the server listens; for memcached that of the first process.
     pub socket: PathBuf,
-    /// The TCP address it listens on, on 127.0.0.1; memcached's first.
+    /// The TCP address on which the server listens, on 127.0.0.1; for memcached that of the first process.
     pub tcp: SocketAddr,
-    /// Its processes: one, which listens on both; of memcached four, each of which listens on one.
+    /// The server's processes: one, which listens on both transports. memcached has four, which listen on one each.
     pub instances: Vec<Instance>,
-    /// How to log in, on either transport. The echo server and memcached ask for
-    /// nothing.
+    /// How to log in, on either transport. The echo server and memcached have no login.
     pub login: Login,
-    /// Whose certificates its own is one of, in DER, where it offers TLS.
+    /// If the server offers TLS: the certificate of the authority that signed the server's certificate, in DER.
     pub authority: Option<Vec<u8>>,
-    /// Its settings that differ from its defaults, for the record.
+    /// The server's settings that differ from the defaults, for the record.
     pub settings: Vec<(String, String)>,
-    /// Companions first, so that they end first.
+    /// Companions are first, so that they end first.
     running: Vec<(Child, Process)>,
-    /// The processes of a pooler: then `socket` and `tcp` are those of the first, and `pid` is the server's behind it.
+    /// The processes of a pooler. If there are any, `socket` and `tcp` are those of the first, and `pid` is that of the
+    /// server behind the pooler.
     pub pooler_pids: Vec<u32>,
-    /// The role of each of them for the server: `port proxy`.
+    /// The role of each companion: `port proxy`.
     companions: Vec<&'static str>,
     is_stopped: bool,
-    // The last field: the folder goes after the process.
+    // The last field, so that the folder is removed after the process has ended.
     scratch: Scratch,
 }
 
 impl PrivateServer {
     /// Starts the server and waits until it answers on both transports.
     ///
-    /// Call it from a thread that lives as long as the server, such as the main one: the kernel ties
-    /// the server's death signal to the calling thread.
+    /// Call it from a thread that lives as long as the server, such as the main one: the kernel ties the server's death
+    /// signal to the calling thread.
     ///
     /// # Errors
-    /// [`ServerError::BinaryMissing`] when it is not installed; [`ServerError::Initialise`],
-    /// [`ServerError::Exited`] and [`ServerError::NotReady`], each with the end of the server's log;
-    /// [`ServerError::PathTooLong`] and [`ServerError::Scratch`] for the folder;
-    /// [`ServerError::Stopped`] after a signal. Nothing is left behind in any case.
+    /// [`ServerError::BinaryMissing`] if it is not installed; [`ServerError::Initialise`], [`ServerError::Exited`] and
+    /// [`ServerError::NotReady`], each with the end of the server's log; [`ServerError::PathTooLong`] and
+    /// [`ServerError::Scratch`] for the folder; [`ServerError::Stopped`] after a signal. Nothing is left behind in any
+    /// case.
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;
-        // A pooler is started beside the server that it pools, and both are one server to their clients.
+        // A pooler is started together with the server that it pools, and to clients both are one server.
         let behind = kind.facts().pools.unwrap_or(kind);
         let engine = engine_of(behind);
         let (binary, version) = program_of(config, behind)?;
@@ -180,7 +179,7 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// The same behind a pooler, which clients then know as the server.
+    /// The server with a pooler before it; clients then connect to the pooler.
     fn pooled(mut self, config: &Config) -> Result<Self, ServerError> {
         let (binary, version) = program_of(config, config.kind)?;
         let site = Site {
@@ -212,19 +211,19 @@ impl PrivateServer {
         Ok(self)
     }
 
-    /// Starts a port proxy in the calling thread's network namespace, which ends with the server; gives its
+    /// Starts a port proxy in the calling thread's network namespace; it ends with the server. Returns the proxy's
     /// process id.
     ///
     /// Call it from the thread that started the server.
     ///
     /// # Errors
-    /// [`ServerError::Spawn`], or [`ServerError::Proxy`] when it does not start to listen.
+    /// [`ServerError::Spawn`], or [`ServerError::Proxy`] if it does not start to listen.
     pub fn publish(&mut self, port: Published, self_exe: &Path) -> Result<u32, ServerError> {
         let proxy = publish::start(port, self_exe, &self.scratch)?.keep();
         Ok(self.accompany("port proxy", proxy))
     }
 
-    /// Takes over the duty to end a process that works for the server; gives its process id.
+    /// Takes over the duty to end a process that works for the server; returns the process id.
     pub(crate) fn accompany(&mut self, role: &'static str, child: (Child, Process)) -> u32 {
         let pid = child.1.pid;
         self.running.insert(0, child);
@@ -232,24 +231,24 @@ impl PrivateServer {
         pid
     }
 
-    /// The server's folder, for its companions' files.
+    /// The server's folder, also for its companions' files.
     pub(crate) fn scratch(&self) -> &Scratch {
         &self.scratch
     }
 
-    /// Asks the server to end, kills it if it does not, removes its folder.
+    /// Asks the server to end, kills it if it does not, and removes its folder.
     ///
     /// # Errors
-    /// [`ServerError::Immortal`] when it outlives even that, [`ServerError::Scratch`] when the folder
-    /// cannot be removed. The reaper then tries again when we end.
+    /// [`ServerError::Immortal`] if the server survives that, [`ServerError::Scratch`] if the folder cannot be removed.
+    /// In both cases the reaper tries again when looptax ends.
     pub fn stop(mut self) -> Result<(), ServerError> {
         let is_hurried = waiting::has_stopped();
         self.end(if is_hurried { DROP_GRACE } else { STOP_GRACE })?;
-        // The destructor finds the server stopped and the folder removed.
+        // When the destructor runs, the server is stopped and the folder removed.
         self.scratch.remove()
     }
 
-    /// How the server ended, with the end of its log; `None` while it runs.
+    /// How the server ended, with the end of its log; `None` while the server runs.
     pub fn has_exited(&mut self) -> Option<String> {
         let mut running = self.running.iter_mut().enumerate();
         let (idx, status) = running.find_map(|(idx, (child, _))| Some((idx, child.try_wait().ok().flatten()?)))?;
@@ -265,7 +264,7 @@ impl PrivateServer {
         self.scratch.log_tail()
     }
 
-    /// The server's scratch folder. Its socket and data lie inside.
+    /// The server's scratch folder, which contains its socket and data.
     pub fn folder(&self) -> &Path {
         self.scratch.folder()
     }
@@ -274,7 +273,7 @@ impl PrivateServer {
         if self.is_stopped {
             return Ok(());
         }
-        // All of them are tried, whatever becomes of the first.
+        // All processes are ended, even if one of them survives.
         let mut immortal = None;
         for (child, process) in &mut self.running {
             if !end_child(child, *process, &self.scratch, grace) {
@@ -291,7 +290,7 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        // A failure here is left to the reaper.
+        // If this fails, the reaper tries again.
         self.end(DROP_GRACE).ok();
     }
 }
@@ -340,7 +339,7 @@ fn engine_of(kind: Kind) -> &'static Engine {
     engine::of(kind).expect("a kind that can be started has a recipe")
 }
 
-/// Prepares the server and launches its processes.
+/// Prepares the server and launches all its processes.
 fn launch_all<'a>(site: &Site<'a>) -> Result<Vec<Running<'a>>, ServerError> {
     for program in (site.engine.prepare)(site)? {
         run_to_end(site, &program)?;
@@ -359,14 +358,15 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
         Ok(Waited::Ended(status)) => Err(failed(status.to_string())),
         Ok(Waited::Ready | Waited::TooLong) => Err(failed(format!("still running after {PREPARE_LIMIT:?}"))),
         Err(stopped) => {
-            // Asked politely, `initdb` and `mariadb-install-db` end when the step that they wait for ends.
+            // On SIGTERM, `initdb` and `mariadb-install-db` end only after the step for which they wait, so the group
+            // is killed.
             guard.kill_group();
             Err(stopped)
         }
     }
 }
 
-/// Launches until no other process has taken the port in between.
+/// Launches until no other process takes the port before the server does.
 fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>, ServerError> {
     let mut n_tries = 1;
     loop {
@@ -382,7 +382,7 @@ fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>,
     }
 }
 
-/// Launches one process and asks it until it is ready, has ended, or the time is up.
+/// Launches one process and checks it until it is ready, has ended, or the time is up.
 fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<'a>, ServerError> {
     let kind = site.kind;
     let launch = (site.engine.launch)(site, idx, ports)?;

@@ -1,6 +1,6 @@
-//! Starting a program for a scratch folder: account, environment, log, and its entry in the books.
+//! Starts a program for a scratch folder: with its account, environment and log, and an entry for the reaper.
 //!
-//! Every process of a private server is started here, so that none is unknown to the reaper.
+//! Every process of a private server is started here, so that the reaper knows all of them.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -19,18 +19,18 @@ use crate::servers::scratch::Scratch;
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
-    /// Its arguments. They are visible to every user: no secrets.
+    /// The program's arguments. Every user can read them, so they must not contain secrets.
     pub(crate) args: Vec<String>,
-    /// The text for its stdin; nothing when empty.
+    /// The text for the program's stdin; may be empty.
     pub(crate) input: String,
-    /// A variable of its environment, which only its own account and root can read.
+    /// A variable for the program's environment, which only its own account and root can read.
     pub(crate) secret: Option<(&'static str, Secret)>,
 }
 
-/// Starts it in the server's part of the scratch folder, as `account` if there is one, else as us.
+/// Starts the program in the server's part of the scratch folder, as `account` if there is one, else as our user.
 ///
-/// The environment is our own choice (`PGDATA` or `MYSQL_HOME` of the caller must not reach it) and
-/// both output streams go to the log.
+/// looptax chooses the environment (the caller's `PGDATA` or `MYSQL_HOME` must not reach the program), and both output
+/// streams are written to the log.
 pub(crate) fn spawn(
     program: &Program,
     account: Option<Account>,
@@ -38,7 +38,8 @@ pub(crate) fn spawn(
     scratch: &Scratch,
 ) -> Result<(Child, Process), ServerError> {
     let failed = |source| ServerError::Spawn { program: program.path.clone(), source };
-    // initdb and its like are beside a program that was judged when it was found, or elsewhere.
+    // Check again: initdb and similar programs may be in another folder than the program that was checked when it was
+    // found.
     if program.path.is_absolute() && !is_own(&program.path) {
         trusted_program(&program.path).map_err(|why| ServerError::PassedOver { path: program.path.clone(), why })?;
     }
@@ -69,7 +70,7 @@ pub(crate) fn spawn(
     match register(&mut child, stop, scratch) {
         Ok(process) => {
             if let Some(mut stdin) = child.stdin.take() {
-                // A child that ended early says why by its status and log, not by our broken pipe.
+                // If a child ends early, its status and log explain that, not our broken pipe.
                 stdin.write_all(program.input.as_bytes()).ok();
             }
             Ok((child, process))
@@ -82,14 +83,14 @@ pub(crate) fn spawn(
     }
 }
 
-/// Whether it is looptax itself, which runs already.
+/// Whether the program is looptax itself, which runs already.
 fn is_own(path: &Path) -> bool {
     std::env::current_exe().is_ok_and(|it| it == path)
 }
 
-/// Writes the child down before it is fed or waited for.
+/// Records the child for the reaper before it gets input or is waited for.
 fn register(child: &mut Child, stop: StopSignal, scratch: &Scratch) -> Result<Process, ServerError> {
-    // A child that we have not waited for keeps its entry in /proc, even when it has ended.
+    // A child that was not collected yet keeps its entry in /proc, even if it has ended.
     let process = Process::with_pid(child.id(), stop).ok_or_else(|| ServerError::Scratch {
         action: "read the start time in",
         path: format!("/proc/{}/stat", child.id()).into(),

@@ -1,8 +1,8 @@
-//! The system calls that need `unsafe`: what a child does between fork and exec, and System V shared
-//! memory. The only unsafe code of this room.
+//! The system calls that need `unsafe`: those of a child between fork and exec, and those for System V shared memory.
+//! This is the only unsafe code of this room.
 //!
-//! Everything in the closures runs in a forked child of a process that may have threads: system
-//! calls only, no allocation, no lock.
+//! The closures run in a forked child of a process that may have threads, so they only make system calls, without
+//! allocating or locking.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,22 +10,22 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, Signal};
 
-/// Makes the child die with the thread that starts it, gives it a process group of its own (so that
-/// Ctrl-C at the terminal reaches only us) and raises its limit on open files to the hard one.
+/// Makes the child die with the thread that starts it, gives it a separate process group (so that Ctrl-C at the
+/// terminal reaches only looptax) and raises its limit on open files to the hard one.
 ///
-/// Runs after the change of user, which would clear the death signal.
+/// The closure runs after the change of user, which would clear the death signal.
 pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
     command.process_group(0);
     let parent = rustix::process::getpid();
     let prepare = move || {
         rustix::process::set_parent_process_death_signal(Some(death_signal))?;
         if rustix::process::getppid() != Some(parent) {
-            // We died before the death signal was set.
+            // looptax ended before the death signal was set.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         let files = rustix::process::getrlimit(Resource::Nofile);
         let raised = Rlimit { current: files.maximum, maximum: files.maximum };
-        // A refusal leaves the old limit, with which the server can still start.
+        // If this fails, the old limit stays, with which the server can still start.
         rustix::process::setrlimit(Resource::Nofile, raised).ok();
         Ok(())
     };
@@ -33,12 +33,12 @@ pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Puts the child into a separate session, deaf to the signals of a terminal or a logout.
+/// Puts the child into a separate session in which it ignores the signals of a terminal or a logout.
 pub(crate) fn detach(command: &mut Command) {
     let prepare = || {
         rustix::process::setsid()?;
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-            // SAFETY: SIG_IGN is a valid disposition for these signals, and stays over exec.
+            // SAFETY: SIG_IGN is a valid disposition for these signals, and remains set after exec.
             unsafe { libc::signal(signal, libc::SIG_IGN) };
         }
         Ok(())
@@ -53,13 +53,13 @@ pub(crate) fn detach(command: &mut Command) {
 pub(crate) fn remove_unused_segment(id: i32, key: i32, creator_uid: u32) {
     // SAFETY: shmid_ds is plain data, for which all zeroes is a valid value.
     let mut segment: libc::shmid_ds = unsafe { std::mem::zeroed() };
-    // SAFETY: the third argument points to a live shmid_ds, which IPC_STAT fills.
+    // SAFETY: the third argument points to a valid shmid_ds, which IPC_STAT fills.
     if unsafe { libc::shmctl(id, libc::IPC_STAT, &raw mut segment) } != 0 {
         return;
     }
     let is_ours = segment.shm_perm.__key == key && segment.shm_perm.cuid == creator_uid;
     if is_ours && segment.shm_nattch == 0 {
-        // SAFETY: IPC_RMID takes no argument; the segment was just seen to be the one meant.
+        // SAFETY: IPC_RMID takes no argument; the check above has shown that this is the intended segment.
         unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Refuses an experiment whose parts do not go together, however it was made.
+//! Refuses an experiment whose parts contradict each other, however the experiment was made.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::target::TargetSpec;
 use super::{Clients, Effort, Experiment, MOST_CONNECTIONS, Requests, requests};
 
 impl Experiment {
-    /// Refuses what does not go together.
+    /// Refuses parts that contradict each other.
     ///
     /// # Errors
     /// A usage failure that names the options.
@@ -51,14 +51,14 @@ fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
     ))
 }
 
-/// Refuses two sockets: it is not known which one is meant.
+/// Refuses two sockets, since it is not known which of them is meant.
 fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> {
     let own = match spec {
         TargetSpec::Running(running) => running.socket.as_deref(),
         TargetSpec::Private(_) => None,
     };
     match (given, own) {
-        // PostgreSQL's may be given by its folder.
+        // For PostgreSQL, the socket may be given by its folder.
         (Some(given), Some(own)) if given != own && Some(given) != own.parent() => Err(Failure::usage(
             format!("the target's URL has the socket {}, but --socket has {}", own.display(), given.display()),
             "leave one of them out",
@@ -94,7 +94,7 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     }
 }
 
-/// A dump is as long as it is, and has the server to itself.
+/// Refuses options that a dump ignores: its length is fixed, and it has the server to itself.
 fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     if matches!(experiment.effort, Effort::Time(_)) {
         return Err(Failure::usage(
@@ -115,7 +115,7 @@ fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses another client for logins: a login is a separate conversation, in which the client does not poll.
+/// Refuses another client for logins: a login is a separate dialogue, in which the client does not poll.
 fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     let typed = match clients {
         None => None,
@@ -134,11 +134,11 @@ fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     }
 }
 
-/// Client threads that wait for one answer cannot keep to a schedule, and one that serves many
-/// connections cannot pause for one of them.
+/// Refuses client models that do not fit: client threads that wait for one answer cannot keep to a schedule, and a
+/// thread that serves many connections cannot pause for one of them.
 ///
 /// # Errors
-/// A usage failure for a model that does not go with the load.
+/// A usage failure for a model that does not fit the load.
 pub(super) fn check_clients(load: &Load, clients: &[ClientModel]) -> Result<(), Failure> {
     let is_event = |model: &ClientModel| *model == ClientModel::Event;
     match load {

@@ -1,4 +1,4 @@
-//! Which clients an experiment runs against a server: those that were asked for, or the usual ones.
+//! Which clients an experiment runs against a server: those that the user requested, or the usual ones.
 
 use looptax_bench::ClientModel;
 use looptax_model::dsn::{Kind, Protocol};
@@ -9,14 +9,14 @@ use super::load::Load;
 use super::waits::{self, Waits};
 use super::{Clients, Experiment};
 
-/// Up to this many connections a thread for each is the default.
+/// Up to this number of connections, each connection has a thread by default.
 const MOST_THREADS: u32 = 64;
 
 impl Experiment {
     /// How the client waits for a server of this kind at a number of connections.
     ///
     /// # Errors
-    /// A usage failure when a client that was asked for does not talk to it, or does not go with the load.
+    /// A usage failure if a requested client does not talk to such a server, or does not fit the load.
     pub fn clients_for(&self, kind: Kind, connections: u32) -> Result<Vec<Waits>, Failure> {
         let clients: Vec<Waits> = match &self.clients {
             Some(Clients::Like(words)) => {
@@ -47,7 +47,7 @@ impl Experiment {
             && self.load.is_flat_out()
             && self.requests.usual_client().is_none();
         if both {
-            // Where the default changes from one model to the other.
+            // At this number of connections the default changes from one model to the other.
             vec![Waits::As(default), Waits::As(usual_model(kind))]
         } else {
             vec![Waits::As(default)]
@@ -55,8 +55,8 @@ impl Experiment {
     }
 }
 
-/// As the C library of most programs waits that talk to this kind of server, as far as it polls:
-/// libmariadb tries to receive first, libpq does not. Web servers wait for all their upstreams at once.
+/// The client model that waits like the C library of most programs for this kind of server, as far as the library
+/// polls: libmariadb tries to receive first, libpq does not. Web servers wait for all their upstreams together.
 fn usual_model(kind: Kind) -> ClientModel {
     match kind.protocol() {
         Some(Protocol::Fastcgi | Protocol::Http) => ClientModel::Event,

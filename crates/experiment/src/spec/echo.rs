@@ -1,19 +1,19 @@
-//! Requests to the echo server: sizes within bounds, or a clear refusal.
+//! Requests to the echo server: checks that sizes are within bounds.
 
 use looptax_bench::path::{Echo, EchoRequest};
 use looptax_model::failure::Failure;
 
-/// Least bytes of anything: the key that comes back.
+/// Least bytes of a message or stream: the key that the server returns.
 const LEAST_BYTES: u64 = 8;
 /// Most bytes of a message or a write.
 const MOST_BYTES: u64 = 1 << 20;
 const MOST_STREAM_BYTES: u64 = 1 << 32;
-/// The usual size of a stream: a millisecond or so, of which its answer's way is a small part.
+/// The usual size of a stream: it takes about a millisecond, of which the answer takes only a small part.
 const STREAM_BYTES: u64 = 4 << 20;
-/// The usual size of a write: that of iperf3, so that figures compare.
+/// The usual size of a write, which is that of iperf3, so that figures can be compared.
 const WRITE_BYTES: u32 = 128 << 10;
 
-/// The echo server's options as they were typed.
+/// The echo server's options as the user typed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EchoAsked {
     /// Size of a request of `ping`.
@@ -40,10 +40,10 @@ impl EchoAsked {
         within("--write-size", self.write_bytes, MOST_BYTES)
     }
 
-    /// The echo workload of a word with these options; `None` when the echo server does not know the word.
+    /// The echo workload of a word with these options; `None` if the echo server does not know the word.
     ///
     /// # Errors
-    /// A usage failure for an option of another word.
+    /// A usage failure for an option of another workload.
     pub fn workload(&self, word: &str) -> Result<Option<Echo>, Failure> {
         let is_nodelay = self.is_nodelay.unwrap_or(true);
         let request = match word {
@@ -69,10 +69,10 @@ impl EchoAsked {
         Ok(Some(Echo { request, is_nodelay }))
     }
 
-    /// Refuses options that were typed and are not for `word`.
+    /// Refuses options that the user typed and that do not belong to `word`.
     ///
     /// # Errors
-    /// A usage failure that names the first one.
+    /// A usage failure that names the first of these options.
     pub fn refuse_others(&self, known: &[&str], word: &str) -> Result<(), Failure> {
         let typed = [
             ("--request-size", self.request_bytes.is_some()),

@@ -1,4 +1,4 @@
-//! How long is measured: until a verdict, or for as long as was asked.
+//! How long to measure: until a verdict, or for a requested time.
 
 use std::time::{Duration, Instant};
 
@@ -9,26 +9,26 @@ use looptax_model::stats::{InterimAnalyses, StopRule};
 use super::typed;
 
 const LEAST_EPOCHS: usize = 6;
-/// More are a slip of the finger.
+/// A larger number of epochs is probably a typing error.
 const MOST_EPOCHS: usize = 10_000;
-/// A fixed time below this holds no six epochs.
+/// A shorter fixed time is not enough for six epochs.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// A longer one is a slip of the finger.
+/// A longer fixed time is probably a typing error.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const LONGEST_WARM_UP: Duration = Duration::from_secs(3600);
 
 /// When to stop measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Looks after 10 to 120 epochs.
+    /// Interim analyses after 10 to 120 epochs.
     Full,
-    /// Looks after 10, 20 and 40 epochs.
+    /// Interim analyses after 10, 20 and 40 epochs.
     Quick,
-    /// Full, until the interval is narrow.
+    /// As `Full`, but until the interval is narrow.
     Precise,
-    /// One look after this number of epochs.
+    /// One analysis after this number of epochs.
     Epochs(usize),
-    /// One look after this time.
+    /// One analysis after this time.
     Time(Duration),
 }
 
@@ -36,12 +36,13 @@ pub enum Effort {
 pub const DELTA: f64 = 0.01;
 
 impl Effort {
-    /// Whether nothing but a number or a time decides when to stop.
+    /// Whether only a number or a time decides when to stop.
     pub fn is_fixed(self) -> bool {
         matches!(self, Self::Epochs(_) | Self::Time(_))
     }
 
-    /// When to look, where a full run has the looks `full`; a time holds epochs of this length, where it is known.
+    /// The interim analyses, if those of a full run are `full`. A time is converted to epochs of the length `epoch`, if
+    /// that is known.
     pub fn analyses(self, full: InterimAnalyses, epoch: Option<Duration>) -> InterimAnalyses {
         match self {
             Self::Full => full,
@@ -55,13 +56,13 @@ impl Effort {
         }
     }
 
-    /// When to end.
+    /// The rules for stopping.
     pub fn stopping(self, analyses: InterimAnalyses, deadline: Option<Instant>) -> Stopping {
         Stopping { rule: StopRule { is_precise: self == Self::Precise }, deadline, ..Stopping::at(analyses, DELTA) }
     }
 }
 
-/// `10s`, `2m` or a number of epochs.
+/// Parses `10s`, `2m` or a number of epochs.
 pub fn fixed(typed: &str) -> Result<Effort, Failure> {
     if let Ok(n) = typed.parse::<usize>() {
         if (LEAST_EPOCHS..=MOST_EPOCHS).contains(&n) {
@@ -83,7 +84,7 @@ pub fn fixed(typed: &str) -> Result<Effort, Failure> {
     }
 }
 
-/// `0s`, `5s`, `2m`.
+/// Parses `0s`, `5s`, `2m`.
 pub fn warm_up(typed: &str) -> Result<Duration, Failure> {
     typed::time(typed).filter(|length| *length <= LONGEST_WARM_UP).ok_or_else(|| {
         Failure::usage(format!("`--warm-up {typed}` is not a time"), "for example --warm-up 5s; an hour at most")

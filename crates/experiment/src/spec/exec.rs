@@ -1,4 +1,4 @@
-//! The meaning of `--exec` and its kin: words split, the tool recognised, nothing run yet.
+//! The meaning of `--exec` and related options: words are split and the tool is recognised, but nothing is run yet.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use looptax_model::failure::Failure;
 
 use super::tool::{self, Tool};
 
-/// Stands for a tool's own flags.
+/// The placeholder for a tool's own flags.
 pub const TRANSPORT: &str = "{transport}";
 
-/// Whole commands to be run instead of sending requests.
+/// Whole commands that are run instead of sending requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exec {
     pub given: Given,
     /// How long a single run may take.
     pub timeout: Duration,
-    /// Each line as it was typed and as it may be shown.
+    /// Each line as it was typed, and in the form in which it may be shown.
     pub typed: Vec<(String, String)>,
 }
 
@@ -37,7 +37,7 @@ pub enum Given {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     pub words: Vec<String>,
-    /// Which of them is the program.
+    /// The index of the word that is the program.
     pub program_idx: usize,
     pub tool: Tool,
 }
@@ -51,7 +51,7 @@ impl Exec {
         Ok(Self { timeout: self::timeout(timeout)?, given: Given::Template(template(line)?), typed: vec![shown(line)] })
     }
 
-    /// A line for unix and one for tcp.
+    /// One line for unix and another for tcp.
     ///
     /// # Errors
     /// As [`Exec::one_line`].
@@ -64,13 +64,13 @@ impl Exec {
     }
 }
 
-/// A line as it was typed and as it may be shown.
+/// A line as it was typed, and in the form in which it may be shown.
 fn shown(line: &str) -> (String, String) {
     let words = shell_words::split(line).unwrap_or_default();
     (line.to_owned(), joined(&tool::without_passwords(&words)))
 }
 
-/// The words as one line that a shell would take apart in the same way.
+/// The words as one line, from which a shell gets the same words.
 pub fn joined(words: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-{}".contains(c);
     let quoted = words.iter().map(|word| {
@@ -127,7 +127,7 @@ fn per_arm(option: &str, line: &str) -> Result<Vec<String>, Failure> {
 /// The words of a line, split as a POSIX shell would.
 ///
 /// # Errors
-/// A usage failure for a quote that is not closed, and for no words at all.
+/// A usage failure for a quote that is not closed, or a line without words.
 pub fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
     let words = shell_words::split(line).map_err(|_| {
         Failure::usage(
@@ -144,7 +144,7 @@ pub fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-/// `90s`, `10m`.
+/// Parses `90s`, `10m`.
 fn timeout(typed: &str) -> Result<Duration, Failure> {
     match super::typed::time(typed) {
         Some(limit) if (LEAST_TIMEOUT..=MOST_TIMEOUT).contains(&limit) => Ok(limit),

@@ -1,4 +1,4 @@
-//! The load that was asked for: as fast as answers come, or at a given rate.
+//! The requested load: as fast as answers come, or at a given rate.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use super::typed;
 
 /// Shares of the capacity that a rate sweep goes through, in percent.
 const SWEEP_PCT: [f64; 10] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];
-/// A longer pause leaves nothing to measure.
+/// With a longer pause there is nothing left to measure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A faster load is a slip of the finger: no loopback serves it.
+/// A higher rate is probably a typing error: no loopback serves it.
 const MOST_PER_S: f64 = 100e6;
 
 /// A rate of requests over all connections of an arm.
@@ -19,27 +19,27 @@ const MOST_PER_S: f64 = 100e6;
 pub enum Rate {
     /// Requests per second.
     PerSecond(f64),
-    /// Percent of what the slower arm can serve, which is found first.
+    /// Percent of what the slower arm can serve; that is measured first.
     OfCapacity(f64),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
-    /// Answers, after a pause.
+    /// The next request is sent after the answer and a pause.
     Closed { think: Duration },
-    /// A schedule, one comparison for each rate.
+    /// Requests are sent on a schedule, with one comparison for each rate.
     Open {
-        /// Each over all connections of an arm.
+        /// Each rate is the sum over all connections of an arm.
         rates: Vec<Rate>,
         arrivals: Arrivals,
     },
 }
 
 impl Load {
-    /// From a pause, or from rates, as they are typed.
+    /// The load for a pause, or for rates, as the user typed them.
     ///
     /// # Errors
-    /// A usage failure for what is neither, or both.
+    /// A usage failure if the text is not a pause or rate, or if both are given.
     pub fn new(pause: Option<&str>, typed: &[String], has_sweep: bool, arrivals: Arrivals) -> Result<Self, Failure> {
         let pause = pause.map(think).transpose()?;
         let rates: Result<Vec<Rate>, Failure> = typed.iter().map(|word| rate(word)).collect();
@@ -109,7 +109,7 @@ impl Load {
         }
     }
 
-    /// A comparison's load for the load engine; `capacity_per_s` is the slower arm's.
+    /// A comparison's load for the load engine; `capacity_per_s` is the slower arm's capacity.
     pub fn pacing(&self, placement: Placement, capacity_per_s: Option<f64>) -> Pacing {
         let (arrivals, rate_per_s) = match (self, self.rate()) {
             (Self::Closed { think }, _) => return Pacing::Closed { think: *think },
@@ -122,13 +122,13 @@ impl Load {
         Pacing::Open(OpenLoop {
             rate_per_s,
             arrivals,
-            // Elsewhere the server needs the core.
+            // With other placements the server needs the core on which the client would spin.
             may_spin: placement == Placement::Split,
         })
     }
 }
 
-/// `50k`, `2000`, `1.5M` or `40%`.
+/// Parses `50k`, `2000`, `1.5M` or `40%`.
 fn rate(typed: &str) -> Result<Rate, Failure> {
     let wrong = || {
         Failure::usage(
@@ -145,7 +145,7 @@ fn rate(typed: &str) -> Result<Rate, Failure> {
     per_s.map(Rate::PerSecond).ok_or_else(wrong)
 }
 
-/// `200us`, `5ms` or `1s`.
+/// Parses `200us`, `5ms` or `1s`.
 fn think(typed: &str) -> Result<Duration, Failure> {
     typed::time(typed).filter(|pause| !pause.is_zero() && *pause <= LONGEST_PAUSE).ok_or_else(|| {
         Failure::usage(

@@ -1,6 +1,6 @@
-//! The description of an experiment: typed, checked, defaults filled in, nothing opened yet.
+//! The description of an experiment: it is typed and checked, and has its defaults, but nothing is opened yet.
 //!
-//! Words are read here in the forms in which people type them, and printed in the same forms by `line`.
+//! This module parses words in the forms in which people type them; `line` prints them in the same forms.
 
 mod check;
 mod clients;
@@ -34,48 +34,48 @@ use load::Load;
 pub use requests::Requests;
 use target::TargetSpec;
 
-/// More connections than this are a slip of the finger.
+/// A larger number of connections is probably a typing error.
 const MOST_CONNECTIONS: u32 = 16_384;
 /// The usual number of rows or keys of a private server.
 pub const ROWS: u32 = 100_000;
-/// Most latencies that are kept, in MiB.
+/// Most memory for the latencies that are kept, in MiB.
 pub const MOST_SAMPLES_MIB: u32 = 256;
 
-/// How the client was asked to wait.
+/// The requested way for the client to wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clients {
-    /// As each client model does, in one interleaved schedule.
+    /// Waits as each client model does, in one interleaved schedule.
     All,
     Models(Vec<ClientModel>),
-    /// As clients called so do; which ones depends on the server.
+    /// Waits as clients with these names do; which are possible depends on the server.
     Like(Vec<String>),
 }
 
 /// The single description of a comparison: the arms that are compared, the servers, the load.
 ///
-/// Made from arguments, or in code; [`Experiment::command`] is the command line that gives it again.
+/// Made from arguments, or in code; [`Experiment::command`] returns the command line for the same experiment.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub struct Experiment {
-    /// One comparison after the other on each.
+    /// The servers. Each has one comparison after the other.
     pub targets: Vec<TargetSpec>,
-    /// The baseline first.
+    /// The arms, the baseline first.
     pub arms: Vec<Arm>,
-    /// Whether `tls` joins them on a server that offers it.
+    /// Whether the arm `tls` is added on a server that offers TLS.
     pub adds_tls: bool,
-    /// Connections per arm, one comparison each; `None` for the usual ones.
+    /// Connections per arm, one comparison for each number; `None` for the usual ones.
     pub connections: Option<Vec<u32>>,
     pub requests: Requests,
     pub load: Load,
-    /// Cap of the latencies kept in memory and beside the record.
+    /// Most bytes of latencies that are kept in memory and with the record.
     pub sample_bytes: usize,
-    /// Whether the connections are a sweep, of one client model throughout.
+    /// Whether the connections are a sweep, with one client model for all.
     pub is_sweep: bool,
-    /// `None`: same is judged, the others looked at.
+    /// The placements; with `None`, `same` is judged and the others are looked at.
     pub placements: Option<Vec<Placement>>,
     /// How the client waits; `None` for the usual way.
     pub clients: Option<Clients>,
-    /// The running server's socket; `None`: it is asked.
+    /// The running server's socket; with `None`, the server is asked for it.
     pub socket: Option<PathBuf>,
     /// Rows or keys of a private server.
     pub rows: u32,
@@ -88,27 +88,28 @@ pub struct Experiment {
     pub warm_up: Option<Duration>,
     /// The seed for the order of slices.
     pub seed: u64,
-    /// On a running server: a scratch schema of our own may be written.
+    /// Whether looptax may create a scratch schema on a running server.
     pub may_write: bool,
-    /// On a running server: it is idle, and limits are lifted.
+    /// Whether no other client uses a running server: then there are no limits.
     pub is_own_server: bool,
-    /// Unix sockets are reached from a namespace that shares only their folder.
+    /// Whether Unix sockets are reached from a namespace that shares only their folder.
     pub is_from_namespace: bool,
-    /// The plan for a running server was agreed to.
+    /// Whether the user has agreed to the plan for a running server.
     pub is_agreed: bool,
     pub exec: Option<Exec>,
-    /// Whether an onlooker samples most epochs, which the verdict then leaves out.
+    /// Whether an observer samples most epochs, which the verdict then leaves out.
     pub is_sampled: bool,
-    /// The remedy that it measures, where it is one of those that say what would help.
+    /// The remedy that is measured, in a series that shows what would help.
     pub remedy: Option<RemedyKind>,
-    /// Busy-wait before each request: none in the baseline, this many nanoseconds in the others, so that a truth is known.
+    /// A busy wait before each request, so that the true difference is known: none in the baseline, this many ns in the
+    /// others.
     pub inject_ns: Option<u64>,
-    /// A comparison that has not begun by then is left out.
+    /// A comparison that has not begun by this moment is left out.
     pub deadline: Option<Instant>,
 }
 
 impl Experiment {
-    /// Two arms on one server, everything else as usual.
+    /// Two arms on one server, with the usual settings.
     pub fn new(target: TargetSpec, seed: u64) -> Self {
         Self {
             targets: vec![target],
@@ -145,9 +146,10 @@ impl Experiment {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// The arms that are asked of a server, and the one among them that it may turn out not to have.
+    /// The arms to measure on a server, and the one among them that the server may turn out not to have.
     ///
-    /// TLS is on unless somebody turned it off in MySQL and in MariaDB from 11.4 on, whatever a running server may say.
+    /// In MySQL, and in MariaDB from 11.4 on, TLS is on by default. A running server's TLS is known only after a
+    /// connection.
     pub fn arms_for(&self, spec: &TargetSpec) -> (Vec<Arm>, Option<Arm>) {
         let may_offer = match spec {
             TargetSpec::Private(kind) => offers_tls_unasked(*kind),
@@ -158,7 +160,7 @@ impl Experiment {
         let mut arms = self.arms.clone();
         let is_plain = arms.iter().all(|arm| matches!(arm, Arm::Unix | Arm::Tcp));
         if spec.kind().is_pooler() && is_plain {
-            // Both hops of each.
+            // With a pooler, both hops are compared over both transports.
             arms = Arm::POOLED.to_vec();
         }
         if !self.adds_tls || !may_offer {
@@ -169,14 +171,14 @@ impl Experiment {
     }
 }
 
-/// A private server for every protocol that is installed; echo always is. With `--client-like` those that
-/// such clients talk to.
+/// A private server for every installed protocol; echo is always installed. With `--client-like`, only servers to which
+/// such clients talk.
 ///
 /// # Errors
-/// A usage failure where such clients talk to none of them.
+/// A usage failure if such clients talk to none of them.
 pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
     let is_there = |kind: Kind| find_binary(kind).is_some();
-    // The others are measured when they are named: a bare run keeps to five minutes.
+    // The other kinds are measured if the user names them: a run without targets must end within five minutes.
     let is_wanted = |kind: &Kind| match kind {
         Kind::Memcached => false,
         Kind::Mysql => !is_there(Kind::Mariadb),
@@ -210,7 +212,7 @@ pub fn new_seed() -> Result<u64, Failure> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// A seed as it is in a record.
+/// Parses a seed as a record shows it.
 ///
 /// # Errors
 /// A usage failure for a word that is not a hexadecimal number.
@@ -220,10 +222,10 @@ pub fn seed(hex: &str) -> Result<u64, Failure> {
     })
 }
 
-/// `1..1024`: the ends, and the powers of two between them; `1,16,256`: these.
+/// Parses `1..1024`: the ends, and the powers of two between them; or `1,16,256`: these numbers.
 ///
 /// # Errors
-/// A usage failure for anything else.
+/// A usage failure for any other text.
 pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
     let number = |typed: &str| typed.parse::<u32>().ok();
     let found = match typed.split_once("..") {
@@ -248,7 +250,7 @@ pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
     })
 }
 
-/// The word for this sweep: a range if it is one with the powers of two between its ends.
+/// The word for this sweep: a range if it has the powers of two between its ends, else a list.
 pub(super) fn sweep_word(connections: &[u32]) -> String {
     match connections {
         [from, .., to] if range(*from, *to) == connections => format!("{from}..{to}"),

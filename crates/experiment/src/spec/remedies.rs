@@ -1,7 +1,7 @@
-//! `--remedies`: the comparisons that together say what would help.
+//! `--remedies`: the comparisons that together show what would help.
 //!
-//! The first has the arms, and each of the others one thing changed. Called with one experiment that
-//! says everything but the arms.
+//! The first one compares the arms; each of the others changes one setting. Called with an experiment that has all
+//! settings but the arms.
 
 use looptax_bench::Placement;
 use looptax_model::dsn::Arm;
@@ -12,27 +12,28 @@ use looptax_model::record::RemedyKind;
 use super::target::TargetSpec;
 use super::{Effort, Experiment};
 
-/// The usual connections: a single one has no placement to choose.
+/// The usual number of connections: with a single one there is no choice of placement.
 const CONNECTIONS: u32 = 16;
-/// Requests at once, as the published comparisons have them.
+/// Requests in a pipeline, as many as in the published comparisons.
 const PIPELINE: u32 = 16;
-/// Epochs of free placement, which take 4 s each.
+/// Epochs with free placement, which take 4 s each.
 const FREE_EPOCHS: usize = 12;
 
-/// One comparison of those that say what would help.
+/// One of the comparisons that show what would help.
 #[derive(Debug)]
 pub struct Part {
     /// The subject, for the plan.
     pub title: &'static str,
-    /// `Err` where it does not go with what was asked; never of the first.
+    /// An error with the reason if the comparison is not possible with the user's options; the first one is always
+    /// possible.
     pub experiment: Result<Experiment, Failure>,
 }
 
-/// The comparisons that show how programs on `today` could be helped; `arms` are the arms to try, or else the usual
-/// ones.
+/// The comparisons that show what would help programs that connect over `today`. `arms` are the arms to try; with
+/// `None`, the usual ones.
 ///
 /// # Errors
-/// A usage failure when there is not one server, or today's arm leaves nothing to help against.
+/// A usage failure if there is not exactly one server, or if no remedy helps against the cost of today's arm.
 pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec<Part>, Failure> {
     let [spec] = base.targets.as_slice() else {
         return Err(Failure::usage(
@@ -53,7 +54,7 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
     Ok(parts)
 }
 
-/// The hint for an arm of today that no remedy helps against.
+/// The hint if no remedy helps against the cost of today's arm.
 pub const TODAY: &str = "pass what programs use today as --baseline tcp, tcp6, tls, tls-unix, bridge, nat or proxy; \
     without it looptax takes the first of --arms";
 
@@ -71,7 +72,7 @@ fn check_today(today: Arm) -> Result<(), Failure> {
     }
 }
 
-/// Compares all arms, today's first.
+/// Compares all arms with today's arm as the baseline.
 fn over_arms(base: Experiment, today: Arm, spec: &TargetSpec, arms: Option<Vec<Arm>>) -> Experiment {
     let mut arms = arms.unwrap_or_else(|| usual_arms(today, spec));
     arms.retain(|arm| *arm != today);
@@ -108,7 +109,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
             }
         }
         Arm::Nat | Arm::Proxy => arms.push(Arm::Bridge),
-        // MariaDB's own programs keep TLS when they move to the socket.
+        // MariaDB's own programs still use TLS when they move to the socket.
         Arm::Tls if spec.kind().protocol() == Some(Protocol::Mysql) => arms.push(Arm::TlsUnix),
         Arm::TlsUnix => arms.retain(|arm| *arm == Arm::Unix),
         _ => {}
@@ -119,7 +120,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
 /// Why a change is not measured.
 type NoPoint = &'static str;
 
-/// The changes beside the arm, each from `today`, or why that is not measured.
+/// The changes other than the arm, each made to `today`, or the reason why a change is not measured.
 fn changes(today: &Experiment, spec: &TargetSpec) -> Vec<(&'static str, Result<Experiment, NoPoint>)> {
     let mut changes = vec![
         ("16 requests at once", pipelined(today, spec)),
@@ -153,7 +154,7 @@ fn reconnected(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPo
     }
     let mut changed = today.clone();
     changed.requests.reconnect_every = Some(1);
-    // It blocks in every step, whatever waits for the others.
+    // This client blocks in every step, whatever model is used for the others.
     changed.clients = None;
     changed.remedy = Some(RemedyKind::Persistent);
     Ok(changed)

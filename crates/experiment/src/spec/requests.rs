@@ -1,4 +1,4 @@
-//! The requests to the server, and the other options for them.
+//! The requests to the server, and the other options that concern requests.
 
 use looptax_bench::{ClientModel, Distribution};
 use looptax_model::failure::Failure;
@@ -11,10 +11,10 @@ pub(super) const STREAM: &str = "stream";
 pub(super) const CONNECT: &str = "connect";
 pub(super) const DUMP: &str = "dump";
 
-/// The start of the name of a user's own workload.
+/// The prefix of the name of a user's own workload.
 const SCRIPT: &str = "script:";
 
-/// The workloads that were typed, each by itself; a script's path may hold commas.
+/// Splits the typed workloads; a script's path may contain commas.
 pub fn workloads(typed: Option<&str>) -> Vec<Option<String>> {
     match typed {
         Some(words) if !words.starts_with(SCRIPT) => words.split(',').map(|word| Some(word.to_owned())).collect(),
@@ -22,10 +22,10 @@ pub fn workloads(typed: Option<&str>) -> Vec<Option<String>> {
     }
 }
 
-/// The requests to the server, and the way that they are sent.
+/// The requests to the server, and how they are sent.
 #[derive(Debug, Clone)]
 pub struct Requests {
-    /// A word of `--list`; `None` for the server's default.
+    /// The name of a workload, as `--list` shows it; `None` for the server's default.
     pub workload: Option<String>,
     pub sent: Sent,
     pub pipeline: u32,
@@ -33,30 +33,30 @@ pub struct Requests {
     pub value_bytes: Option<usize>,
     /// A script's variables, `name=value`.
     pub defined: Vec<String>,
-    /// How often each key is asked for.
+    /// How often each key is requested.
     pub distribution: Distribution,
     pub echo: EchoAsked,
-    /// Requests of one connection, if it is then opened again.
+    /// Number of requests after which a connection is opened again; `None` if it stays open.
     pub reconnect_every: Option<u32>,
 }
 
 impl Requests {
-    /// Whether requests bring their own connections.
+    /// Whether each request opens its own connection.
     pub fn are_connects(&self) -> bool {
         self.workload.as_deref() == Some(CONNECT) || self.reconnect_every.is_some()
     }
 
-    /// Statements go out whole, each time.
+    /// Sends statements as whole text each time.
     pub fn send_as_text(&mut self) {
         self.sent = Sent::Text;
     }
 
-    /// Whether a request is a whole table, which may take minutes.
+    /// Whether a request reads a whole table, which may take minutes.
     pub fn are_dumps(&self) -> bool {
         self.workload.as_deref() == Some(DUMP)
     }
 
-    /// The usual way to wait, for workloads that spend their time otherwise.
+    /// The usual client model for logins and streams; `None` for other workloads.
     pub fn usual_client(&self) -> Option<ClientModel> {
         match self.workload.as_deref() {
             _ if self.are_connects() => Some(ClientModel::Block),
@@ -67,7 +67,7 @@ impl Requests {
 }
 
 impl Default for Requests {
-    /// The server's own workload, prepared, one by one.
+    /// The server's own workload, with prepared statements that are sent one by one.
     fn default() -> Self {
         Self {
             workload: None,
@@ -82,7 +82,7 @@ impl Default for Requests {
     }
 }
 
-/// `uniform` or `zipf:S`.
+/// Parses `uniform` or `zipf:S`.
 pub fn distribution(typed: &str) -> Result<Distribution, Failure> {
     let exponent = typed
         .strip_prefix("zipf:")

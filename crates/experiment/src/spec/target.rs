@@ -16,12 +16,12 @@ const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:r
 #[derive(Debug, Clone)]
 pub enum TargetSpec {
     Private(Kind),
-    /// A server that somebody cares for.
+    /// A server that looptax did not start and that other people may need.
     Running(Box<Running>),
 }
 
 impl TargetSpec {
-    /// As it is typed; a URL without its password.
+    /// The target as it is typed; a URL without its password.
     pub fn name(&self) -> String {
         match self {
             Self::Private(Kind::Echo) => "echo".to_owned(),
@@ -30,7 +30,7 @@ impl TargetSpec {
         }
     }
 
-    /// Names the first step for it.
+    /// Names the first step for this target.
     pub fn before_measuring(&self) -> String {
         match self {
             Self::Private(_) => format!("starting {}", self.name()),
@@ -38,7 +38,7 @@ impl TargetSpec {
         }
     }
 
-    /// Its kind; a running server is known only by its protocol.
+    /// The kind of server; of a running server only the protocol is known.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Private(kind) => *kind,
@@ -47,18 +47,18 @@ impl TargetSpec {
     }
 }
 
-/// A running server's addresses, and our account there.
+/// A running server's addresses, and our account on it.
 #[derive(Debug, Clone)]
 pub struct Running {
     pub protocol: Protocol,
-    /// Where it listens.
+    /// The address on which the server listens.
     pub tcp: SocketAddr,
     pub login: Login,
-    /// Its socket, where the URL names one.
+    /// The server's socket, if the URL names it.
     pub socket: Option<PathBuf>,
-    /// The part of the URL that demands TLS, as it was written.
+    /// The part of the URL that demands TLS, as the user wrote it.
     pub tls: Option<String>,
-    /// The part of it that rules TLS out.
+    /// The part of the URL that forbids TLS.
     pub no_tls: Option<String>,
     /// The URL without its password.
     pub shown: String,
@@ -77,7 +77,8 @@ pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
     Err(unknown_target(word))
 }
 
-/// The target that a misspelt word was probably meant as: `private:postgres` for `postgers`, `mysql` or `private:psotgres`.
+/// The target that was probably meant by a misspelt word: `private:postgres` for `postgers`, `mysql` or
+/// `private:psotgres`.
 pub fn meant(word: &str) -> Option<String> {
     let word = word.strip_prefix("private:").unwrap_or(word);
     let kinds = Kind::startable().map(Kind::name);
@@ -91,7 +92,7 @@ fn unknown_target(word: &str) -> Failure {
 }
 
 fn running(word: &str) -> Result<Running, Failure> {
-    // The word may hold a password: it is never printed whole.
+    // The word may contain a password, so it is never printed whole.
     let unknown = || {
         let scheme = word.split(':').next().unwrap_or_default();
         let scheme = scheme.to_ascii_lowercase();
@@ -122,7 +123,7 @@ fn running(word: &str) -> Result<Running, Failure> {
         socket: socket(&address)?,
         login: Login {
             user: address.user.unwrap_or_default(),
-            // A prompt is the command's business.
+            // The command asks for a missing password.
             password: address
                 .password
                 .unwrap_or_else(|| Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())),
@@ -136,8 +137,8 @@ fn running(word: &str) -> Result<Running, Failure> {
     })
 }
 
-/// The port that a socket of `MongoDB` has in its name, where the URL has that in its host's place: both are one server's,
-/// which is proved later.
+/// The port in the name of a `MongoDB` socket, if the URL has that socket in place of the host. That both belong to one
+/// server is proved later.
 fn own_port(address: &Address) -> Option<u16> {
     let socket = address.socket.as_deref()?;
     let is_only = address.host.is_none() && address.protocol == Protocol::Mongodb;
@@ -146,12 +147,12 @@ fn own_port(address: &Address) -> Option<u16> {
     port.parse().ok()
 }
 
-/// Refuses a setting that would change a client's connection, and not ours.
+/// Refuses a setting that would change a client's connection but not ours.
 fn refuse_unread(address: &Address) -> Result<(), Failure> {
     let Some(name) = address.unread.first() else {
         return Ok(());
     };
-    // A password that was not encoded may look like one.
+    // A password that was not encoded may look like a setting.
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let is_sure = address.unread.iter().all(|it| it.chars().all(is_name));
     let what = if is_sure { name } else { "something" };
@@ -173,8 +174,7 @@ fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// A loopback address. `localhost` means 127.0.0.1 here: by the name only, some clients would take the socket and
-/// others TCP.
+/// A loopback address. `localhost` means 127.0.0.1 here: given that name, some clients use the socket and others TCP.
 fn ip(address: &Address) -> Result<IpAddr, Failure> {
     let hint = "looptax compares transports to a local server: use 127.0.0.1 or [::1]";
     let Some(host) = address.host.as_deref() else {

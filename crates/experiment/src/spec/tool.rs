@@ -1,6 +1,6 @@
 //! Tools that looptax knows by name, and the flags for their transport and their account.
 //!
-//! Data and pure functions; called by `exec` here for recognition and by the command runner for flags.
+//! Data and pure functions. Called by `exec` to recognize tools, and by the command runner for flags.
 //!
 //! # Source
 //! The manual pages of the tools in Debian 12 (MariaDB 10.11, PostgreSQL 15, Redis 7.0, sysbench 1.0.20).
@@ -11,15 +11,15 @@ use looptax_bench::path::Endpoint;
 use looptax_model::dsn::{MASK, Protocol, masked};
 use looptax_wire::Login;
 
-/// The way in which a tool gets its address.
+/// A tool that looptax knows; each gets its address in its own way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// `mysql`: takes a database by flag.
+    /// `mysql`: a flag names the database.
     MysqlShell,
     /// `mysqldump` and others of its family: databases are separate words.
     MysqlOther,
     Libpq,
-    /// `pgbench`, which is libpq's, too, and may run for a time.
+    /// `pgbench`, which also uses libpq, and may run for a fixed time.
     Pgbench,
     /// sysbench, for either kind of SQL server.
     Sysbench,
@@ -46,7 +46,7 @@ const TOOLS: [(&str, Tool); 14] = [
     ("valkey-benchmark", Tool::RedisBenchmark),
 ];
 
-/// Which of the two families of MySQL clients a program is of: they switch TLS off by other words.
+/// The two families of MySQL clients, which have different options to switch TLS off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
     Mariadb,
@@ -54,10 +54,10 @@ pub enum Flavor {
     Mysql,
 }
 
-/// Flags and environment that lead a tool to one endpoint.
+/// Flags and environment that make a tool connect to one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Expansion {
-    /// Words in place of `{transport}`.
+    /// The words that replace `{transport}`.
     pub words: Vec<String>,
     pub set: Vec<(String, String)>,
     pub unset: Vec<String>,
@@ -69,10 +69,11 @@ pub fn names() -> String {
     names.join(", ")
 }
 
-/// Which word is the program, and which tool it is: the first word, or the first after `env A=B`.
+/// The index of the word that is the program, and the tool. The program is the first word, or the first after `env
+/// A=B`.
 ///
 /// # Errors
-/// The program's name, when it is not a known one.
+/// The program's name, if it is not a known tool.
 pub fn recognise(words: &[String]) -> Result<(usize, Tool), String> {
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_env = words.first().is_some_and(|word| base(word) == "env");
@@ -89,7 +90,7 @@ pub fn recognise(words: &[String]) -> Result<(usize, Tool), String> {
     known.map(|(_, tool)| (n_skipped, *tool)).ok_or(name)
 }
 
-/// The words with the passwords blotted out that are known to be ones by their place.
+/// The words, with those passwords hidden that are known by their position.
 pub fn without_passwords(words: &[String]) -> Vec<String> {
     let tool = recognise(words).ok().map(|(_, tool)| tool);
     let is_redis = matches!(tool, Some(Tool::RedisCli | Tool::RedisBenchmark));
@@ -114,7 +115,7 @@ pub fn without_passwords(words: &[String]) -> Vec<String> {
 }
 
 impl Tool {
-    /// Whether it talks to such a server.
+    /// Whether the tool speaks this protocol.
     pub fn speaks(self, protocol: Protocol) -> bool {
         match self {
             Self::MysqlShell | Self::MysqlOther => protocol == Protocol::Mysql,
@@ -124,12 +125,12 @@ impl Tool {
         }
     }
 
-    /// Whether it has to be asked for its [`Flavor`].
+    /// Whether the tool's [`Flavor`] has to be found out.
     pub fn has_flavors(self) -> bool {
         matches!(self, Self::MysqlShell | Self::MysqlOther)
     }
 
-    /// How the password gets there, for the plan.
+    /// How the tool gets the password, for the plan.
     pub fn password_way(self) -> &'static str {
         match self {
             Self::MysqlShell | Self::MysqlOther => "in MYSQL_PWD",
@@ -140,7 +141,7 @@ impl Tool {
         }
     }
 
-    /// The text to write instead, when these words let it run for a time that does not depend on its speed.
+    /// If these words make the tool run for a fixed time, whatever its speed: the text to write instead.
     pub fn runs_for_a_time(self, words: &[String]) -> Option<String> {
         let has = |start: &str| words.iter().any(|word| word.starts_with(start));
         match self {
@@ -154,8 +155,7 @@ impl Tool {
         }
     }
 
-    /// Flags and environment for `endpoint`. TLS is off on every arm: what it costs is another
-    /// question.
+    /// Flags and environment for `endpoint`. TLS is off on every arm: its cost is measured separately.
     pub fn expand(self, endpoint: &Endpoint, login: &Login, protocol: Protocol, flavor: Flavor) -> Expansion {
         match self {
             Self::MysqlShell | Self::MysqlOther => self.mysql(endpoint, login, flavor),
@@ -179,7 +179,7 @@ impl Tool {
         words.push(format!("--user={}", login.user));
         words.extend(match flavor {
             Flavor::Mariadb => vec!["--skip-ssl".to_owned()],
-            // Without TLS the password goes encrypted by the server's own key.
+            // Without TLS the password is encrypted with the server's own key.
             Flavor::Mysql => ["--ssl-mode=DISABLED", "--get-server-public-key"].map(str::to_owned).to_vec(),
         });
         if self == Self::MysqlShell {
@@ -216,7 +216,7 @@ impl Tool {
     }
 }
 
-/// Database and TLS go by the environment, so that words of the user's own come before them.
+/// Database and TLS are passed in the environment, so that the user's own words take precedence.
 fn libpq(endpoint: &Endpoint, login: &Login) -> Expansion {
     let (host, port) = libpq_address(endpoint);
     let mut set = variable("PGPASSWORD", login.password.reveal());
@@ -230,7 +230,7 @@ fn libpq(endpoint: &Endpoint, login: &Login) -> Expansion {
     }
 }
 
-/// libpq names a socket by its folder and the port in its name.
+/// libpq finds a socket by its folder and the port in its name.
 fn libpq_address(endpoint: &Endpoint) -> (String, String) {
     match endpoint {
         Endpoint::Tcp(address) => (address.ip().to_string(), address.port().to_string()),
@@ -266,7 +266,7 @@ fn sysbench(endpoint: &Endpoint, login: &Login, protocol: Protocol) -> Expansion
     Expansion { words, set, unset }
 }
 
-/// A variable, unless it would be empty.
+/// A variable, unless its value would be empty.
 fn variable(name: &str, value: &str) -> Vec<(String, String)> {
     if value.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! How the client is to wait: as a client model does, or as a real client does on each arm.
+//! How the client has to wait: as a client model does, or as a real client does on each arm.
 
 use std::fmt;
 
@@ -11,23 +11,23 @@ use looptax_model::record::{Client, ClientLike};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
     As(ClientModel),
-    /// As this client does, which may wait otherwise on a Unix socket than elsewhere.
+    /// The client waits as this real client does, possibly in another way on a Unix socket.
     Like(&'static RealClient),
 }
 
 impl Waits {
-    /// The client model of an arm.
+    /// The client model for an arm.
     pub fn on(self, arm: Arm) -> ClientModel {
         match self {
             Self::As(model) => model,
-            // A connection that was opened as TCP is waited for as TCP.
+            // A real client that opened a connection over TCP waits for it as for TCP, wherever the connection leads.
             Self::Like(client) => {
                 model_of(if arm.is_unix() && arm != Arm::Redirect { client.model.unix } else { client.model.tcp })
             }
         }
     }
 
-    /// For the record; `None` where no real client was asked for.
+    /// The real client for the record; `None` if none was requested.
     pub fn like(self, arms: &[Arm]) -> Option<ClientLike> {
         let Self::Like(client) = self else {
             return None;
@@ -55,10 +55,10 @@ impl fmt::Display for Waits {
     }
 }
 
-/// The client that a word means for a kind of server.
+/// The client with this name, for a kind of server.
 ///
 /// # Errors
-/// A usage failure when no client has that name, or when that client does not talk to such a server.
+/// A usage failure if no client has that name, or if that client does not talk to such a server.
 pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
     let called = || real_clients().iter().filter(|it| it.is_called(word));
     if let Some(client) = called().find(|it| it.talks_to(kind)) {

@@ -1,4 +1,4 @@
-//! The private server for storms, with the queues of its listening sockets in our hands.
+//! The private server for storms. looptax controls the queues of its listening sockets.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,27 +19,28 @@ use super::{PATIENCE, Spec, somaxconn};
 use crate::servers::pooler::PoolMode;
 use crate::servers::{Config, Listening, PrivateServer, Reaper};
 
-/// Connections kept free beside those of a storm and of the one before.
+/// Connections that the server accepts in addition to those of a storm and of the previous one.
 const SPARE_CONNECTIONS: u32 = 16;
-/// There is no data.
+/// The server has no data.
 const ROWS: u32 = 1;
 
 /// A private server without data.
 pub struct Ground {
-    // The first field: our hold on its listening sockets ends before it.
+    // This is the first field, so that our descriptors of the listening sockets are closed before the server ends.
     listeners: Vec<OwnedFd>,
     server: PrivateServer,
-    /// The first bytes from a client.
+    /// The first bytes that a client sends.
     question: Vec<u8>,
 }
 
 impl Ground {
-    /// Starts a server that takes twice as many connections as a storm has.
+    /// Starts a server that accepts twice as many connections as a storm has.
     ///
-    /// `around` is looptax itself, the folder for scratch folders, and what ends the server when we are gone.
+    /// `around` has looptax's own file, the folder for scratch folders, and the reaper, which ends the server if
+    /// looptax has ended.
     pub fn start(kind: Kind, most_connections: u32, around: (&Path, &Path, &Reaper)) -> Result<Self, Failure> {
         let (self_exe, scratch_root, reaper) = around;
-        // A process of PHP-FPM serves one connection after the other.
+        // Each process of PHP-FPM serves one connection after the other.
         let most = if kind == Kind::PhpFpm { 0 } else { 2 * most_connections };
         let config = Config {
             kind,
@@ -68,11 +69,11 @@ impl Ground {
         &self.server
     }
 
-    /// Calls listen(2) again on both listening sockets with this backlog, and returns what the kernel makes of it.
-    /// Without a number they keep what the server has asked for, which is returned.
+    /// Calls listen(2) again on both listening sockets with this backlog, and returns the backlog that the kernel makes
+    /// of it. With `None` the sockets keep the backlog that the server requested, which is returned.
     ///
     /// # Errors
-    /// The kernel does not hand out the server's descriptors.
+    /// The kernel does not give us the server's descriptors.
     pub fn set_queue(&mut self, queue: Option<u32>) -> Result<u32, Failure> {
         let Some(queue) = queue else {
             return Ok(own_queue(&self.server).unwrap_or_default());
@@ -94,10 +95,10 @@ impl Ground {
         if arm.is_unix() { Endpoint::Unix(self.server.socket.clone()) } else { Endpoint::Tcp(self.server.tcp) }
     }
 
-    /// One storm, the server stopped from its begin on as long as the spec says.
+    /// Makes one storm. From its beginning the server is stopped for as long as the spec demands.
     ///
     /// # Errors
-    /// The server cannot be stopped, or a signal ended it.
+    /// The server cannot be stopped, or a signal ended the storm.
     pub fn storm(&self, spec: &Spec, arm: Arm, n: u32) -> io::Result<Vec<Fate>> {
         let storm = Storm {
             endpoint: &self.endpoint(arm),
@@ -118,8 +119,8 @@ impl Ground {
         self.stalled(spec, |begun| storm.run(begun))
     }
 
-    /// Stops the server while something goes on; it runs again when the stall is over, counted from the call of the
-    /// closure's argument, or at the latest when the closure returns.
+    /// Stops the server while `doing` runs. The stall is counted from the call of the closure's argument; the server
+    /// runs again when the stall is over, or at the latest when the closure returns.
     pub fn stalled<T>(&self, spec: &Spec, doing: impl FnOnce(&(dyn Fn() + Sync)) -> io::Result<T>) -> io::Result<T> {
         let stopped = Stopped::stop(&self.roots())?;
         let (begin, begun) = mpsc::sync_channel::<()>(1);
@@ -143,14 +144,14 @@ impl Ground {
         Ok(server.stop()?)
     }
 
-    /// The processes that listen and that serve; others come from them.
+    /// The processes that listen and serve; the others are their descendants.
     fn roots(&self) -> Vec<u32> {
         let instances = self.server.instances.iter().map(|it| it.pid);
         instances.chain(self.server.pooler_pids.iter().copied()).collect()
     }
 }
 
-/// The listening socket of a process at this endpoint, as a descriptor of ours too.
+/// The listening socket of a process at this endpoint, as a descriptor in this process.
 fn hold(pid: u32, endpoint: &Endpoint) -> io::Result<Option<OwnedFd>> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
     let process = pidfd_open(number, PidfdFlags::empty())?;
@@ -180,7 +181,7 @@ fn is_listening_at(fd: impl AsFd, endpoint: &Endpoint) -> bool {
     }
 }
 
-/// The queue of the server's socket, as the kernel has it.
+/// The queue of the server's socket, as the kernel reports it.
 fn own_queue(server: &PrivateServer) -> Option<u32> {
     let process = looptax_host::discover::process(server.pid)?;
     let endpoints = looptax_host::discover::listens_on(&process);

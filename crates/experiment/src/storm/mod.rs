@@ -1,7 +1,7 @@
-//! Storms: many connections at once to a private server, over the socket and over TCP in turns, also while the server
-//! is stopped.
+//! Storms: many simultaneous connections to a private server, over the socket and over TCP in turns, optionally while
+//! the server is stopped.
 //!
-//! `ground` is the server that they connect to, `stopped` stops it. Shows nothing.
+//! `ground` runs the server to which they connect, `stopped` stops it. Shows nothing.
 
 mod ground;
 mod stopped;
@@ -23,7 +23,7 @@ use rand_xoshiro::SplitMix64;
 use crate::{Host, Machine, Observer, ask_nobody};
 pub use ground::Ground;
 
-/// The kinds of server whose first answer is known here.
+/// The kinds of server whose first answer looptax knows.
 pub const KINDS: [Kind; 8] = [
     Kind::Mariadb,
     Kind::Mysql,
@@ -34,28 +34,28 @@ pub const KINDS: [Kind; 8] = [
     Kind::Memcached,
     Kind::PhpFpm,
 ];
-/// Storms at each queue while the smallest one is looked for.
+/// Storms with each queue in the search for the smallest one.
 const TRIES_OF_QUEUE: u32 = 3;
-/// An answer that comes later than this after the server ran again counts as late: TCP repeats a SYN after a second.
+/// An answer that comes later than this after the server runs again counts as late: TCP repeats a SYN after a second.
 const LATE: Duration = Duration::from_millis(500);
-/// How long an answer is waited for beyond the stall: TCP's first four tries are over after 7 s.
+/// How long to wait for an answer after the stall: TCP's first four attempts are over after 7 s.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
-/// Between two storms, so that the server sees the end of the connections before.
+/// Pause between two storms, in which the server sees the end of the previous connections.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Which storms to make.
+/// The storms to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     pub kind: Kind,
-    /// The client that is connected like.
+    /// The client whose way of connecting is imitated.
     pub client: &'static Connects,
-    /// Connections of a storm, one size after the other.
+    /// Numbers of connections of a storm, one after the other.
     pub connections: Vec<u32>,
     /// Storms of each arm and size.
     pub n_storms: u32,
-    /// How long the server is stopped from the first connect on; zero if it is not.
+    /// How long the server is stopped, beginning with the first connect; zero if it is not stopped.
     pub stall: Duration,
-    /// Connects per second; `None` if all come at once.
+    /// Connects per second; `None` if all connections come together.
     pub rate_per_s: Option<f64>,
     /// The queue of both listening sockets; `None` for the usual one of the kind.
     pub queue: Option<u32>,
@@ -68,7 +68,7 @@ impl Spec {
     }
 }
 
-/// The client that a word means for storms on a server of this kind.
+/// The client with this name, for storms on a server of this kind.
 ///
 /// # Errors
 /// A usage failure if it is not known how such a client connects.
@@ -90,7 +90,7 @@ pub fn client(word: Option<&str>, kind: Kind) -> Result<&'static Connects, Failu
     })
 }
 
-/// Makes the storms; `None` when interrupted.
+/// Makes the storms; `None` if interrupted.
 pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Option<Storms>, Failure> {
     let host = Host::new(Machine::plain(), ask_nobody)?;
     let most = spec.connections.iter().copied().max().unwrap_or(1);
@@ -124,7 +124,7 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
     }))
 }
 
-/// All storms of one size, in an order decided by coin flips.
+/// Makes all storms of one size, in an order that coin flips decide.
 fn size(
     ground: &mut Ground,
     spec: &Spec,
@@ -155,7 +155,8 @@ fn size(
     Ok(StormSize { connections: n, arms: arms.collect(), smallest_queue, tries_of_queue: TRIES_OF_QUEUE })
 }
 
-/// The smallest queue of the socket at which nothing fails, by halving: with room for all of them nothing does.
+/// Finds the smallest queue of the socket with which no connection fails, by bisection: with space for all connections
+/// none fails.
 fn smallest_queue(
     ground: &mut Ground,
     spec: &Spec,
@@ -164,7 +165,7 @@ fn smallest_queue(
 ) -> Result<Option<u32>, Failure> {
     observer.say(&format!("{n} connections, the smallest queue at which none fails"));
     let mut is_enough = |queue: u32| -> Result<bool, Failure> {
-        // The kernel may cap it.
+        // The kernel may reduce the queue.
         let queue = ground.set_queue(Some(queue))?;
         for _ in 0..TRIES_OF_QUEUE {
             if storm(ground, spec, Arm::Unix, n)?.n_failed() > 0 {
@@ -173,7 +174,7 @@ fn smallest_queue(
         }
         Ok(queue < n)
     };
-    // One more than the queue waits.
+    // One connection more than the queue's length can wait.
     let (mut lo, mut hi) = (0, n.saturating_sub(1));
     if !is_enough(hi)? {
         return Ok(None);
@@ -189,7 +190,7 @@ fn smallest_queue(
     Ok(Some(lo))
 }
 
-/// One storm over one arm, and the pause after it.
+/// Makes one storm over one arm, and waits for the pause after it.
 pub fn storm(ground: &Ground, spec: &Spec, arm: Arm, n: u32) -> Result<Storm, Failure> {
     let fates = ground.storm(spec, arm, n)?;
     if !waiting::pause(PAUSE) {

@@ -1,4 +1,4 @@
-//! A server that is stopped: SIGSTOP to all its processes, SIGCONT at the end, whatever happens in between.
+//! A server that is stopped: all its processes get SIGSTOP, and SIGCONT at the end, whatever happens in between.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,18 +8,18 @@ use std::time::Duration;
 use looptax_host::{processes, waiting};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Looks until all are stopped, and the pause between two.
+/// Most looks until all processes are stopped, and the pause between two looks.
 const LOOKS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Stopped processes; they continue when this is dropped.
+/// Stopped processes; they continue when this value is dropped.
 pub(super) struct Stopped(HashMap<u32, OwnedFd>);
 
 impl Stopped {
-    /// Stops these processes and all that come from them, and waits until the kernel says so.
+    /// Stops these processes and all their descendants, and waits until the kernel reports them as stopped.
     ///
     /// # Errors
-    /// One that does not stop; what was stopped goes on.
+    /// A process does not stop; the others continue.
     pub(super) fn stop(roots: &[u32]) -> io::Result<Self> {
         let mut stopped = Self(HashMap::new());
         for _ in 0..LOOKS {
@@ -41,7 +41,7 @@ impl Stopped {
             return Ok(());
         }
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        // One that has ended meanwhile need not be stopped.
+        // A process that has ended in the meantime need not be stopped.
         let Some(Ok(handle)) = number.map(|it| pidfd_open(it, PidfdFlags::empty())) else {
             return Ok(());
         };
@@ -54,7 +54,7 @@ impl Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         for handle in self.0.values() {
-            // One that has ended needs no signal.
+            // A process that has ended needs no signal.
             pidfd_send_signal(handle, Signal::CONT).ok();
         }
     }

@@ -1,6 +1,6 @@
-//! The server's own count of what it was asked: whether our counts are honest.
+//! The server's own count of requests, which shows whether our counts are honest.
 //!
-//! Read before and after a comparison on a private server, to which no other program sends requests then.
+//! It is read before and after a comparison on a private server, to which no other program sends requests in that time.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -12,10 +12,10 @@ use looptax_wire::redis::Value;
 
 use super::Target;
 
-/// Requests that one question for a pool's count is: who serves it, and the count.
+/// Requests that one query for a pool's count causes: one that tells which process serves it, and one for the count.
 const OWN_REQUESTS: u64 = 2;
 
-/// A counter of the server, and its value when this was made.
+/// A counter of the server, and its value when this object was made.
 pub(crate) struct Counter {
     pub name: String,
     kinds: Kinds,
@@ -25,32 +25,32 @@ pub(crate) struct Counter {
 enum Kinds {
     /// Rows of MySQL's SHOW GLOBAL STATUS.
     Status(BTreeSet<&'static str>),
-    /// PostgreSQL's committed transactions of this database.
+    /// PostgreSQL's committed transactions in this database.
     Commits,
     Sessions,
     Calls(&'static [&'static str]),
-    /// memcached's counters, of all its processes.
+    /// memcached's counters, summed over all its processes.
     Stats(&'static [&'static str]),
     /// `metrics.commands` of `MongoDB`'s serverStatus.
     Commands(&'static str),
     Received,
     /// Queries that `PgBouncer` passed on.
     Passed,
-    /// Requests that PHP-FPM's pools took, those that ask for the count among them.
+    /// Requests that PHP-FPM's pools accepted, including those for the count.
     Accepted,
     /// Requests for pages that looptax's own upstream answered.
     Pages,
 }
 
 impl Counter {
-    /// Reads the target's counter; `None` if the server keeps no counter that fits.
+    /// Reads the target's counter; `None` if the server has no counter that fits.
     pub(crate) fn start(target: &Target) -> Option<Self> {
         let kinds = if target.is_pooled {
             passed(&target.workload).filter(|_| target.has_console())?
         } else {
             kinds(&target.workload, target.protocol)?
         };
-        // Each session prepares its statements again, and the sessions are not counted here.
+        // Each session prepares its statements again, and sessions are not counted here.
         if matches!(kinds, Kinds::Commits | Kinds::Passed) && target.reconnect_every.is_some() {
             return None;
         }
@@ -73,7 +73,7 @@ impl Counter {
         Some(Self { name, kinds, start })
     }
 
-    /// By how much it has grown.
+    /// By how much the counter has grown.
     pub(crate) fn grown(&self, target: &Target) -> Option<u64> {
         read(target, &self.kinds)?.checked_sub(self.start)
     }
@@ -82,15 +82,15 @@ impl Counter {
     pub(crate) fn expected(&self, target: &Target, n_requests: u64, n_connections: u64) -> u64 {
         match self.kinds {
             Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
-            // Preparing a statement is a transaction too.
+            // Preparing a statement is also a transaction.
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
-            // And each connection asked who serves it.
+            // Each connection also asked which process serves it.
             Kinds::Passed => {
                 n_requests * target.workload.n_statements() as u64 + n_connections * (n_prepared(target) + 1)
             }
-            // The connections that prove an arm are connections, too.
+            // The connections that prove an arm are counted as connections too.
             Kinds::Sessions | Kinds::Received | Kinds::Pages | Kinds::Commands(_) => n_requests,
-            // Each connection was asked once who serves it, and each pool twice for its count.
+            // Each connection asked once which process serves it, and each pool was asked twice for its count.
             Kinds::Accepted => n_requests + n_connections + OWN_REQUESTS * target.pools.len() as u64,
             Kinds::Calls(_) | Kinds::Stats(_) => {
                 let per_request = match target.workload {
@@ -111,7 +111,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             Workload::InsertOne { .. } => "insert",
             _ => "ping",
         })),
-        // Another user's application does not report its requests to its clients.
+        // Another user's application does not report its count to its clients.
         (Protocol::Http, page) => (*page != Workload::Page(SitePage::Named)).then_some(Kinds::Pages),
         (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
         (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
@@ -121,7 +121,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             let steps = workload.transaction()?.steps;
             steps.iter().map(|step| status_of(&step.sql)).collect::<Option<_>>().map(Kinds::Status)
         }
-        // How many transactions a script is made of is its own affair.
+        // It is not known how many transactions a script contains.
         (Protocol::Postgres, Workload::Script { .. }) => None,
         (Protocol::Postgres, _) => Some(Kinds::Commits),
         (Protocol::Memcached, workload) => Some(Kinds::Stats(match workload {
@@ -140,13 +140,13 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     }
 }
 
-/// The counts of a pooler for a workload on connections that stay open.
+/// The counts that a pooler keeps for a workload on connections that stay open.
 fn passed(workload: &Workload) -> Option<Kinds> {
     let is_counted = workload.transaction().is_some();
     is_counted.then_some(Kinds::Passed)
 }
 
-/// MySQL's counter for a statement, by its first word.
+/// MySQL's counter for a statement, found by the statement's first word.
 fn status_of(sql: &str) -> Option<&'static str> {
     Some(match sql.split_whitespace().next()? {
         "BEGIN" => "Com_begin",
@@ -159,7 +159,7 @@ fn status_of(sql: &str) -> Option<&'static str> {
     })
 }
 
-/// Statements that each connection prepares: one per different text.
+/// Number of statements that each connection prepares: one per different text.
 fn n_prepared(target: &Target) -> u64 {
     if target.sending.sent == looptax_wire::Sent::Text {
         return 0;
@@ -194,8 +194,8 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
     }
 }
 
-/// A backend hands in what it counted when it ends, and ends a moment after its connection: on a busy
-/// machine that is seen. So long, in questions and pauses between them, it is waited for.
+/// A backend reports its counts when it ends, which is a moment after its connection; on a busy machine the delay is
+/// visible. These are the number of queries for which to wait, and the pause between two.
 const BACKEND_LOOKS: u32 = 60;
 const BACKEND_PAUSE: Duration = Duration::from_millis(50);
 
@@ -240,7 +240,7 @@ fn received(conversation: &mut Conversation) -> Option<u64> {
 
 fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     let text = info(conversation, "commandstats")?;
-    // Our own command at least is there.
+    // At least our own command is listed.
     text.lines().find(|it| it.starts_with("cmdstat_"))?;
     Some(names.iter().map(|name| calls_of(&text, name)).sum())
 }
@@ -255,16 +255,16 @@ fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     names.iter().map(of_name).sum()
 }
 
-/// How often one command was asked for: 0 while it never was.
+/// How often one command was received: 0 as long as it never was.
 fn commands(conversation: &mut Conversation, name: &str) -> Option<u64> {
     let status = conversation.mongodb().ok()?.status().ok()?;
-    // Our own at least is there.
+    // At least our own command is listed.
     status.commands.first()?;
     let own = status.commands.iter().filter(|it| it.0 == name);
     Some(own.map(|it| it.1).sum())
 }
 
-/// One of the totals that `PgBouncer`'s console shows.
+/// One of the totals in the output of `PgBouncer`'s console.
 ///
 /// # Source
 /// pgbouncer.org, "usage", `SHOW TOTALS`.
@@ -274,7 +274,7 @@ fn total(console: &mut Conversation, name: &str) -> Option<u64> {
     value?.parse().ok()
 }
 
-/// The calls of one command: 0 while it was never called.
+/// Number of calls of one command: 0 as long as it was never called.
 fn calls_of(text: &str, name: &str) -> u64 {
     let start = format!("cmdstat_{name}:calls=");
     text.lines().find_map(|line| line.strip_prefix(&start)?.split(',').next()?.parse().ok()).unwrap_or(0)

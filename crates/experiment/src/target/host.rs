@@ -1,4 +1,4 @@
-//! The things that private servers need to start.
+//! The facilities that private servers need to start.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,19 +8,20 @@ use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 
-/// Asks a person for the password of a server, which the text shows; `None` if no person can answer.
+/// Asks a person for a server's password. The argument is the name under which the server is shown. `None` if no person
+/// can answer.
 pub type AskPassword = fn(&str) -> Option<io::Result<String>>;
 
-/// For runs without a person who could answer.
+/// For runs in which no person can answer.
 pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
     None
 }
 
-/// The surroundings of private servers: who starts them, where, and what stops them.
+/// The surroundings of private servers: helpers, folder and reaper.
 pub struct Host {
-    /// The program that private servers' helpers are started from.
+    /// The program from which the servers' helpers are started.
     pub self_exe: PathBuf,
-    /// Where scratch folders are made.
+    /// The folder for scratch folders.
     pub scratch_root: PathBuf,
     /// Stops servers after this process has ended.
     pub reaper: Reaper,
@@ -29,7 +30,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Finds ourselves, starts the reaper, and clears up after a crashed run.
+    /// Finds looptax's own file, starts the reaper, cleans up after a crashed run.
     pub fn new(machine: Machine, ask: AskPassword) -> Result<Self, Failure> {
         let self_exe = std::env::current_exe()?;
         let scratch_root = looptax_host::own::temporary();

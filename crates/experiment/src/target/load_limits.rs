@@ -1,4 +1,5 @@
-//! The conditions that forbid measuring on a running server; the server reports them before anything is measured.
+//! The conditions that forbid measuring on a running server. They are found out by queries to the server before
+//! anything is measured.
 //!
 //! looptax must not fill another user's log, write to its disk or replica, or use up its connections.
 
@@ -8,10 +9,10 @@ use looptax_model::failure::Failure;
 use looptax_wire::WireError;
 use looptax_wire::redis::Value;
 
-/// Measured connections may take this part of those that are free.
+/// At most one of this many free connections may be a measured one.
 const PART_OF_FREE: u64 = 10;
 
-/// One setting of a Redis server; `None` when the account may not ask, or there is none of that name.
+/// One setting of a Redis server; `None` if the account may not read it, or no setting has that name.
 pub(crate) fn config(conversation: &mut Conversation, name: &str) -> Result<Option<String>, WireError> {
     let command = vec![b"CONFIG".to_vec(), b"GET".to_vec(), name.as_bytes().to_vec()];
     let told = match conversation.pipeline(&[command]) {
@@ -30,7 +31,7 @@ pub(crate) fn config(conversation: &mut Conversation, name: &str) -> Result<Opti
     }
 }
 
-/// One setting of a SQL server; `None` when there is none of that name, or the account may not ask.
+/// One setting of a SQL server; `None` if no setting has that name, or the account may not read it.
 fn variable(conversation: &mut Conversation, name: &str) -> Result<Option<String>, WireError> {
     let told = match conversation.protocol() {
         Protocol::Mysql => {
@@ -49,7 +50,7 @@ fn variable(conversation: &mut Conversation, name: &str) -> Result<Option<String
     }
 }
 
-/// One that every server has, where the account may ask.
+/// A number among the settings that every server has; `None` if the account may not read it.
 fn count(conversation: &mut Conversation, name: &str, read: Read) -> Result<Option<u64>, WireError> {
     let Some(text) = read(conversation, name)? else {
         return Ok(None);
@@ -58,10 +59,10 @@ fn count(conversation: &mut Conversation, name: &str, read: Read) -> Result<Opti
     number.map(Some).map_err(|_| conversation.unfit("a number", &text))
 }
 
-/// How a setting is asked for.
+/// A function that reads a setting.
 type Read = fn(&mut Conversation, &str) -> Result<Option<String>, WireError>;
 
-/// Our queries must not fill somebody's log.
+/// Refuses a server that logs our queries: they must not fill another user's log.
 pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Failure> {
     let forbidden: &[(&str, &[&str])] = match conversation.protocol() {
         Protocol::Mysql => &[("general_log", &["ON", "1"]), ("server_audit_logging", &["ON", "1"])],
@@ -78,7 +79,7 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
     refuse(conversation, forbidden, "every measured query would be written to the server's log", variable)
 }
 
-/// The writes of `--write` must not replicate, evict, or go into an append-only file.
+/// Refuses a server on which the writes of `--write` would replicate, evict keys, or be added to an append-only file.
 pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<(), Failure> {
     let why = "the data that --write writes would not stay in this server's memory";
     match conversation.protocol() {
@@ -137,8 +138,8 @@ fn refuse(
     Ok(())
 }
 
-/// Refuses to take more than a tenth of the connections that are free. Servers that do not tell
-/// their numbers are not refused: their own limit holds.
+/// Refuses to take more than a tenth of the free connections. A server that does not report its numbers is not refused:
+/// its own limit applies.
 pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) -> Result<(), Failure> {
     let capacity = capacity(conversation);
     let Some((most, used)) = capacity.map_err(|error| conversation.failed(error))? else {
@@ -154,7 +155,7 @@ pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) ->
     ))
 }
 
-/// Connections that the server allows, and those in use; `None` where it does not tell this account.
+/// Connections that the server allows, and those in use; `None` if the server does not report them to this account.
 fn capacity(conversation: &mut Conversation) -> Result<Option<(u64, u64)>, WireError> {
     let (most, used) = match conversation.protocol() {
         Protocol::Mysql => {
@@ -175,7 +176,7 @@ fn capacity(conversation: &mut Conversation) -> Result<Option<(u64, u64)>, WireE
     Ok(most.zip(used))
 }
 
-/// The answer; `None` if the account may not ask.
+/// The server's answer; `None` if the account may not read it.
 fn told<T>(answer: Result<T, WireError>) -> Result<Option<T>, WireError> {
     match answer {
         Err(WireError::Server { .. }) => Ok(None),
@@ -206,7 +207,7 @@ fn redis_info(conversation: &mut Conversation, section: &str, field: &str) -> Re
     number.map(Some).ok_or_else(|| conversation.unfit("a text with a count of clients", &text))
 }
 
-/// Queries of others that run right now; `None` where the server does not tell.
+/// Queries of other clients that run right now; `None` if the server does not report them.
 pub(crate) fn others_running(conversation: &mut Conversation) -> Result<Option<u64>, WireError> {
     match conversation.protocol() {
         Protocol::Mysql => status(conversation, "Threads_running"),
@@ -214,7 +215,7 @@ pub(crate) fn others_running(conversation: &mut Conversation) -> Result<Option<u
             conversation
                 .number("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"),
         ),
-        // One thread: it runs one command at a time, ours or another's.
+        // The server has one thread: it runs one command at a time, ours or another client's.
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb

@@ -1,4 +1,4 @@
-//! A target made ready: a private server started and filled, or a running one looked at.
+//! A target made ready: a private server that is started and filled, or a running server that is inspected.
 
 pub(crate) mod counters;
 mod host;
@@ -35,44 +35,44 @@ pub use host::{AskPassword, Host, ask_nobody};
 use scratch::Scratch;
 use workloads::Place;
 
-/// A server that can be connected to.
+/// A server to which looptax can connect.
 pub struct Target {
-    /// `mariadb`, `postgres` …
+    /// The kind of server: `mariadb`, `postgres` …
     pub(crate) kind: String,
     pub(crate) version: String,
-    /// The user's word for it; without a password.
+    /// The user's word for the target, without a password.
     pub(crate) name: String,
     pub(crate) protocol: Protocol,
     pub(crate) login: Login,
     pub(crate) workload: Workload,
     pub(crate) sending: Sending,
     pub(crate) distribution: Distribution,
-    /// Requests of one connection, after which it is opened again.
+    /// Number of requests after which a connection is opened again; `None` if it stays open.
     pub(crate) reconnect_every: Option<u32>,
-    /// A user's own transaction, in the workload's place.
+    /// A user's own transaction, in place of a workload.
     pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
     pub(crate) threads: ServerThreads,
-    /// The server's processes, where known; several where each arm has its own.
+    /// The server's processes, if known; several if each arm has its own.
     pub(crate) pids: Vec<u32>,
     pub(crate) settings: Vec<(String, String)>,
-    /// Whether it offers TLS on the port of `tcp`, where it tells.
+    /// Whether the server offers TLS on the port of `tcp`, if it reports that.
     pub(crate) offers_tls: Option<bool>,
     /// Whether a pooler passes its connections on.
     pub(crate) is_pooled: bool,
-    /// Where its own clients were seen to run.
+    /// The cores on which the server's own clients were seen to run.
     pub(crate) meetings: Option<Meetings>,
-    /// The database with which the pooler reaches the server over TCP, if that is not the login's.
+    /// The database name with which the pooler reaches the server over TCP, if it is not the login's.
     over_tcp: Option<&'static str>,
-    /// The database that is the pooler itself and counts.
+    /// The database that represents the pooler itself and counts queries.
     console: Option<&'static str>,
-    /// Others use it: they are watched, and measuring stops when they suffer.
+    /// Set if other clients use the server: measuring stops if they are disturbed.
     pub(crate) has_load_limits: bool,
-    /// Gives back threads of a server that is not ours.
+    /// Gives pinned threads of a server that is not ours their cores back.
     pub(crate) reaper: Option<Reaper>,
-    /// One, or those of the processes that serve the arm.
+    /// One socket, or the sockets of the processes that serve the arm.
     sockets: Vec<PathBuf>,
-    /// As `sockets`.
+    /// The TCP addresses, in the same way as `sockets`.
     addresses: Vec<SocketAddr>,
     /// The addresses with TLS, if any.
     tls_addresses: Vec<SocketAddr>,
@@ -81,15 +81,15 @@ pub struct Target {
     /// The addresses of PHP-FPM's pools: it has a pool of processes for each address.
     pub(crate) pools: Vec<Endpoint>,
     pub(crate) arms: TargetArms,
-    /// Over the socket and over TCP: the arms that questions go over, with TLS where the account needs it.
+    /// The arms that queries use, over the socket and over TCP; with TLS if the account needs it.
     pub(crate) asks: [Arm; 2],
     private: Option<PrivateServer>,
-    /// With the connection that made it: a full server takes no new one to clear up by.
+    /// The scratch objects and the connection that made them: a full server accepts no new connection to remove them.
     scratch: Option<(Scratch, Conversation)>,
 }
 
 impl Target {
-    /// The keys that requests ask for: writers keep out of one another's way.
+    /// The keys that requests use. If requests write, each connection has its own keys.
     pub fn keys(&self) -> KeySpace {
         KeySpace {
             n: self.n_keys,
@@ -98,7 +98,7 @@ impl Target {
         }
     }
 
-    /// The endpoints of an arm: one, or one for each process that serves it.
+    /// The endpoints of an arm, one for each process that serves the arm.
     pub fn endpoints(&self, arm: Arm) -> Result<Vec<Endpoint>, PathError> {
         let ports = self.addresses.iter().map(SocketAddr::port);
         let on = |address: IpAddr| {
@@ -120,7 +120,7 @@ impl Target {
             Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
             Arm::Bridge => on(looptax_bench::path::Host::Plain.container_address().into()),
             Arm::Nat => on(looptax_bench::path::Host::Nat.address().into()),
-            // On the loopback of the host that the proxy is on.
+            // The proxy listens on the loopback address of its host.
             Arm::Proxy => on(Ipv4Addr::LOCALHOST.into()),
         })
     }
@@ -130,12 +130,12 @@ impl Target {
         self.workload == Workload::Connect || self.reconnect_every.is_some()
     }
 
-    /// The endpoint of an arm, or of its first process.
+    /// The endpoint of an arm, or of the arm's first process.
     pub fn endpoint(&self, arm: Arm) -> Result<Endpoint, PathError> {
         Ok(self.endpoints(arm)?.swap_remove(0))
     }
 
-    /// The server's process, where it is known and the only one.
+    /// The server's process, if it is known and the only one.
     pub fn pid(&self) -> Option<u32> {
         match self.pids[..] {
             [pid] => Some(pid),
@@ -143,7 +143,7 @@ impl Target {
         }
     }
 
-    /// Processes that a private server started before anybody connected, of which any may serve.
+    /// Processes that a private server started before any client connected, of which any may serve.
     pub(crate) fn standing_pids(&self) -> Vec<u32> {
         match (self.protocol, self.pid()) {
             (Protocol::Fastcgi, Some(pid)) if self.is_private() => looptax_host::processes::children(pid),
@@ -151,7 +151,7 @@ impl Target {
         }
     }
 
-    /// Processes beside our own that a request needs over one of these arms.
+    /// Processes other than our own that a request needs over one of these arms.
     pub(crate) fn processes(&self, arms: &[Arm]) -> Vec<(Doer, u32)> {
         let servers = self.pids.iter().map(|pid| (Doer::Server, *pid));
         let helpers = arms.iter().filter_map(|arm| {
@@ -165,7 +165,7 @@ impl Target {
         servers.chain(helpers).collect()
     }
 
-    /// Processes that serve each arm and no other; `None` where one server is behind all arms.
+    /// Number of processes that serve only one arm, per arm; `None` if one server serves all.
     pub fn processes_per_arm(&self) -> Option<usize> {
         (self.pids.len() > 1).then_some(self.sockets.len())
     }
@@ -174,7 +174,7 @@ impl Target {
         self.converse_at(arm, &self.endpoint(arm)?, Limits::default())
     }
 
-    /// Whether a pooler counts what it passes on.
+    /// Whether a pooler counts the queries that it passes on.
     pub(crate) fn has_console(&self) -> bool {
         self.console.is_some()
     }
@@ -186,12 +186,12 @@ impl Target {
         Conversation::over(link, self.protocol, &login, Limits::default()).ok()
     }
 
-    /// A connection for questions to one pool.
+    /// A connection for queries to one pool.
     pub(crate) fn ask(&self, pool: &Endpoint) -> Option<Conversation> {
         self.converse_at(Arm::Unix, pool, Limits::default()).ok()
     }
 
-    /// A connection for questions to each process that holds its own data.
+    /// A connection for queries to each process that holds its own data.
     pub fn converse_with_each(&self, limits: Limits) -> Result<Vec<Conversation>, PathError> {
         let converse_on = |arm| {
             let endpoints = self.endpoints(arm)?.into_iter();
@@ -206,12 +206,12 @@ impl Target {
         Ok(conversations)
     }
 
-    /// A connection of this process to one of an arm's endpoints, as the workload needs it.
+    /// A connection from this process to an arm's endpoint, as the workload needs it.
     fn converse_at(&self, arm: Arm, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, PathError> {
         self.converse_over(arm, Link::open(endpoint, limits)?, limits)
     }
 
-    /// The same over a connection that is open already.
+    /// Logs in over a connection of this arm that is open already, as the workload needs it.
     pub fn converse_over(&self, arm: Arm, link: Link, limits: Limits) -> Result<Conversation, PathError> {
         match (&self.workload, self.arms.tls(arm)) {
             (Workload::Echo(echo), _) => Conversation::echo_over(link, echo, limits),
@@ -220,7 +220,7 @@ impl Target {
         }
     }
 
-    /// Who logs in: behind a pooler a database's name decides on the second hop.
+    /// The login of an arm: behind a pooler, the database's name decides on the second hop.
     pub(crate) fn login_of(&self, arm: Arm) -> Cow<'_, Login> {
         match self.over_tcp {
             Some(database) if arm.second_hop() == Some(Arm::Tcp) => {
@@ -234,19 +234,19 @@ impl Target {
         self.private.is_some()
     }
 
-    /// How the private server ended, if it did, with the end of its log.
+    /// How the private server ended, with the end of its log; `None` if it has not.
     pub fn has_exited(&mut self) -> Option<String> {
         self.private.as_mut()?.has_exited()
     }
 
-    /// Drops what we wrote, stops what we started.
+    /// Removes the data that looptax wrote, and stops the servers that it started.
     pub fn close(mut self) -> Result<(), Failure> {
-        // Also after Ctrl-C, which ended whatever else waited.
+        // Waits are also needed after Ctrl-C, which has ended all other waits.
         looptax_host::waiting::allow_again();
         if let Some((scratch, mut keeper)) = self.scratch.take()
             && scratch.drop_from(&mut keeper).is_err()
         {
-            // The server may have closed a connection that said nothing for so long.
+            // The server may have closed a connection that was idle for so long.
             scratch.drop_from(&mut self.converse(self.asks[0])?)?;
         }
         if let Some(server) = self.private.take() {
@@ -264,7 +264,7 @@ fn sending(settings: &Experiment) -> Sending {
     }
 }
 
-/// A user's own transaction with what its variables start from.
+/// A user's own transaction, with the initial values of its variables.
 pub(crate) struct Script {
     pub set: Arc<ScriptSet>,
     scale: u32,
@@ -277,7 +277,7 @@ impl Script {
         Ok(set.map(|set| Self { set, scale: workloads::scale(settings.rows), seed: settings.seed }))
     }
 
-    /// For the connection with this number.
+    /// The initial values for the connection with this number.
     pub(crate) fn presets(&self, client_id: usize) -> Presets {
         Presets {
             client_id: i64::try_from(client_id).unwrap_or(i64::MAX),
@@ -288,7 +288,7 @@ impl Script {
     }
 }
 
-/// The numbers of connections to compare at.
+/// The numbers of connections that are compared.
 pub(crate) fn connections(settings: &Experiment, is_private: bool) -> Vec<u32> {
     let is_one = !is_private || settings.requests.are_dumps();
     let default = if is_one { vec![1] } else { vec![1, 16] };
@@ -309,7 +309,7 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
 /// The workload of a private server of this kind.
 ///
 /// # Errors
-/// A usage failure when it cannot be asked that.
+/// A usage failure if such a server does not know the workload.
 pub(crate) fn private_workload(kind: Kind, settings: &Experiment) -> Result<Workload, Failure> {
     let protocol = crate::servers::protocol_of(kind)?;
     script::read(protocol, &settings.requests)?;

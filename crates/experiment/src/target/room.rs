@@ -1,7 +1,7 @@
-//! Whether a private server's data will fit: disk for tables, memory for their cache and for keys; and whether
-//! there may be as many files as connections.
+//! Whether there is enough space for a private server's data: disk for tables, memory for the tables' cache and for
+//! keys. Also whether this process may open as many files as connections.
 //!
-//! Asked before anything is started, so that nothing has to be cleared up.
+//! Checked before anything is started, so that nothing has to be cleaned up.
 
 use std::path::Path;
 
@@ -14,19 +14,19 @@ use super::connections;
 use super::workloads::VALUE_BYTES;
 use crate::spec::{Experiment, Requests};
 
-/// A row of sysbench's table with its indexes takes some 270 bytes in `InnoDB` and PostgreSQL, and as much
-/// again in a log before it is written out.
+/// A row of sysbench's table with its indexes takes some 270 bytes in `InnoDB` and PostgreSQL, and the same again in a
+/// log before it is written out.
 const BYTES_PER_ROW: u64 = 512;
-/// A key of Redis beside its value.
+/// Bytes of a key in Redis in addition to the value.
 const BYTES_PER_KEY: u64 = 128;
 /// The space that has to stay free in addition to the data: an empty server's own files, and other programs' needs.
 const SPARE_BYTES: u64 = 512 << 20;
 
-/// Files of looptax itself beside its connections: 10 were seen.
+/// Files of looptax itself in addition to its connections: 10 were seen.
 const SPARE_FILES: u64 = 16;
 
-/// Refuses more connections than this process may have files. A server that it starts has the same limit, and would
-/// leave some connections unanswered.
+/// Refuses more connections than this process may have files. A server that it starts has the same limit, and would not
+/// answer some of the connections.
 ///
 /// # Errors
 /// A usage failure with the figures.
@@ -47,14 +47,14 @@ pub(super) fn check_files(settings: &Experiment, is_private: bool) -> Result<(),
     ))
 }
 
-/// Where data go.
+/// The space that data need, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Needs {
     disk_bytes: u64,
     memory_bytes: u64,
 }
 
-/// Refuses more rows than there is room for.
+/// Refuses more rows than the available space can hold.
 ///
 /// # Errors
 /// A usage failure with the figures.
@@ -104,7 +104,7 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// `MemAvailable:   12345 kB`.
+/// The available memory, from the line `MemAvailable:   12345 kB`.
 fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;

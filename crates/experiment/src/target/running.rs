@@ -1,4 +1,5 @@
-//! A running server that somebody cares for: what it is, what we may ask of it, and what forbids it.
+//! A running server that looptax did not start: its properties, the requests that are allowed, and the reasons to
+//! refuse it.
 
 use looptax_bench::path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload, system_row,
@@ -19,11 +20,11 @@ use crate::arms::target_arms::TargetArms;
 use crate::spec::Experiment;
 use crate::spec::target::Running;
 
-/// sysbench's first table and pgbench's largest, with their keys.
+/// sysbench's first table and pgbench's largest one, with their key columns.
 const SYSBENCH: (&str, &str) = ("sbtest1", "id");
 const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
 
-/// Logs in over TCP, finds the socket, and decides what can be asked without harm.
+/// Logs in over TCP, finds the socket, and decides which requests do no harm.
 pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result<Target, Failure> {
     let (mut conversation, login) = log_in(spec, host.ask)?;
     refuse_if_logged(&mut conversation)?;
@@ -44,7 +45,7 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
     }
     let mut target = Target {
         kind: pooler.unwrap_or_else(|| conversation.kind()).name().to_owned(),
-        // A pooler states the version of the server behind it.
+        // A pooler reports the version of the server behind it.
         version: if is_pooled { String::new() } else { conversation.server_version().to_owned() },
         name: spec.shown.clone(),
         protocol: spec.protocol,
@@ -80,14 +81,15 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
     Ok(target)
 }
 
-/// The places of the clients of a server with one thread: other servers do not show which thread serves which client.
+/// On which cores the clients of a single-threaded server run: other servers do not show which thread serves which
+/// client.
 fn seen_clients(target: &Target) -> Option<Meetings> {
     let pid = target.pids.first().filter(|_| target.protocol == Protocol::Redis)?;
     let discover::Meetings { programs, n_looks, n_same } = discover::meetings(*pid)?;
     Some(Meetings { programs, n_looks, n_same })
 }
 
-/// The second of two arms where the login took TLS.
+/// The second of two arms if the login used TLS, else the first.
 fn sealed(conversation: &Conversation, [plain, sealed]: [Arm; 2]) -> Arm {
     match conversation.facts().tls {
         Some(_) => sealed,
@@ -95,7 +97,7 @@ fn sealed(conversation: &Conversation, [plain, sealed]: [Arm; 2]) -> Arm {
     }
 }
 
-/// Logs in; asks for a password if the server requires one, none was given, and a person can answer.
+/// Logs in. Asks a person for a password if the server requires one and none was given.
 fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Failure> {
     let endpoint = Endpoint::Tcp(spec.tcp);
     let sealing = match (&spec.tls, &spec.no_tls) {
@@ -121,7 +123,7 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
         return Err(refused.into());
     }
     let Some(answer) = ask(&spec.shown) else {
-        // A line of pg_hba.conf refuses with or without one.
+        // A line of pg_hba.conf refuses the login with or without a password.
         let is_about_lines = refused.refusal().is_some_and(|(code, _)| code == "28000");
         let failure = Failure::from(refused);
         let hint = "no password was given: put it into LOOPTAX_PASSWORD, or run looptax on a terminal, where it asks \
@@ -133,7 +135,8 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
     Ok((conversation, login))
 }
 
-/// "Access denied" of MySQL and PostgreSQL, "authentication required" of Redis, `AuthenticationFailed` of `MongoDB`.
+/// Whether the server requires a password: "Access denied" of MySQL and PostgreSQL, "authentication required" of Redis,
+/// `AuthenticationFailed` of `MongoDB`.
 fn wants_password(error: &PathError) -> bool {
     match error {
         PathError::Protocol { source: WireError::Server { code, .. }, .. } => {
@@ -143,8 +146,8 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-/// The pooler that answers, if one does: the process behind the socket is one, or PostgreSQL gives the connection another
-/// number than the greeting did. Some poolers pass PostgreSQL's number on.
+/// The pooler that answers, if one does. It is known by the process behind the socket, or because PostgreSQL reports
+/// another number for the connection than the greeting had. Some poolers pass PostgreSQL's number on.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;
@@ -160,8 +163,8 @@ fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<K
     kind.filter(is_known).or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
-/// Statements that looptax prepares would stay with the pooler's connection to the server, for the next client that
-/// gets it.
+/// Refuses a pooler with which statements that looptax prepares would stay on the pooler's connection to the server,
+/// where the next client would get them.
 fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut Conversation) -> Result<(), Failure> {
     if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
         return Ok(());
@@ -174,7 +177,7 @@ fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut C
     ))
 }
 
-/// With `--write` a scratch place; without it what can be asked without writing.
+/// With `--write` makes a scratch place; without it chooses requests that do not write.
 fn choose_workload(target: &mut Target, conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     if target.script.is_some() {
         if !settings.is_own_server {
@@ -193,7 +196,7 @@ fn choose_workload(target: &mut Target, conversation: Conversation, settings: &E
     read_only(target, conversation, settings)
 }
 
-/// Workloads that need no table and no key.
+/// Whether a workload needs neither a table nor a key.
 fn is_tableless(word: Option<&str>) -> bool {
     matches!(word, Some("ping" | "system-row" | "connect"))
 }
@@ -210,8 +213,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     refuse_if_written_on(&mut conversation)?;
     tell_leftovers(&mut conversation)?;
     if let Err(failure) = scratch.make(&workload, &mut conversation, settings) {
-        // Ctrl-C may have broken the conversation off in the middle of an answer, so another one clears up. The
-        // error that brought us here matters more than a second one.
+        // Ctrl-C may have broken off the dialogue in the middle of an answer, so another connection cleans up. The
+        // first error matters more than a second one.
         looptax_host::waiting::allow_again();
         drop(conversation);
         if let Ok(mut conversation) = target.converse(target.asks[1]) {
@@ -225,8 +228,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     Ok(())
 }
 
-/// The requested workload, on existing tables. Without a word: point selects if they are possible, else a row of the
-/// server's own tables, which is an ordinary query, and if the account may not read that, ping.
+/// The requested workload, on existing tables. Without a request: point selects if they are possible, else reads of a
+/// row of the server's own tables, which is an ordinary query; if the account may not read that row, ping.
 fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {
@@ -283,7 +286,7 @@ fn has_system_row(conversation: &mut Conversation) -> bool {
         .is_some_and(|rows: Vec<[Option<String>; 1]>| rows.len() == 1)
 }
 
-/// Whether a user of Redis may ask for the key that no server has.
+/// Checks that a user of Redis may read the key that no server has.
 fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
     let key = format!("{MISSING_KEYS}0");
     let command = vec![b"GET".to_vec(), key.clone().into_bytes()];
@@ -295,12 +298,12 @@ fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
     })
 }
 
-/// The number of rows, when keys run from 1 without gaps.
+/// The number of rows, if keys run from 1 without gaps.
 fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u64> {
-    // Naming a table that is not there leaves an error in PostgreSQL's log.
+    // A query that names a missing table leaves an error in PostgreSQL's log.
     if conversation.protocol() == Protocol::Postgres {
         let may = format!("SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass('{table}'), 'SELECT')");
-        // PostgreSQL before 9.4 cannot be asked so; then the table is read to find out.
+        // PostgreSQL before 9.4 cannot answer this query; in that case the table is read to find out.
         let told: Result<Vec<[Option<String>; 1]>, _> = conversation.rows_of_users(&may);
         if told.is_ok_and(|rows| !matches!(rows.as_slice(), [[Some(may)]] if may == "t")) {
             return None;
@@ -316,7 +319,7 @@ fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u
 
 fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
     let names = match Scratch::leftovers(conversation) {
-        // It does not tell this account, or keeps no list.
+        // The server does not report it to this account, or does not keep a list.
         Err(WireError::Server { .. } | WireError::Unsupported { .. }) => return Ok(()),
         told => told.map_err(|error| conversation.failed(error))?,
     };

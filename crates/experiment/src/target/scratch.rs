@@ -1,6 +1,6 @@
 //! The objects that `--write` makes on a running server, and how they are removed.
 //!
-//! Everything carries [`PREFIX`] and our process id, so that a crashed run's leftovers are known by
+//! The names of all objects have [`PREFIX`] and our process id, so that a crashed run's leftovers are recognized by
 //! name; keys expire by themselves.
 
 use looptax_bench::path::{Conversation, Workload};
@@ -11,16 +11,16 @@ use looptax_wire::WireError;
 use super::workloads::{self, Place};
 use crate::spec::{Experiment, Requests};
 
-/// Every schema, database and key of ours starts with this.
+/// The prefix of the name of each schema, database and key that looptax makes.
 const PREFIX: &str = "looptax_scratch_";
-/// Keys live this long at most, in seconds: longer than any run.
+/// Longest life of keys, in seconds: longer than any run.
 const KEY_TTL_S: u32 = 3_600;
 
 /// A scratch place on a running server.
 pub(super) enum Scratch {
     /// A `MySQL` database.
     Database(String),
-    /// One of `MongoDB`, which is there from its first document on.
+    /// A database of `MongoDB`, which exists from its first document on.
     Documents(String),
     /// A `PostgreSQL` schema.
     Schema(String),
@@ -31,7 +31,7 @@ pub(super) enum Scratch {
 }
 
 impl Scratch {
-    /// The place that a protocol's data would have; nothing is made yet.
+    /// The place for data of a protocol; nothing is made yet.
     pub(super) fn planned(protocol: Protocol, n_keys: u32) -> Self {
         match protocol {
             Protocol::Mysql => Self::Database(name()),
@@ -43,7 +43,7 @@ impl Scratch {
         }
     }
 
-    /// Where data are in it.
+    /// Where the data are in the scratch place.
     pub(super) fn place(&self, rows: u32) -> Place {
         let place =
             Place { has_own_site: false, schema: String::new(), prefix: String::new(), ttl_s: Some(KEY_TTL_S), rows };
@@ -55,7 +55,7 @@ impl Scratch {
         }
     }
 
-    /// Makes it and what the workload needs in it. After an error something of it may be there.
+    /// Makes the scratch place and the data that the workload needs there. After an error, a part of it may exist.
     pub(super) fn make(
         &self,
         workload: &Workload,
@@ -98,7 +98,7 @@ impl Scratch {
         }
     }
 
-    /// Names of what earlier runs left behind.
+    /// Names of the objects that earlier runs left behind.
     pub(super) fn leftovers(conversation: &mut Conversation) -> Result<Vec<String>, WireError> {
         if let Ok(server) = conversation.mongodb() {
             let mut names = server.databases()?;

@@ -1,8 +1,8 @@
-//! The socket of a running server: the one that was given, or the first of the candidates that proves to be the
-//! server's.
+//! The socket of a running server: the given one, or the first candidate that is proved to be the server's.
 //!
-//! Candidates are what the kernel lists for the process on the port, what the server says itself, and what else may
-//! be. Each is logged in to, and believed where the server is the same over both.
+//! Candidates are the sockets that the kernel lists for the process on the port, the socket that the server itself
+//! reports, and other possible ones. looptax logs in to each, and accepts it if the server is the same over the socket
+//! and over TCP.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use looptax_wire::Login;
 
 use super::load_limits::config;
 
-/// Finds it and logs in to it.
+/// Finds the socket and logs in to it.
 ///
 /// # Errors
-/// Why the surest candidate is not the socket; the next step if there is no candidate.
+/// The reason why the most certain candidate is not the socket, or the next step if there is no candidate.
 pub(super) fn find(
     given: Option<&PathBuf>,
     tcp: SocketAddr,
@@ -49,7 +49,7 @@ pub(super) fn find(
     })
 }
 
-/// The server let the account in over TCP: what differs is the way.
+/// Explains a failure over the socket. The server accepted the account over TCP, so the cause is the transport.
 fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     let is_refused = error.is_of_plugin() || error.refusal().is_some_and(|(code, _)| !is_full(code));
     let failure = Failure::from(error);
@@ -71,12 +71,12 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     ))
 }
 
-/// Whether a server refused because it takes no more connections.
+/// Whether a server refused a login because it accepts no more connections.
 fn is_full(code: &str) -> bool {
     ["1040", "1203", "53300"].contains(&code)
 }
 
-/// The candidates, the surest first.
+/// The candidates, the most certain first.
 fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversation) -> Result<Vec<PathBuf>, Failure> {
     let protocol = by_tcp.protocol();
     if let Some(given) = given {
@@ -100,7 +100,7 @@ fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversatio
     Ok(all)
 }
 
-/// A folder means the socket in it.
+/// The socket that a path names; a folder means the socket in it.
 fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure> {
     socket_named(path, protocol, port).map_err(|n| {
         Failure::usage(
@@ -110,13 +110,13 @@ fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure>
     })
 }
 
-/// The server's own report, if the account may ask; empty if the server has no socket.
+/// The socket that the server reports, if the account may read it; empty if the server has no socket.
 fn told(conversation: &mut Conversation) -> Option<String> {
     let protocol = conversation.protocol();
     match protocol {
         Protocol::Mysql => conversation.cell("SELECT @@socket").ok(),
         Protocol::Postgres => {
-            // The view has no row where the account may not know; SHOW leaves an error in the server's log.
+            // The view has no row if the account may not read it; SHOW leaves an error in the server's log.
             let told = "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'unix_socket_directories'";
             let folders = conversation.cell(told).ok()?;
             let port: u16 = conversation.number("SHOW port").ok()?;
@@ -129,14 +129,14 @@ fn told(conversation: &mut Conversation) -> Option<String> {
     }
 }
 
-/// Both must lead to one server, before anything is written to either.
+/// Checks that both connections lead to one server, before anything is written to either.
 fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) -> Result<(), PathError> {
     let identity = |conversation: &mut Conversation| {
         let id = conversation.connection_id();
         conversation.server_view(&[id]).map(|view| view.identity)
     };
     let tcp = match identity(by_tcp) {
-        // If it does not answer over one transport, looptax does not wait for it over the other.
+        // If the server does not answer over one transport, looptax does not wait for it over the other.
         Err(error) if !error.is_untold() => return Err(error),
         tcp => tcp,
     };

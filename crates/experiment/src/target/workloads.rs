@@ -1,6 +1,6 @@
-//! The workloads by their words: what a word means at a place.
+//! The workloads by their names: what each name means on a server.
 //!
-//! `catalogue` has the words, `sending` the options that fit them, `fill` their data.
+//! `catalogue` has the names, `sending` the options that fit them, `fill` their data.
 
 mod catalogue;
 mod fill;
@@ -17,26 +17,26 @@ pub use catalogue::list;
 use catalogue::unknown;
 pub(crate) use fill::fill;
 
-/// Default size of a list's element, in bytes: lists grow with every request.
+/// Default size of a list's element, in bytes. It is small because lists grow with every request.
 const ELEMENT_BYTES: usize = 3;
 
-/// Default size of a dumped value, in bytes: a large value by common use.
+/// Default size of a dumped value, in bytes: what people usually call a large value.
 const DUMPED_VALUE_BYTES: usize = 1 << 20;
-/// Bytes of a row of sysbench's table by its columns: two numbers, 120 and 60 characters.
+/// Bytes of a row of sysbench's table, from its columns: two numbers, and 120 and 60 characters.
 const DUMPED_ROW_BYTES: u64 = 188;
 
 /// Default size of a value, in bytes.
 pub(crate) const VALUE_BYTES: usize = dataset::KEY_VALUE_BYTES;
 
-/// Where a workload's data are on a server.
+/// Where the data of a workload are on a server.
 pub(crate) struct Place {
-    /// The text before a table's name: empty, or a schema or database with its dot.
+    /// The prefix of a table's name: empty, or a schema or database with its dot.
     pub schema: String,
     pub prefix: String,
-    /// How long written keys live, in seconds; for ever without it.
+    /// How many seconds written keys live; with `None`, for ever.
     pub ttl_s: Option<u32>,
     pub rows: u32,
-    /// Whether there are looptax's own pages, and not those of somebody's application.
+    /// Whether the pages are looptax's own, and not those of another user's application.
     pub has_own_site: bool,
 }
 
@@ -61,10 +61,10 @@ pub(crate) fn default_word(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The workload that a word means at a place.
+/// The workload that a word means on a server.
 ///
 /// # Errors
-/// A usage failure when there is none of that word for this protocol, or it cannot be sent as asked.
+/// A usage failure if the protocol does not have that workload, or it cannot be sent in the requested way.
 pub(crate) fn make(protocol: Protocol, requests: &Requests, place: &Place) -> Result<Workload, Failure> {
     let word = requests.workload.as_deref();
     let word = word.unwrap_or(default_word(protocol));
@@ -102,7 +102,7 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
     })
 }
 
-/// Documents are in a collection that is called as sysbench's table.
+/// The workloads on documents; their collection has the name of sysbench's table.
 fn documents(word: &str, place: &Place) -> Option<Workload> {
     let database = place.schema.strip_suffix('.');
     let collection = Collection { database: database.map(str::to_owned), name: dataset::TABLE.to_owned() };
@@ -114,7 +114,7 @@ fn documents(word: &str, place: &Place) -> Option<Workload> {
     })
 }
 
-/// A page of looptax's own site, or the one that a running server's URL names.
+/// A page of looptax's own site, or the page in a running server's URL.
 fn page(word: &str, place: &Place) -> Result<Option<SitePage>, Failure> {
     let (name, size) = word.split_once(':').unwrap_or((word, ""));
     if !place.has_own_site {
@@ -156,7 +156,7 @@ fn redis(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
     }))
 }
 
-/// The workloads of both Redis and memcached.
+/// The workloads that Redis and memcached have in common.
 fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Workload>, Failure> {
     let prefix = place.prefix.clone();
     let ttl_s = place.ttl_s;
@@ -176,7 +176,7 @@ fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
     }))
 }
 
-/// As many large values as a table of this many rows has bytes.
+/// A dump of large values, of which there are as many as fit into the bytes of a table with this many rows.
 fn dump_values(requests: &Requests, place: &Place) -> Workload {
     let value_bytes = requests.value_bytes.unwrap_or(DUMPED_VALUE_BYTES);
     let total_bytes = u64::from(place.rows) * DUMPED_ROW_BYTES;
@@ -187,7 +187,7 @@ fn dump_values(requests: &Requests, place: &Place) -> Workload {
     }
 }
 
-/// `:9:1`, or nothing for half and half.
+/// Parses `:9:1`; an empty text means half and half.
 fn reads_and_writes(typed: &str) -> Result<[u32; 2], Failure> {
     let numbers: Option<Vec<u32>> = typed.split(':').skip(1).map(|number| number.parse().ok()).collect();
     match numbers.as_deref() {

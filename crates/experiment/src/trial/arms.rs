@@ -1,7 +1,7 @@
-//! The arms' turns: a slice over one way, loaded, proved and counted.
+//! The arms' turns: each slice uses one transport, and is loaded, proved and counted.
 //!
-//! A flip leaves the application running and changes the way of its new connections; a restart starts it again for each
-//! slice.
+//! A flip leaves the application running and changes the transport of its new connections; a restart starts it again
+//! for each slice.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -19,48 +19,48 @@ use crate::trial::counted::Counters;
 use crate::trial::program::Program;
 use crate::trial::ready::wait_for_answer;
 
-/// Between two slices: an application and its servers close the last page's connections meanwhile, which would else be
-/// part of the next page, whatever its arm. Measured with a delay that was injected: without it a page after a pause is
-/// 25 µs shorter than one right after another.
+/// Pause between two slices. In it, an application and its servers close the last page's connections; without it that
+/// work would be part of the next page, whatever its arm. Measured with an injected delay: without this pause, a page
+/// after a delay is 25 µs shorter than one that directly follows another.
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
-/// Pages that failed, in a thousand, from which on nothing is concluded.
+/// If more than this many of a thousand pages fail, the trial has no result.
 const MOST_FAILED_PER_MILLE: u64 = 1;
-/// This many failed pages end a trial at once, if they are more than one in a hundred.
+/// This many failed pages end a trial immediately, if they are more than one in a hundred.
 const MANY_FAILED: u64 = 5;
-/// Loads after a start that do not count, at least.
+/// Least loads after a start that do not count.
 const LEAST_WARM_UP: usize = 3;
-/// Loads after a start that do not count, at most: together twice as long as what counts.
+/// Most loads after a start that do not count; together they have twice as many pages as a slice that counts.
 const MOST_WARM_UP: usize = 10;
-/// Such a load has this part of a slice's pages.
+/// Such a load has a slice's number of pages divided by this number.
 const WARM_UP_PART: usize = 5;
-/// A start's pages have settled when two loads on end differ by no more.
+/// A start's pages have settled when two successive loads differ by at most this share.
 const STEADY: f64 = 0.03;
 
-/// The turns, and what is known of them.
+/// The turns, and what has been observed of them.
 pub(crate) struct Turns<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) program: &'a mut Program,
     pub(crate) load: PageLoad,
-    /// The only server whose way changes, by contrast; `None` for all of them.
+    /// By contrast, the only server whose transport changes; `None` if all servers' do.
     pub(crate) contrasts: Vec<Option<usize>>,
     pub(crate) pages_per_slice: usize,
     pub(crate) stop: &'a AtomicBool,
-    /// The servers' counts for pages that do not count here.
+    /// The servers' counts for pages of the warm-up.
     pub(crate) counters: Counters,
-    /// By contrast: what was seen of its arms in counted epochs.
+    /// By contrast, the observations of its arms in counted epochs.
     pub(crate) seen: Vec<[TrialArm; 2]>,
-    /// By contrast: time of the supervisor, in nanoseconds.
+    /// By contrast, CPU time of the supervisor, in nanoseconds.
     pub(crate) supervisor_ns: Vec<[u64; 2]>,
-    /// Whether the application goes on between slices: all of a slice's connections are then made for its pages, and none
-    /// at a start before.
+    /// Whether the application keeps running between slices: then all connections of a slice are made for its pages,
+    /// and none before at a start.
     pub(crate) is_flipped: bool,
-    /// The first failed page's message.
+    /// The message of the first page that failed.
     pub(crate) first_failure: Option<String>,
 }
 
-/// A slice's load, and what the machine spent on it.
+/// A slice's load, and the CPU time that it took.
 struct Loaded {
-    /// A whole run of a load command counts here as one page.
+    /// A whole run of a load command counts as one page here.
     pages: PagesLoaded,
     application_ns: Option<u64>,
     servers_ns: Option<u64>,
@@ -74,9 +74,9 @@ impl SliceSource for Turns<'_> {
 }
 
 impl Turns<'_> {
-    /// Within one process, slice by slice.
+    /// Measures a slice without restarting the application.
     fn flip(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
-        // The server finishes its work for the last page before the next one begins.
+        // In this pause the server finishes its work for the last page before the next one begins.
         thread::sleep(GUARD);
         let number = self.program.steer(self.mask(order));
         if !order.counts {
@@ -107,8 +107,8 @@ impl Turns<'_> {
         Ok(filled)
     }
 
-    /// The routes that are moved in a slice: all, or none; if one server is tried by itself, chance decides about the
-    /// others' ways for each epoch.
+    /// The routes that are moved in a slice: all of them, or none. If only one server is tried, chance decides for each
+    /// epoch whether the others' routes are moved.
     fn mask(&self, order: SliceOrder) -> u32 {
         let is_socket = self.ask.arms[order.side.idx()] == Way::Socket;
         let only = self.contrasts[order.contrast_idx];
@@ -118,7 +118,7 @@ impl Turns<'_> {
         })
     }
 
-    /// Loads a slice; if it does not count, pages take the place of a load command.
+    /// Loads a slice. If the slice does not count, pages are loaded even if there is a load command.
     fn load(&mut self, order: SliceOrder, counts: bool) -> Result<Loaded, Failure> {
         let n_pages = if counts { self.pages_per_slice } else { self.pages_per_slice.div_ceil(WARM_UP_PART) };
         let inject = self.ask.inject.map(|time| match order.side {
@@ -137,7 +137,7 @@ impl Turns<'_> {
         Ok(Loaded { pages, application_ns, servers_ns })
     }
 
-    /// A whole run of the load command.
+    /// Runs the load command once from start to end.
     fn run_command(&self) -> Result<PagesLoaded, Failure> {
         let Load::Command { words, shown, limit, .. } = &self.ask.load else {
             return Ok(PagesLoaded::default());
@@ -162,12 +162,12 @@ impl Turns<'_> {
         }))
     }
 
-    /// Loads until two loads on end take alike; `None` when told to stop.
+    /// Loads until two successive loads take about the same time; `None` if the user stopped it.
     fn warm_up(&mut self, order: SliceOrder) -> Result<Option<()>, Failure> {
         let mut last = None;
         for idx in 0..MOST_WARM_UP {
             let order = SliceOrder {
-                // Other pages than those that count, if there are several.
+                // These are other pages than those that count, if there are several.
                 rank: order.rank + (1 + idx as u64) * 1_000,
                 ..order
             };
@@ -188,15 +188,15 @@ impl Turns<'_> {
         Ok(Some(()))
     }
 
-    /// CPU time of all servers that are not part of the application; `None` if one's process is not known, or if there
-    /// is not one.
+    /// CPU time of all servers that are not part of the application; `None` if a server's process is not known, or if
+    /// there are no such servers.
     fn servers_ns(&self) -> Option<u64> {
         let servers = || self.ask.servers.iter().filter(|it| !it.is_own);
         servers().next()?;
         servers().map(|it| process_tree_cpu_ns(it.pid?)).sum()
     }
 
-    /// The slice as it counts, compared with its order.
+    /// The slice in the form that counts, after a check against its order.
     fn filled(&mut self, order: SliceOrder, number: u32, loaded: &Loaded) -> Result<Option<FilledSlice>, Failure> {
         if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(None);
@@ -230,7 +230,7 @@ impl Turns<'_> {
         }))
     }
 
-    /// Counts what was seen of a slice.
+    /// Adds the observations of a slice to the counts.
     fn note(&mut self, order: SliceOrder, counts: &SliceCounts, pages: &PagesLoaded) {
         if let (None, Some(failed)) = (&self.first_failure, pages.failures.first()) {
             let url = &self.ask.load.pages()[failed.page_idx].url;
@@ -254,7 +254,7 @@ impl Turns<'_> {
         self.supervisor_ns[order.contrast_idx][order.side.idx()] += counts.busy_ns;
     }
 
-    /// Ends a trial of which nothing can come any more.
+    /// Ends a trial that cannot have a result any more.
     fn object(&self, order: SliceOrder) -> Result<(), Failure> {
         let seen = &self.seen[order.contrast_idx];
         let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();
@@ -275,10 +275,10 @@ impl Turns<'_> {
         .invalid()
     }
 
-    /// Checks that a finished contrast is worth something.
+    /// Checks that a finished contrast has a valid result.
     ///
     /// # Errors
-    /// Too many pages failed, or connections went another way.
+    /// Too many pages failed, or connections took the wrong transport.
     pub(crate) fn check(&self, contrast_idx: usize) -> Result<(), Failure> {
         let seen = &self.seen[contrast_idx];
         let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();

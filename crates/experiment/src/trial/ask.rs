@@ -1,4 +1,4 @@
-//! A question about an application: its command, its load, the sockets and ports of its servers. Plain data.
+//! The request for a trial of an application: its command, its load, the sockets and ports of its servers. Plain data.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,43 +11,43 @@ use looptax_wire::Login;
 
 use crate::trial::pages::Page;
 
-/// Everything that a trial is made of.
+/// All settings of a trial.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// The application's command as it may be shown.
+    /// The application's command, as it may be shown.
     pub command: String,
     pub load: Load,
-    /// Pages that are asked for at a time.
+    /// Number of pages requested at the same time.
     pub clients: usize,
     /// Pages per second that are due, in an open loop.
     pub rate_per_s: Option<f64>,
-    /// How the arms take turns, where somebody decided it.
+    /// How the arms take turns, if the user decided it.
     pub design: Option<TrialDesign>,
     /// The two arms, `[baseline, other]`.
     pub arms: [Way; 2],
-    /// Whether each server is also tried by itself.
+    /// Whether each server is also tried separately.
     pub is_each: bool,
     pub effort: Effort,
     pub seed: u64,
-    /// Where the application answers when it is ready.
+    /// The address at which the application answers when ready.
     pub ready: SocketAddr,
-    /// How long it may take until then.
+    /// How long it may take until the application is ready.
     pub start_limit: Duration,
     /// How long a page may take.
     pub page_limit: Duration,
-    /// The servers that it may be connected to.
+    /// The servers to which the application may connect.
     pub servers: Vec<Server>,
-    /// Waits so long in each page of the other arm, for proving what a trial can see.
+    /// A wait in each page of the other arm, to prove what a trial can detect.
     pub inject: Option<Duration>,
-    /// The pages of one start are measured so long.
+    /// How long the pages of one start are measured.
     pub start: Duration,
 }
 
 #[derive(Debug, Clone)]
 pub enum Load {
-    /// Pages, by looptax.
+    /// Pages that looptax requests.
     Pages(Vec<Page>),
-    /// All requests of this command, from its start to its end; the pages are only for the first look.
+    /// All requests of this command, from start to end; the pages are only for the first look.
     Command {
         words: Vec<String>,
         shown: String,
@@ -57,32 +57,32 @@ pub enum Load {
     },
 }
 
-/// The way that an arm's connections take.
+/// The transport of an arm's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Socket,
     Tcp,
 }
 
-/// A local server with both of its ways.
+/// A local server with its port and its socket.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// Its program: `mariadbd`, `redis-server`, …; the first address where that is not known.
+    /// The server's program: `mariadbd`, `redis-server`, …; if it is not known, the first address.
     pub kind: String,
     pub from: Vec<SocketAddr>,
-    /// Where they are moved to.
+    /// The socket to which connections are moved.
     pub to: SocketName,
-    /// Its process, where known.
+    /// The server's process, if it is known.
     pub pid: Option<u32>,
-    /// Whether the application's command starts it: then its CPU time is part of the application's.
+    /// Whether the application's command starts the server, whose CPU time is then part of the application's.
     pub is_own: bool,
-    /// Whether a person named its socket and its port.
+    /// Whether the user named the server's socket and port.
     pub is_given: bool,
-    /// Who may ask it what it has counted, where anybody is known.
+    /// The account that may read the server's counts, if known.
     pub account: Option<Account>,
 }
 
-/// An account of a server, for asking it what it has counted.
+/// An account on a server, to read its counts.
 #[derive(Debug, Clone)]
 pub struct Account {
     pub protocol: Protocol,
@@ -99,7 +99,7 @@ impl Way {
 }
 
 impl Load {
-    /// The pages, whichever program asks for them.
+    /// The pages, whether looptax or the load command requests them.
     pub(crate) fn pages(&self) -> &[Page] {
         match self {
             Self::Pages(pages) | Self::Command { pages, .. } => pages,
@@ -108,13 +108,13 @@ impl Load {
 }
 
 impl Ask {
-    /// The routes of a server in the mapping: servers are there one after the other, an address each.
+    /// The indexes of a server's routes in the mapping: servers one after the other, with a route per address.
     pub(crate) fn routes_of(&self, server: usize) -> std::ops::Range<usize> {
         let before: usize = self.servers[..server].iter().map(|it| it.from.len()).sum();
         before..before + self.servers[server].from.len()
     }
 
-    /// The mask that moves the servers for which `is_moved` says so.
+    /// The mask that moves the servers for which `is_moved` returns true.
     pub(crate) fn mask(&self, is_moved: impl Fn(usize) -> bool) -> u32 {
         let moved = (0..self.servers.len()).filter(|server| is_moved(*server));
         moved.flat_map(|server| self.routes_of(server)).fold(0, |mask, route| mask | 1 << route)

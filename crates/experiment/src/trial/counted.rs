@@ -1,6 +1,7 @@
-//! The servers' counts of the application's requests, read around pages that do not count themselves.
+//! The servers' counts of the application's requests, read before and after pages that do not count themselves.
 //!
-//! The warm-up's pages are those of the trial, over both arms; asking the servers costs the measured ones nothing.
+//! The warm-up loads the same pages as the trial, over both arms, so reading the counts does not slow down the measured
+//! pages.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use looptax_redirect::SocketName;
 
 use crate::trial::ask::{Ask, Server};
 
-/// A server that does not answer is not waited for longer.
+/// How long to wait for a server's answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The servers that tell, each with what they have told.
+/// The servers that report counts, each with the counts so far.
 pub(crate) struct Counters(Vec<Counter>);
 
 struct Counter {
@@ -33,14 +34,14 @@ impl Counters {
         Self(servers.filter_map(|(idx, server)| open(idx, server)).collect())
     }
 
-    /// Some pages begin.
+    /// Reads the counts before some pages.
     pub(crate) fn begin(&mut self) {
         for counter in &mut self.0 {
             counter.begun = counter.conversation.work().ok().flatten();
         }
     }
 
-    /// They are over; there were `n_pages`.
+    /// Reads the counts after these pages, of which there were `n_pages`.
     pub(crate) fn end(&mut self, n_pages: u64) {
         for counter in &mut self.0 {
             let now = counter.conversation.work().ok().flatten();
@@ -58,7 +59,7 @@ impl Counters {
         }
     }
 
-    /// The counts per page.
+    /// The counts per page, by server.
     pub(crate) fn per_page(&self) -> Vec<TrialCount> {
         let counted = self.0.iter().filter(|it| it.n_pages > 0);
         let per_page = counted.map(|it| TrialCount {
@@ -71,7 +72,7 @@ impl Counters {
     }
 }
 
-/// Over the socket, on which servers do not ask for TLS; the question is the same over either.
+/// Connects over the socket if it has a path, since servers do not require TLS there; the counts are the same over TCP.
 fn open(idx: usize, server: &Server) -> Option<Counter> {
     let account = server.account.as_ref()?;
     let endpoint = match &server.to {

@@ -1,6 +1,7 @@
-//! A look of some seconds before anything counts: what the pages are, which servers they use, how, and how long they take.
+//! A look of some seconds before anything counts. It shows which pages there are, to which servers they connect, over
+//! which transport, and how long they take.
 //!
-//! Asks each page over TCP, then over the socket: a page that works over one and not over the other is an answer, too.
+//! Each page is requested over TCP, then over the socket: if a page works over only one of them, that is a result, too.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,27 +18,28 @@ use crate::trial::ask::Ask;
 use crate::trial::pages::Page;
 use crate::trial::program::Program;
 
-/// Rounds over all pages, over either way; the first of them finds everything cold.
+/// Rounds over all pages, for each transport; in the first round no cache is filled.
 const ROUNDS: usize = 4;
-/// Of more pages than this, not all are looked at.
+/// At most this many pages are looked at.
 const MOST_PAGES: usize = 200;
-/// A body may be this much shorter or longer than those that were seen, besides this share of its length.
+/// A body may have between half and twice the length that was seen, and may differ by this many bytes more.
 const SIZE_SLACK_BYTES: u64 = 512;
-/// Connections per page from which on a server is connected to for pages, and not now and then.
+/// With at least this many connections per page, an application connects to a server for pages, and not just now and
+/// then.
 const PER_PAGE: f64 = 0.1;
-/// A connection counts as kept if this many looks in a row see it, while no page is asked for.
+/// Connections count as kept if this many looks in a row see one, while no page is requested.
 const LOOKS_AT_KEPT: usize = 20;
-/// Servers that can be tried each by itself: a contrast for each, and one for all.
+/// At most this many servers can be tried separately: each has a contrast, and all together have one.
 const MOST_EACH: usize = 3;
-/// A page's connection may last a millisecond: only a rare chance lets this many rounds of looks miss it.
+/// Rounds of looks: a page's connection may last a millisecond, and only a rare chance lets all these rounds miss it.
 const LOOKS_IN_PASSING: usize = 10;
 const PAUSE: Duration = Duration::from_millis(50);
-/// Epochs of looks have numbers that no measured one has.
+/// Epochs of looks have numbers from here on, which no measured epoch has.
 const LOOKS: u64 = 1 << 40;
 
 #[derive(Debug)]
 pub(crate) struct FirstLook {
-    /// The form of a right answer, by page.
+    /// The form of a correct answer, by page.
     pub(crate) expected: Vec<ExpectedPage>,
     /// Least and most bytes of each page's body.
     pub(crate) body_bytes: Vec<[u64; 2]>,
@@ -46,14 +48,14 @@ pub(crate) struct FirstLook {
     pub(crate) why: String,
     /// How long a page takes.
     pub(crate) page: Duration,
-    /// The servers that it connects to, by their indexes.
+    /// The servers to which the application connects, by their indexes.
     pub(crate) used: Vec<usize>,
 }
 
-/// Looks; `None` when told to stop.
+/// Looks at the application; `None` if the user stopped it.
 ///
 /// # Errors
-/// A fault of the application's pages, or of their ways, and what to do about it.
+/// A fault of the application's pages or of their connections, with the next step.
 pub(crate) fn look(
     ask: &Ask,
     program: &mut Program,
@@ -111,17 +113,18 @@ pub(crate) fn look(
     }))
 }
 
-/// The observations over one way.
+/// The observations over one transport.
 struct Seen {
     facts: Vec<PageFacts>,
     failures: Vec<FailedPages>,
     page: Duration,
     per_page: Vec<f64>,
-    /// By server: moved, and not moved that should have been.
+    /// By server: the connections that were moved, and those that were not but should have been.
     n_connections: Vec<[u64; 2]>,
 }
 
-/// The socket over which a page fails that is answered over TCP: if several are used, each is looked at by itself.
+/// Finds the server over whose socket a page fails that works over TCP: if several servers are used, each is looked at
+/// separately.
 fn culprit(
     ask: &Ask,
     program: &mut Program,
@@ -169,7 +172,7 @@ fn look_over(
             all.add(own);
         }
         seen.failures.extend(loaded.failures);
-        // The first round of an application does what no later one does.
+        // The first round of an application does work that no later round does.
         if round == 0 {
             continue;
         }
@@ -191,14 +194,14 @@ fn look_over(
     Ok(seen)
 }
 
-/// The form of a right answer after those that were seen.
+/// The form of a correct answer, derived from the answers that were seen.
 fn expected(facts: &PageFacts) -> ExpectedPage {
     let [least, most] = facts.body_bytes.unwrap_or_default();
     let status = facts.statuses.first().map_or(200, |(status, _)| *status);
     ExpectedPage { status, body_bytes: (least / 2).saturating_sub(SIZE_SLACK_BYTES)..=2 * most + SIZE_SLACK_BYTES }
 }
 
-/// Which way the application's open connections go, by server: `[TCP, socket]`.
+/// Whether the application has open connections to each server: `[TCP, socket]`.
 fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
     let peers = program.peers();
     let kept = ask.servers.iter().map(|server| {
@@ -218,7 +221,8 @@ fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
     kept.collect()
 }
 
-/// The same of those that stay: many an application closes a page's connection only when its answer is long out.
+/// The same as [`kept`], for connections that stay open: many applications close a page's connection only long after
+/// the page was sent.
 fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 2]> {
     let mut found = kept(ask, program);
     for _ in 0..LOOKS_AT_KEPT {
@@ -231,7 +235,7 @@ fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 
     found
 }
 
-/// The sockets that connections of pages lead to, however short those are: looked for while pages are asked for.
+/// The sockets to which connections of pages lead, even short ones: they are looked for while pages are loaded.
 fn sockets_in_passing(
     ask: &Ask,
     program: &mut Program,
@@ -273,7 +277,7 @@ fn is_at(to: &SocketName, path: &Path) -> bool {
     matches!(to, SocketName::Path(to) if to == path)
 }
 
-/// Pages that connect to a server's socket leave nothing to move.
+/// If pages already connect to a server's socket, there is nothing to move.
 fn object_to_sockets(ask: &Ask, sockets: &[PathBuf]) -> Result<(), Failure> {
     let on = ask.servers.iter().filter(|server| sockets.iter().any(|it| is_at(&server.to, it)));
     let on: Vec<&str> = on.map(|it| &*it.kind).collect();
@@ -286,7 +290,7 @@ fn object_to_sockets(ask: &Ask, sockets: &[PathBuf]) -> Result<(), Failure> {
     ))
 }
 
-/// How the arms can take turns, and why so.
+/// How the arms can take turns, and the reason.
 fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesign, String), Failure> {
     let names = |is_wanted: &dyn Fn(usize) -> bool| {
         let wanted = (0..ask.servers.len()).filter(|idx| is_wanted(*idx));
@@ -349,7 +353,7 @@ fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: 
     Err(Failure::usage(what, hint))
 }
 
-/// A page has to be the same page over both transports.
+/// Checks that each page is the same over both transports.
 fn object_to_ways(tcp: &[PageFacts], socket: &[PageFacts], pages: &[Page]) -> Result<(), Failure> {
     for ((tcp, socket), page) in tcp.iter().zip(socket).zip(pages) {
         let status = |facts: &PageFacts| facts.statuses.first().map(|(status, _)| *status);

@@ -1,7 +1,7 @@
 //! A trial from its start to its record: first look, turns, judgement.
 //!
-//! The straight way: the application starts, is looked at, takes turns, and each contrast becomes a comparison of the
-//! record. A failure on the way keeps earlier measurements.
+//! The application starts, the first look inspects it, the arms take turns, and each contrast becomes a comparison of
+//! the record. A failure in between keeps earlier measurements.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,13 +26,14 @@ use crate::trial::ready::wait_for_answer;
 use crate::trial::record;
 use crate::trial::shape::{Shape, contrasts, plan_text, shape};
 
-/// Latencies beyond this many bytes are not kept.
+/// Most bytes of latencies that are kept.
 const MOST_SAMPLE_BYTES: usize = 256 << 20;
 
-/// Tries the application, and puts what came of it into the record; `tell` hears what the first look found.
+/// Tries the application and adds the results to the record; `tell` receives the findings of the first look.
 ///
 /// # Errors
-/// A fault of the application, its pages or their ways, with the next step; earlier measurements are in the record.
+/// A fault of the application, its pages or their connections, with the next step; earlier measurements are in the
+/// record.
 pub fn measure(
     ask: &Ask,
     mut program: Program,
@@ -129,7 +130,7 @@ fn course(ask: &Ask, seen: &FirstLook, shape: &Shape) -> Course {
         shape: shape.slices,
         warm_up: match seen.design {
             TrialDesign::Flip => WarmUp::steady(2, Duration::from_secs(1), Duration::from_secs(10)),
-            // Each start has its own.
+            // Each start has its own warm-up.
             TrialDesign::Restart => WarmUp::NONE,
         },
         stopping: ask.effort.stopping(shape.analyses.clone(), None),

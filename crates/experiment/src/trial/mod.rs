@@ -1,9 +1,9 @@
 //! The effect of the socket on a user's own application, before anything is changed.
 //!
-//! The application runs under the redirect's supervisor, which moves its new connections or leaves them on TCP as this
-//! room says, slice by slice, while `bench` asks for its pages. [`Program`] is the application with all that can go
-//! wrong with it, `first_look` finds out how its arms can take turns, `arms` takes them, `record` says what came of
-//! it. The caller says what is asked ([`Ask`]) and which servers there are; nothing is shown here.
+//! The application runs under the redirect's supervisor, which moves its new connections to the socket or leaves them
+//! on TCP, slice by slice, as this room decides, while `bench` requests its pages. [`Program`] is the application, with
+//! the failures that it may have; `first_look` finds out how its arms can take turns, `arms` makes the turns, and
+//! `record` notes the results. The caller decides what to try ([`Ask`]) and names the servers; this room shows nothing.
 
 mod arms;
 mod ask;

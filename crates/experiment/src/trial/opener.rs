@@ -10,7 +10,7 @@ use looptax_bench::path::{TlsClient, WebAddress};
 pub struct Opener {
     pub addresses: Vec<WebAddress>,
     pub tls: TlsClient,
-    /// No single wait of a page is longer.
+    /// The longest single wait for a page.
     pub limit: Duration,
 }
 

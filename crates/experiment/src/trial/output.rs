@@ -1,6 +1,7 @@
-//! The end of what the application writes: kept for the error that names it, and for nothing else.
+//! The end of the application's output, which is kept only for an error that quotes it.
 //!
-//! A thread empties the pipe for as long as anybody has its other end, so that an application never waits for us.
+//! A thread empties the pipe as long as any process holds the other end, so that an application never waits for
+//! looptax.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,12 +13,12 @@ use std::thread;
 const KEPT_BYTES: usize = 8 * 1024;
 const SHOWN_LINES: usize = 6;
 
-/// The last output.
+/// The end of the output so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Output(Arc<Mutex<VecDeque<u8>>>);
 
 impl Output {
-    /// Follows a pipe to its end, in a separate thread.
+    /// Reads a pipe to its end, in a separate thread.
     pub(crate) fn follow(pipe: OwnedFd) -> Self {
         let output = Self::default();
         let kept = output.clone();
@@ -38,7 +39,7 @@ impl Output {
         kept.drain(..n_over);
     }
 
-    /// The last lines, each indented on a separate line; empty if nothing was written.
+    /// The last lines, each indented; empty if the application wrote nothing.
     pub(crate) fn last_lines(&self) -> String {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = kept.iter().copied().collect();

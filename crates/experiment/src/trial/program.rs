@@ -1,4 +1,4 @@
-//! The application under its supervisor: started, ready, steered, and ended with all that came from it.
+//! The application under its supervisor: started, waited for, steered, and ended with all processes that come from it.
 //!
 //! Reports the failures of the user's program in one place, each with the next step.
 
@@ -20,26 +20,26 @@ use looptax_redirect::{
 use crate::trial::ask::{Ask, Server};
 use crate::trial::output::Output;
 
-/// How often it is looked whether the application is ready.
+/// Pause between two checks for readiness.
 const LOOK: Duration = Duration::from_millis(20);
-/// So often, after a page that failed.
+/// Number of checks after a page that failed.
 const N_LOOKS_AFTER_FAILURE: usize = 10;
-/// How long a connection to its port may take.
+/// How long a connection to the application's port may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
-/// How long it may take to end when it is asked to, before it is killed.
+/// How long the application may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The application, whether it runs or not. Dropped, it leaves no process behind.
+/// The application, running or not. When dropped, it leaves no process behind.
 pub struct Program {
     programs: Programs,
     steering: Steering,
     output: Output,
     running: Option<Running>,
-    /// The number of the last slice.
+    /// The number of the current slice.
     slice: u32,
 }
 
-/// The pipe that the application writes to, until somebody follows it.
+/// A prepared program, with the pipe of its output, which is not read yet.
 pub struct Begun {
     programs: Programs,
     steering: Steering,
@@ -47,12 +47,12 @@ pub struct Begun {
 }
 
 impl Program {
-    /// Prepares the starting of a program under `config`, whose steering is made here. Nothing is started yet.
+    /// Prepares the start of a program under `config`, and makes its steering. Nothing is started yet.
     ///
     /// Call it while the process has no other thread.
     ///
     /// # Errors
-    /// Those of [`Programs::begin`], and of memory and a pipe that cannot be had.
+    /// The errors of [`Programs::begin`], or memory or a pipe cannot be made.
     pub fn begin(config: Config) -> Result<Begun, Failure> {
         let steering = Steering::map(config.mapping.routes.len())?;
         let (pipe, output) = io::pipe()?;
@@ -63,10 +63,10 @@ impl Program {
         Ok(Begun { programs, steering, pipe })
     }
 
-    /// Starts it, and waits until its port answers; `None` when told to stop.
+    /// Starts the application and waits until its port answers; `None` if the user stopped it.
     ///
     /// # Errors
-    /// That it does not start, ends, goes into the background or does not listen, each with what it wrote last.
+    /// It does not start, ends, goes into the background or does not listen; each with its last output.
     pub(crate) fn start(
         &mut self,
         ready: SocketAddr,
@@ -80,7 +80,7 @@ impl Program {
             ));
         }
         self.running = Some(self.programs.start().map_err(not_started)?);
-        // Each look takes at least as long as its pause.
+        // Each look takes at least as long as the pause.
         let n_looks = limit.as_millis() / LOOK.as_millis();
         for _ in 0..n_looks {
             if stop.load(Ordering::Relaxed) {
@@ -99,19 +99,19 @@ impl Program {
         ))
     }
 
-    /// Starts it and leaves all of its connections on TCP.
+    /// Starts the application and leaves all its connections on TCP.
     ///
     /// # Errors
-    /// The reason why it is not ready.
+    /// The reason why the application is not ready.
     pub fn hold(&mut self, ask: &Ask, stop: &AtomicBool) -> Result<(), Failure> {
         self.steer(0);
         self.start(ask.ready, ask.start_limit, stop).map(drop)
     }
 
-    /// Whether it still runs in the foreground.
+    /// Checks that the application still runs in the foreground.
     ///
     /// # Errors
-    /// How it ended, with what it wrote last.
+    /// How the application ended, with its last output.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let Some(exit) = self.programs.has_ended() else {
             return Ok(());
@@ -134,10 +134,10 @@ impl Program {
         ))
     }
 
-    /// The same of one whose page just failed: its end may be heard of a moment later.
+    /// As [`Self::check`], after a page failed: the application's end may be reported a moment later.
     ///
     /// # Errors
-    /// Those of [`Self::check`].
+    /// As [`Self::check`].
     pub(crate) fn check_after_failure(&self) -> Result<(), Failure> {
         for _ in 0..N_LOOKS_AFTER_FAILURE {
             self.check()?;
@@ -146,12 +146,12 @@ impl Program {
         self.check()
     }
 
-    /// The last lines that it wrote, each on a separate line.
+    /// The last lines that the application wrote.
     pub(crate) fn said(&self) -> String {
         self.output.last_lines()
     }
 
-    /// Begins a slice in which the routes of `mask` are moved; its number.
+    /// Begins a slice in which the routes of `mask` are moved; returns the slice's number.
     pub(crate) fn steer(&mut self, mask: u32) -> u32 {
         self.slice += 1;
         self.steering.steer(self.slice, mask);
@@ -163,8 +163,8 @@ impl Program {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// A failure: `n_not_moved` of the socket's `n` connections stayed on TCP, to this server or to any, and why since
-    /// the last start.
+    /// The failure that `n_not_moved` of the socket's `n` connections stayed on TCP, with the reason since the last
+    /// start; `to` is the server, `None` for any.
     pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64, to: Option<&Server>) -> Failure {
         let stats = self.programs.stats();
         let mut reasons: Vec<FallbackReason> = Vec::new();
@@ -182,27 +182,27 @@ impl Program {
         )
     }
 
-    /// CPU time of all of it so far.
+    /// CPU time of all the application's processes so far.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         descendants_cpu_ns(self.running?.supervisor_pid)
     }
 
-    /// Whether a process came from it.
+    /// Whether a process comes from the application.
     pub(crate) fn has(&self, pid: u32) -> bool {
         self.running.is_some_and(|running| is_descendant(pid, running.supervisor_pid))
     }
 
-    /// Its process, while it runs.
+    /// The application's process, while it runs.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.running.map(|it| it.program_pid)
     }
 
-    /// Where its open connections lead.
+    /// The addresses of the application's open connections.
     pub(crate) fn peers(&self) -> Vec<Peer> {
         self.running.map_or_else(Vec::new, |running| peers_of(running.program_pid))
     }
 
-    /// Ends it with all that came from it, and comes back when nothing is left.
+    /// Ends the application with all that comes from it, and returns when nothing is left.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if self.running.take().is_some() {
             self.programs.end(GRACE)?;
@@ -212,7 +212,7 @@ impl Program {
 }
 
 impl Begun {
-    /// From now on there may be threads.
+    /// Reads the output from now on. This process may then have several threads.
     pub fn follow(self) -> Program {
         Program {
             programs: self.programs,

@@ -1,4 +1,4 @@
-//! Whether an application that listens answers, too: what is in front of it may listen long before it.
+//! Whether an application that listens also answers: a web server in front of it may listen long before it is ready.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,16 +10,16 @@ use looptax_model::failure::Failure;
 use crate::trial::program::Program;
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Epochs of these looks have numbers that no other one has.
+/// Epochs of these looks have numbers from here on, which no other epoch has.
 const LOOKS: u64 = 1 << 41;
-/// The statuses of a server whose application is not there yet.
+/// The statuses that a web server sends while its application does not run yet.
 const NOT_YET: [u16; 3] = [502, 503, 504];
 
-/// Waits until a page is no longer answered by "not yet", or until `limit` has passed; the caller that looks at the
-/// pages reports their faults.
+/// Waits until a page is no longer answered by "not yet", or until `limit` has passed; the caller, which looks at the
+/// pages, reports other faults.
 ///
 /// # Errors
-/// How the program ended, and those of the load.
+/// The program has ended, or an error of the load.
 pub(crate) fn wait_for_answer(
     program: &Program,
     load: &mut PageLoad,

@@ -1,4 +1,4 @@
-//! The measurements, as comparisons of the record: judged from their own raw numbers, as any other.
+//! The measurements as comparisons of the record, judged from their own raw numbers like any other.
 
 use crate::RecordWriter;
 use crate::measure::judging::{ending_of, placement_used, schedule};
@@ -13,9 +13,9 @@ use crate::trial::arms::Turns;
 use crate::trial::ask::{Ask, Load, Server, Way};
 use crate::trial::first_look::FirstLook;
 
-/// The level of a contrast that was cut short before a look.
+/// The level of a contrast that was cut short before an interim analysis.
 const CUT_SHORT_ALPHA: f64 = 0.002;
-/// Pages that a record names.
+/// Most pages that a record names.
 const MOST_PAGES: usize = 50;
 
 pub(crate) struct Done<'a> {
@@ -25,11 +25,11 @@ pub(crate) struct Done<'a> {
     pub(crate) turns: &'a Turns<'a>,
 }
 
-/// Puts a comparison for each contrast into the record.
+/// Adds a comparison for each contrast to the record.
 ///
 /// # Errors
-/// The failure that ended the measuring, or makes it worthless; the comparisons are in the record all the same, as
-/// invalid ones.
+/// The failure that ended the measurement, or made it invalid. The comparisons are in the record all the same, marked
+/// as invalid.
 pub(crate) fn add_comparisons(done: &Done<'_>, mut outcome: Outcome, writer: &mut RecordWriter) -> Result<(), Failure> {
     let mut wrong = Ok(());
     let runs = std::mem::take(&mut outcome.contrasts);
@@ -140,12 +140,12 @@ impl Done<'_> {
     }
 }
 
-/// Until it is judged.
+/// The figure of a comparison that is not judged yet.
 fn unknown() -> record::Figure {
     record::Figure::missing("not judged")
 }
 
-/// Whether the supervisor did with an arm's connections what its name says, and had any.
+/// Whether an arm had connections and the supervisor treated them as the arm's name demands.
 fn is_proved(way: Way, seen: &TrialArm) -> bool {
     let sum = |of: fn(&record::TrialConnections) -> u64| seen.connections.iter().map(of).sum::<u64>();
     let (moved, left) = (sum(|it| it.n_moved), sum(|it| it.n_left));

@@ -1,4 +1,5 @@
-//! How slices make epochs and epochs a trial, from what the first look saw; and the same in words.
+//! How many pages a slice has, how many slices an epoch, and how many epochs a trial, derived from the first look; and
+//! a text about it.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -12,29 +13,30 @@ use crate::trial::arms::GUARD;
 use crate::trial::ask::{Ask, Load, Server};
 use crate::trial::first_look::FirstLook;
 
-/// A slice of several clients has this many pages of each, so that they wait for each other only now and then.
+/// With several clients, a slice has this many pages per client, so that clients rarely wait for each other.
 const PAGES_PER_CLIENT: usize = 4;
-/// An epoch should last so long: its pauses and looks at the machine then cost little.
+/// An epoch should last this long: its pauses and looks at the machine then cost little.
 const EPOCH: Duration = Duration::from_millis(500);
-/// Most octets of slices in one.
+/// Most octets of slices in an epoch.
 const MOST_OCTETS: usize = 8;
-/// Epochs longer than this are planned as those of whole commands: forty at most.
+/// Trials with longer epochs are planned like those of whole commands, with at most forty epochs.
 const LONG_EPOCH: Duration = Duration::from_millis(1_500);
-/// Pages that a start's slice should have at least.
+/// Least pages in the slice of a start.
 const LEAST_PER_START: usize = 20;
-/// Pages of an open loop's slice at least: their median decides.
+/// Least pages in the slice of an open loop, whose median decides.
 const LEAST_PER_RATE: usize = 10;
-/// Of a start that is measured so long, the rest is starting, warming up and ending: a guess for the plan.
+/// A start takes this many times as long as its measured slice, because of starting, warming up and ending: a guess for
+/// the plan.
 const OVERHEAD: u32 = 3;
 
-/// How slices make epochs, and epochs a trial.
+/// The number of slices in an epoch, and of epochs in a trial.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) pages_per_slice: usize,
-    /// How long they are is known here beforehand, if not from a first run.
+    /// The kind of slices: whether their length is known beforehand, or only from a first run.
     pub(crate) slices: Slices,
     pub(crate) analyses: InterimAnalyses,
-    /// All of an epoch, with what does not count.
+    /// The length of an epoch, including the parts that do not count.
     pub(crate) epoch: Duration,
 }
 
@@ -73,7 +75,7 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
     Shape { pages_per_slice, slices, analyses: ask.effort.analyses(full, Some(epoch * n_contrasts)), epoch }
 }
 
-/// How long a run of a load command takes shows in the first one.
+/// The shape if slices are runs of a load command: the first run shows how long one takes.
 fn whole_runs(ask: &Ask) -> Shape {
     Shape {
         pages_per_slice: 1,
@@ -83,14 +85,15 @@ fn whole_runs(ask: &Ask) -> Shape {
     }
 }
 
-/// All servers together, then each that is used by itself, where that is asked for and there are several.
+/// The contrasts: all servers together, then each used server separately, if the user requested that and several are
+/// used.
 pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
     let is_each = ask.is_each && seen.used.len() > 1;
     let each = seen.used.iter().copied().filter(|_| is_each);
     std::iter::once(None).chain(each.map(Some)).collect()
 }
 
-/// The findings of the first look, and what follows.
+/// The findings of the first look, and the plan that follows from them.
 pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     let how = match seen.design {
         TrialDesign::Flip => {
@@ -108,7 +111,7 @@ pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     format!("{}: {how}; {length}{}", seen.why, in_vain(ask, seen))
 }
 
-/// Names the requests that have no effect.
+/// Names the options that have no effect.
 fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
     let is_unused = |(idx, server): &(usize, &Server)| server.is_given && !seen.used.contains(idx);
     let unused = ask.servers.iter().enumerate().filter(is_unused);

@@ -1,4 +1,4 @@
-//! The samples of a comparison, as they are in its record: layers by epoch, and the chains of all.
+//! The samples of a comparison in the record's form: layers by epoch, and the call chains of all epochs.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::why::symbols::{Function, Symbols, module_name};
 use crate::why::tally::{Seen, Tally};
 use crate::why::turns::MEAN_PERIOD_NS;
 
-/// A count of each slice, and its name in the record.
+/// A count of each slice: its name in the record, and where it comes from.
 type Counter = (&'static str, fn(&Slice) -> Option<u64>);
 
 /// Sources: the client threads' own counts and getrusage(2); the server's `/proc/PID/status`.
@@ -29,7 +29,7 @@ const COUNTERS: [Counter; 5] = [
     ("server switches", |it| it.server_switches),
 ];
 
-/// A comparison's chains with names and layers.
+/// A comparison's call chains with names and layers.
 pub(crate) struct Account {
     layer_names: Vec<String>,
     layers: Vec<usize>,
@@ -39,7 +39,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Names every frame once and puts every chain in its layer.
+    /// Names every frame once and assigns every chain to a layer.
     pub(crate) fn new(
         sampler: &Sampler,
         tally: &Tally,
@@ -80,7 +80,7 @@ impl Account {
         }
     }
 
-    /// The record's part about one contrast.
+    /// The part of the record about one contrast.
     pub(crate) fn why(&self, pair: [u32; 2], seen: &[Seen], counted: &[CountedEpoch]) -> Why {
         let mut by_chain: HashMap<u32, [u64; 2]> = HashMap::new();
         let mut epochs = Vec::new();
@@ -117,7 +117,7 @@ impl Account {
         }
     }
 
-    /// Chains of the same names as one.
+    /// Combines chains that have the same names.
     fn stacks(&self, by_chain: HashMap<u32, [u64; 2]>) -> Vec<Stack> {
         let mut by_name: HashMap<&str, [u64; 2]> = HashMap::new();
         for (chain, ns) in by_chain {
@@ -136,7 +136,7 @@ fn counts(raw: &Epoch) -> [Vec<u64>; 2] {
     })
 }
 
-/// Notes for a person about the parts that were not seen.
+/// Notes for a person about the parts that were not visible.
 fn notes(sampler: &Sampler, symbols: &Symbols, nameless: &Nameless, run_as: &RunAs) -> Vec<String> {
     let own = sampler.notes().iter().cloned();
     let hidden = symbols.note().map(str::to_owned);
@@ -152,11 +152,11 @@ fn layer_of(table: &Layers, doer: Doer, functions: &[&Function]) -> usize {
     table.layer_of(doer, &frames)
 }
 
-/// The outermost first, as tools for flame graphs read it.
+/// The functions with the outermost first, as tools for flame graphs read them.
 fn folded(doer: Doer, functions: &[&Function]) -> String {
     let words = functions.iter().rev().map(|it| shown_name(it));
     let mut words: Vec<String> = words.map(|it| it.replace([';', '\n'], ":")).collect();
-    // Frames without names look alike: one of them is enough.
+    // Frames without names look alike, so successive ones are shown once.
     words.dedup_by(|a, b| a == b && a.starts_with('['));
     std::iter::once(process_name(doer).to_owned()).chain(words).collect::<Vec<_>>().join(";")
 }

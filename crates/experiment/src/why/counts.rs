@@ -1,8 +1,8 @@
 //! Counts of what the kernel does for a request: system calls, wake-ups, softirqs, packets.
 //!
-//! Every `period` occurrences of a tracepoint leave a record with their time in a core's buffer, so that a count
-//! belongs to a slice and an arm. That costs time, so it is on only in epochs of the warm-up, whose time does not
-//! count. Called by the onlooker; the counts go into the record beside the samples.
+//! Every `period` occurrences of a tracepoint leave a record with the time in a core's buffer, so that a count belongs
+//! to a slice and an arm. Because this costs time, it is on only in epochs of the warm-up, whose time does not count.
+//! Called by `watch`; the counts are stored in the record with the samples.
 
 mod tracefs;
 
@@ -24,11 +24,11 @@ use crate::why::turns;
 use tracefs::Tracefs;
 
 struct Kind {
-    /// Below `events` of tracefs.
+    /// The tracepoint's path below `events` of tracefs.
     tracepoint: &'static str,
-    /// Which of its occurrences count, as the kernel's filters are written.
+    /// Which of the tracepoint's occurrences count, in the syntax of the kernel's filters.
     filter: Option<&'static str>,
-    /// Its name, and whether it is counted by the process that caused it.
+    /// The count's name, and whether occurrences are counted by the process that caused them.
     name: &'static str,
     is_by_doer: bool,
 }
@@ -58,7 +58,7 @@ const DOERS: [(Doer, &str); 5] = [
 
 pub(crate) struct Counts {
     cores: Vec<Core>,
-    /// Occurrences that one record stands for.
+    /// Number of occurrences per record.
     period: u64,
     n_lost: u64,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Counts {
 struct Core {
     ring: Ring,
     tracepoints: Vec<Counter>,
-    /// A tracepoint's place in [`KINDS`] by the number that the kernel gave it.
+    /// A tracepoint's index in [`KINDS`], by the number that the kernel gave it.
     kinds: HashMap<u64, usize>,
 }
 
@@ -74,7 +74,7 @@ impl Counts {
     /// Opens the tracepoints of some cores, switched off.
     ///
     /// # Errors
-    /// The kernel's own: tracepoints are only for root, or there are none.
+    /// The kernel's error: only root may use tracepoints, or the kernel lacks them.
     pub(crate) fn open(cores: &[usize]) -> io::Result<Self> {
         let tracefs = Tracefs::open()?;
         let ids = KINDS.map(|kind| tracefs.id(kind.tracepoint));
@@ -83,7 +83,7 @@ impl Counts {
         Ok(Self { cores: cores.collect::<io::Result<_>>()?, period: turns::count_period(0, 0), n_lost: 0 })
     }
 
-    /// Names of what is counted, in the order of the counts.
+    /// Names of the counts, in their order.
     pub(crate) fn names() -> Vec<String> {
         let names = KINDS.iter().flat_map(|kind| {
             if kind.is_by_doer {
@@ -94,10 +94,10 @@ impl Counts {
         names.collect()
     }
 
-    /// Begins, with one record for `period` occurrences.
+    /// Starts counting, with one record for `period` occurrences.
     ///
     /// # Errors
-    /// The kernel's own.
+    /// The kernel's error.
     pub(crate) fn start(&mut self, period: u64) -> io::Result<()> {
         self.period = period;
         let mut tracepoints = self.tracepoints();
@@ -107,10 +107,10 @@ impl Counts {
         })
     }
 
-    /// Ends for now.
+    /// Stops counting until the next start.
     ///
     /// # Errors
-    /// The kernel's own.
+    /// The kernel's error.
     pub(crate) fn pause(&mut self) -> io::Result<()> {
         self.tracepoints().try_for_each(Counter::disable)
     }
@@ -119,7 +119,7 @@ impl Counts {
         self.cores.iter_mut().flat_map(|core| &mut core.tracepoints)
     }
 
-    /// The counts of an epoch's slices; `None` if records were lost, because the true count is then unknown.
+    /// The counts of an epoch's slices; `None` if records were lost, because the true counts are then unknown.
     pub(crate) fn take(
         &mut self,
         epoch: &MeasuredEpoch,
@@ -173,7 +173,8 @@ impl Core {
     }
 }
 
-/// An event of a core, of all processes, switched off. They share a buffer, so their records look alike.
+/// Opens an event for all processes on one core, switched off. The events share a buffer, so their records have the
+/// same form.
 fn build(event: impl perf_event::events::Event, core: usize) -> io::Result<Counter> {
     let mut builder = Builder::new(event);
     builder
@@ -188,7 +189,7 @@ fn build(event: impl perf_event::events::Event, core: usize) -> io::Result<Count
         .build()
 }
 
-/// Where a tracepoint of somebody is counted: as [`Counts::names`] has them.
+/// The index of a count in the order of [`Counts::names`].
 fn place(kind: usize, doer: Doer) -> Option<usize> {
     let n_before = |kind: &Kind| if kind.is_by_doer { DOERS.len() } else { 1 };
     let first: usize = KINDS[..kind].iter().map(n_before).sum();

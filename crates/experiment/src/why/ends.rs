@@ -1,4 +1,4 @@
-//! The ends of chains: the functions in which time is spent themselves, without what they call, by epoch.
+//! The innermost functions of call chains, with the time in them, without the functions that they call; by epoch.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -11,14 +11,14 @@ use crate::why::places::Interner;
 use crate::why::symbols::Function;
 use crate::why::tally::Weights;
 
-/// Functions that a record keeps of each pair of arms.
+/// Most functions that a record keeps for each pair of arms.
 const MOST_FUNCTIONS: usize = 40;
 
 /// A function of a process, or the whole process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct End {
     process: &'static str,
-    /// `None`: the whole process.
+    /// `None` means the whole process.
     function: Option<String>,
     is_kernel: bool,
 }
@@ -26,7 +26,7 @@ struct End {
 #[derive(Default)]
 pub(crate) struct Ends {
     all: Interner<End>,
-    /// By chain: its process and its function.
+    /// By chain, the indexes of its process and its function.
     of_chain: Vec<[u32; 2]>,
 }
 
@@ -43,7 +43,7 @@ impl Ends {
         self.of_chain.push(ids);
     }
 
-    /// All processes, and the functions with the most time over both arms; each with its time in every one of these epochs.
+    /// All processes, and the functions with the most time over both arms, each with its time in each of these epochs.
     pub(crate) fn parts<'a>(&self, epochs: impl Iterator<Item = &'a Weights> + Clone) -> [Vec<SampledPart>; 2] {
         let n_epochs = epochs.clone().count();
         let mut by_end: HashMap<u32, Vec<[u64; 2]>> = HashMap::new();
@@ -68,7 +68,7 @@ impl Ends {
             }
         };
         let mut parts: Vec<SampledPart> = by_end.into_iter().map(part).collect();
-        // By name where the time is the same: the order of a map is another one each time.
+        // Parts with the same time are sorted by name, because the order in a map changes from run to run.
         parts.sort_by_cached_key(|it| {
             let ns: u64 = it.ns.iter().flatten().sum();
             (Reverse(ns), it.process.clone(), it.function.clone())

@@ -1,7 +1,7 @@
-//! Layers of a request's CPU time: which one a sampled call chain belongs to, by the patterns of `data/layers.toml`.
+//! Layers of a request's CPU time: assigns a sampled call chain to a layer, by the patterns of `data/layers.toml`.
 //!
-//! A chain is judged from its leaf outwards: the first frame that the table knows decides. Functions that everybody
-//! calls are in no layer and count for their caller.
+//! The search starts at the leaf of a chain and goes outwards: the first frame that the table knows decides. Functions
+//! that all layers call are not in a layer and count for their caller.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ const TABLE: &str = include_str!(concat!(env!("OUT_DIR"), "/layers.json"));
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'a> {
-    /// The function's symbol; empty if it is unknown.
+    /// The function's symbol; empty if it is not known.
     pub(crate) name: &'a str,
     /// `kernel`, `[veth]` for a kernel module, else the file name of a program or library.
     pub(crate) module: &'a str,
@@ -20,7 +20,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) is_kernel: bool,
 }
 
-/// The table as it is written.
+/// The table in the form of its file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -29,7 +29,7 @@ struct Table {
     user: User,
 }
 
-/// Functions of the kernel that belong together.
+/// A group of the kernel's functions.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -47,7 +47,7 @@ struct Row {
     unseen: String,
 }
 
-/// The names that show TLS in user space.
+/// The names by which TLS is recognized in user space.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct User {
@@ -61,7 +61,7 @@ struct User {
 enum Meaning {
     /// The chain belongs to this layer.
     Layer(usize),
-    /// The chain belongs to system calls where only helpers are below this frame; else it says nothing.
+    /// If all frames below this one are helpers, the chain belongs to system calls; else this frame decides nothing.
     Entry,
     /// The frame counts for its caller.
     Helper,
@@ -82,10 +82,10 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
-    /// Reads the table that comes with the program.
+    /// Reads the table that is built into the program.
     ///
     /// # Panics
-    /// When the table has a mistake, which a test finds.
+    /// The table has a mistake, which a test finds.
     pub(crate) fn builtin() -> Self {
         let table: Table = serde_json::from_str(TABLE).expect("a test reads the same table");
         let find_layer = |name: &str| {
@@ -137,7 +137,8 @@ impl Layers {
                 Some(Meaning::Layer(layer)) => return Some(layer),
                 Some(Meaning::Entry) if only_helpers => return Some(self.system_calls),
                 Some(Meaning::Helper) => {}
-                // A whole subsystem that the table does not know must not pass for the cost of a system call.
+                // The cost of a whole subsystem that the table does not know must not count as the cost of a system
+                // call.
                 Some(Meaning::Entry) | None => only_helpers = false,
             }
         }
@@ -168,7 +169,8 @@ impl Layers {
     }
 }
 
-/// Cuts off what the compiler appends to a function of the kernel: `.constprop.0`, `.isra.0`, `.part.0`, `.cold`.
+/// Removes a suffix that the compiler adds to the name of a kernel function: `.constprop.0`, `.isra.0`, `.part.0`,
+/// `.cold`.
 fn strip_suffix(name: &str) -> &str {
     match name.split_once('.') {
         Some((function, _)) if !function.is_empty() => function,
@@ -176,7 +178,8 @@ fn strip_suffix(name: &str) -> &str {
     }
 }
 
-/// Names, and patterns with a `*` at either end; of several that match, an exact name goes before the longest pattern.
+/// Names, and patterns with a `*` at either end. If several match, an exact name takes precedence, then the longest
+/// pattern.
 #[derive(Debug)]
 struct Patterns<T> {
     exact: HashMap<String, T>,

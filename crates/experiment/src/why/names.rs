@@ -1,11 +1,11 @@
-//! Names as a person reads them.
+//! Names in the form in which a person reads them.
 
 use crate::observer::Doer;
 use cpp_demangle::{DemangleOptions, Symbol};
 
 use crate::why::symbols::Function;
 
-/// The role of a process, in a word.
+/// A word for the role of a process.
 pub(crate) fn process_name(doer: Doer) -> &'static str {
     match doer {
         Doer::Client => "client",
@@ -16,7 +16,7 @@ pub(crate) fn process_name(doer: Doer) -> &'static str {
     }
 }
 
-/// The function as its source has it, without parameters; its file in brackets where it has no name.
+/// The function's name as in its source, without parameters; if it has no name, its file in brackets.
 pub(crate) fn shown_name(function: &Function) -> String {
     match &function.name {
         Some(name) if function.is_kernel => name.clone(),
@@ -25,7 +25,7 @@ pub(crate) fn shown_name(function: &Function) -> String {
     }
 }
 
-/// `None` for what no compiler of C++ or Rust made.
+/// The name as in the source; `None` for a name that no compiler of C++ or Rust made.
 fn demangled(name: &str) -> Option<String> {
     // Rust's older names look like those of C++ and end in a hash.
     if let Ok(name) = rustc_demangle::try_demangle(name) {

@@ -1,20 +1,21 @@
-//! Places in code, each held once: what a sample's call chain is made of, valid after its process has died.
+//! Places in code, each stored once. A sample's call chain consists of them, and they stay valid after the process has
+//! ended.
 //!
-//! The sampler fills them while it drains, `symbols` gives them names when the run is over. Memory grows
-//! with the distinct places, not with the samples.
+//! The sampler adds places while it drains its buffers, and `symbols` names them when the run is over. Memory grows
+//! with the number of distinct places, not of samples.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
-/// Values, each held once and known by the number of its first coming.
+/// Values that are each stored once, and identified by the order of their first occurrence.
 #[derive(Debug)]
 pub(crate) struct Interner<T> {
     ids: HashMap<T, u32>,
     values: Vec<T>,
 }
 
-// Derived, it would ask for values with a default.
+// A derived implementation would require values with a default.
 impl<T> Default for Interner<T> {
     fn default() -> Self {
         Self { ids: HashMap::new(), values: Vec::new() }
@@ -58,20 +59,20 @@ pub(crate) enum Frame {
     Kernel(u64),
     /// A byte of a file that a process had mapped.
     InFile { file: FileId, offset: u64 },
-    /// An address that no file is behind: code made at run time.
+    /// An address without a file: code that the program made at run time.
     Anonymous { pid: u32, address: u64 },
-    /// An address that was no longer, or never, part of its process.
+    /// An address that was never, or no longer, part of the process.
     Unknown,
 }
 
 /// A file that a process had mapped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MappedFile<'a> {
-    /// As the process's own root has it; `[vdso]` for the kernel's own.
+    /// The path in the process's own root folder; `[vdso]` for the kernel's own code.
     pub(crate) path: &'a Path,
-    /// Zero if it is not a file.
+    /// Zero if the code is not from a file.
     pub(crate) inode: u64,
-    /// The process that it was first seen in.
+    /// The process in which the file was first seen.
     pub(crate) pid: u32,
 }
 
@@ -80,7 +81,7 @@ pub(crate) struct MappedFile<'a> {
 pub(crate) struct Places {
     frames: Interner<Frame>,
     files: Interner<(PathBuf, u64)>,
-    /// The process that each file was first seen in.
+    /// The process in which each file was first seen.
     seen_in: Vec<u32>,
 }
 
@@ -89,7 +90,7 @@ impl Places {
         FrameId(self.frames.intern(frame))
     }
 
-    /// Files of one path in two containers are two: their inodes differ.
+    /// The same path in two containers means two files: their inodes differ.
     pub(crate) fn add_file(&mut self, path: &Path, inode: u64, pid: u32) -> FileId {
         let id = self.files.intern((path.to_path_buf(), inode));
         if id as usize == self.seen_in.len() {

@@ -1,10 +1,10 @@
-//! Samples of where CPU time goes: the kernel interrupts each core after a fixed CPU time and notes the call chain.
+//! Samples of CPU time: the kernel interrupts each core after a fixed CPU time and notes the call chain.
 //!
-//! One clock and one ring buffer per core; nothing is kept per sample. The event is the kernel's software clock
-//! `cpu-clock`: processors' own counters are left out until a machine that has them tests them. Idle time does not
-//! count, nor does the kernel's work inside an idle core's interrupts. `Sampler` owns the address spaces, so that the
-//! places of a sample are known when it is handed out. The caller opens it, switches it on around slices and drains it
-//! between them.
+//! There is one clock and one ring buffer per core, and nothing is stored per sample. The event is the kernel's
+//! software clock `cpu-clock`: processors' own counters are left out until a machine that has them tests them. Idle
+//! time does not count, nor does the kernel's work inside an idle core's interrupts. `Sampler` owns the address spaces,
+//! so that the places of a sample are known when it is passed on. The caller opens the sampler, switches it on for
+//! slices and drains it between them.
 
 pub(crate) mod controls;
 mod events;
@@ -28,7 +28,7 @@ use events::{Scope, Task};
 use records::What;
 use ring::Ring;
 
-/// Marks of a call chain begin here: `PERF_CONTEXT_MAX` of `linux/perf_event.h`.
+/// Addresses from here on are marks in a call chain: `PERF_CONTEXT_MAX` of `linux/perf_event.h`.
 const FIRST_MARK: u64 = -4095_i64 as u64;
 /// The frames after this are the kernel's: `PERF_CONTEXT_KERNEL`.
 const KERNEL_MARK: u64 = -128_i64 as u64;
@@ -37,16 +37,16 @@ const USER_MARK: u64 = -512_i64 as u64;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample<'a> {
-    /// On `CLOCK_MONOTONIC`.
+    /// The time on `CLOCK_MONOTONIC`.
     pub(crate) time_ns: u64,
     pub(crate) pid: u32,
     #[cfg_attr(not(test), expect(dead_code, reason = "tests tell by it whose sample it is"))]
     pub(crate) tid: u32,
-    /// The CPU time that it stands for.
+    /// The CPU time that the sample represents.
     pub(crate) weight_ns: u64,
     /// The call chain, the innermost first: the kernel's part, then the program's.
     pub(crate) frames: &'a [FrameId],
-    /// How many frames are the kernel's.
+    /// Number of the kernel's frames.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests tell by it whose sample it is"))]
     pub(crate) n_kernel: usize,
 }
@@ -57,7 +57,7 @@ pub(crate) enum Drained<'a> {
     Fork { parent: u32, child: u32 },
 }
 
-/// Takes samples, of the whole machine or of some processes.
+/// Takes samples of the whole machine or of some processes.
 pub(crate) struct Sampler {
     scope: Scope,
     period_ns: u64,
@@ -72,11 +72,11 @@ struct Core {
     number: usize,
     ring: Ring,
     clocks: Vec<Counter>,
-    /// Never switched: they report threads' address spaces as long as they are open.
+    /// These events are never switched: they report changes of threads' address spaces as long as they are open.
     silent: Vec<Counter>,
 }
 
-/// The items so far.
+/// The numbers of items so far.
 #[derive(Default)]
 struct Tally {
     places: Places,
@@ -86,8 +86,8 @@ struct Tally {
 }
 
 impl Sampler {
-    /// Opens the events of some cores, switched off: of the whole machine, or where that is forbidden of
-    /// the processes that [`Sampler::watch`] names.
+    /// Opens the events of some cores, switched off. They sample the whole machine; if that is forbidden, only the
+    /// processes that [`Sampler::watch`] names.
     ///
     /// # Errors
     /// The kernel takes no samples, or not for this user.
@@ -115,11 +115,11 @@ impl Sampler {
         unreachable!("the last scope returns")
     }
 
-    /// Adds processes with their threads, and their later children. Does nothing if the whole machine is seen. Name
-    /// children with their parents in one call, or not at all: they are added by themselves.
+    /// Adds processes with their threads and their later children. Does nothing if the whole machine is sampled.
+    /// Existing children may be named only in the same call as their parents; later ones are added automatically.
     ///
     /// # Errors
-    /// The kernel refuses for another reason than that a process has gone or is another user's.
+    /// The kernel refuses for another reason than that a process has ended or is another user's.
     pub(crate) fn watch(&mut self, pids: &[u32]) -> Result<(), Failure> {
         if self.scope == Scope::Machine {
             return Ok(());
@@ -148,7 +148,7 @@ impl Sampler {
             let task = Task::Thread(tid.cast_unsigned());
             for core in &mut self.cores {
                 match core.add(self.scope, task, self.period_ns) {
-                    // A thread that has ended meanwhile.
+                    // The thread has ended in the meantime.
                     Err(error) if is_gone(&error) => break,
                     result => result?,
                 }
@@ -157,10 +157,10 @@ impl Sampler {
         Ok(())
     }
 
-    /// Begins, with this CPU time between two samples of a core.
+    /// Starts sampling, with this CPU time between two samples of a core.
     ///
     /// # Errors
-    /// The kernel's own.
+    /// The kernel's error.
     pub(crate) fn start(&mut self, period_ns: u64) -> Result<(), Failure> {
         self.period_ns = period_ns;
         let mut clocks = self.clocks();
@@ -172,10 +172,10 @@ impl Sampler {
             .map_err(|error| Failure::from(error).context("cannot begin to sample"))
     }
 
-    /// Ends for now; what was noted stays until it is drained.
+    /// Stops sampling until the next start; the samples so far stay in the buffers until they are drained.
     ///
     /// # Errors
-    /// The kernel's own.
+    /// The kernel's error.
     pub(crate) fn pause(&mut self) -> Result<(), Failure> {
         let mut clocks = self.clocks();
         clocks.try_for_each(Counter::disable).map_err(|error| Failure::from(error).context("cannot end the sampling"))
@@ -185,7 +185,7 @@ impl Sampler {
         self.cores.iter_mut().flat_map(|core| &mut core.clocks)
     }
 
-    /// Hands out everything that was noted until now, in the order of time.
+    /// Passes on all items up to now, in the order of time.
     pub(crate) fn drain(&mut self, take: &mut dyn FnMut(Drained<'_>)) {
         let until_ns = now_ns();
         self.spaces.begin_turn();
@@ -239,7 +239,7 @@ impl Sampler {
         &self.tally.places
     }
 
-    /// Whether what the kernel does is seen, too.
+    /// Whether the kernel's functions are sampled too.
     pub(crate) fn sees_kernel(&self) -> bool {
         self.scope != Scope::Own
     }
@@ -249,8 +249,8 @@ impl Sampler {
         self.scope == Scope::Machine
     }
 
-    /// Records that found no room, and times that the kernel held the clock back because sampling took it too long, since
-    /// the beginning.
+    /// Number, since the beginning, of records for which there was no space, and of times at which the kernel slowed
+    /// the clock because sampling took too long.
     pub(crate) fn n_missing(&self) -> u64 {
         self.tally.n_lost + self.tally.n_throttled
     }
@@ -263,14 +263,14 @@ impl Sampler {
         "cpu-clock"
     }
 
-    /// The notes for a person about the parts that are not seen.
+    /// The notes for a person about the parts that are not visible.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 }
 
 impl Core {
-    /// Opens the events of one task, which write into this core's buffer.
+    /// Opens the events of one task, which write into the buffer of this core.
     fn add(&mut self, scope: Scope, task: Task, period_ns: u64) -> io::Result<()> {
         let clock = events::open_clock(scope, task, self.number, period_ns)?;
         controls::redirect(&clock, self.ring.owner())?;
@@ -285,7 +285,7 @@ impl Core {
 }
 
 impl Tally {
-    /// Hands out one sample, its frames interned.
+    /// Passes on one sample, with its frames as numbers.
     fn take(&mut self, spaces: &mut Spaces, raw: &Raw<'_>, period_ns: u64, take: &mut dyn FnMut(&Sample<'_>)) {
         let pid = raw.pid().unwrap_or(0);
         let chain = raw.callchain().unwrap_or_default();
@@ -294,14 +294,14 @@ impl Tally {
             time_ns: raw.time().unwrap_or(0),
             pid,
             tid: raw.tid().unwrap_or(0),
-            // The sample itself names the period that its event was opened with.
+            // The sample itself has the period with which its event was opened, not the current one.
             weight_ns: period_ns,
             frames: &self.frames,
             n_kernel,
         });
     }
 
-    /// Takes in a call chain; how many of its frames are the kernel's.
+    /// Stores a call chain as numbers; returns how many of its frames are the kernel's.
     fn intern(&mut self, spaces: &mut Spaces, pid: u32, chain: &[u64]) -> usize {
         self.frames.clear();
         let mut n_kernel = 0;
@@ -312,7 +312,7 @@ impl Tally {
                 (mark, is_exact) = (address, true);
                 continue;
             }
-            // A caller's address is that of its next instruction: the call is before it.
+            // The address of a caller is that of its next instruction, so the call is before it.
             let place = if is_exact { address } else { address.saturating_sub(1) };
             let frame = match mark {
                 KERNEL_MARK => Some(Frame::Kernel(place)),
@@ -322,7 +322,8 @@ impl Tally {
             let frame = match frame {
                 Some(frame) => frame,
                 None if is_exact => Frame::Unknown,
-                // No caller: the program was built without frame pointers. The frames after it are not callers either.
+                // This is not a caller: the program was built without frame pointers. The frames after it are not
+                // callers either.
                 None => break,
             };
             n_kernel += usize::from(mark == KERNEL_MARK);

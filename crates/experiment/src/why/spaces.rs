@@ -1,8 +1,8 @@
-//! Address spaces over time: the file that was behind a user address of a process when a sample was taken.
+//! Address spaces over time: which file was mapped at a user address of a process when a sample was taken.
 //!
-//! A process's mappings are read from `/proc` when it is first seen, and follow the kernel's records from
-//! then on: mapped, forked (a copy of the parent's), executed (cleared), exited. Only mappings with code
-//! are kept. The sampler feeds it in the order of time; it opens nothing but `/proc/PID/maps`.
+//! A process's mappings are read from `/proc` when it is first seen, and from then on follow the kernel's records:
+//! mapped, forked (a copy of the parent's mappings), executed (mappings cleared), exited. Only mappings with code are
+//! kept. The sampler passes the records in the order of time. Only `/proc/PID/maps` is opened.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::why::places::{FileId, Frame, Places};
 /// The name of the kernel's own code in each process, in place of a file's path.
 pub(crate) const VDSO: &str = "[vdso]";
 
-/// Paths of mappings that no file with symbols is behind.
-/// Source: Linux, `tools/perf/util/map.c`, `is_anon_memory` and `is_no_dso_memory`.
+/// Paths of mappings for which no file with symbols exists. Source: Linux, `tools/perf/util/map.c`, `is_anon_memory`
+/// and `is_no_dso_memory`.
 const WITHOUT_FILE: [&str; 5] = ["//anon", "/dev/zero", "/anon_hugepage", "/memfd:", "/SYSV"];
 
 /// A mapping with code, as one record reports it.
@@ -25,7 +25,7 @@ pub(crate) struct Mapped<'a> {
     pub(crate) pid: u32,
     pub(crate) start: u64,
     pub(crate) n_bytes: u64,
-    /// Of the file's first byte that is mapped.
+    /// The offset of the first mapped byte in the file.
     pub(crate) offset: u64,
     pub(crate) path: &'a Path,
     pub(crate) inode: u64,
@@ -34,9 +34,9 @@ pub(crate) struct Mapped<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mapping {
     end: u64,
-    /// In the file, of the mapping's first byte.
+    /// The offset of the mapping's first byte in the file.
     offset: u64,
-    /// `None`: code made at run time.
+    /// `None` for code that the program made at run time.
     file: Option<FileId>,
 }
 
@@ -44,13 +44,13 @@ type Mappings = BTreeMap<u64, Mapping>;
 
 #[derive(Debug, Clone, Default)]
 struct Space {
-    /// Shared with the processes that were forked from it, until one of them maps something.
+    /// Shared with the processes that were forked from this one, until one of them changes its mappings.
     mappings: Arc<Mappings>,
-    /// The turn that it was last read from `/proc` in.
+    /// The turn in which the mappings were last read from `/proc`.
     read_in: u64,
 }
 
-/// The address spaces of all processes that samples were taken of.
+/// The address spaces of all processes that have samples.
 #[derive(Debug, Default)]
 pub(crate) struct Spaces {
     by_pid: HashMap<u32, Space>,
@@ -59,8 +59,8 @@ pub(crate) struct Spaces {
 }
 
 impl Spaces {
-    /// Begins to take records out of the kernel's buffers: each process is read from `/proc` at most once
-    /// until this is called again.
+    /// Call this before records are taken out of the kernel's buffers: until the next call, each process is read from
+    /// `/proc` at most once.
     pub(crate) fn begin_turn(&mut self) {
         self.n_turns += 1;
         for pid in self.exited.drain(..) {
@@ -69,14 +69,14 @@ impl Spaces {
     }
 
     pub(crate) fn map(&mut self, places: &mut Places, mapped: Mapped<'_>) {
-        // A process that no sample was seen of is read whole once there is one.
+        // A process without samples is skipped; its mappings are read when its first sample comes.
         if let Some(space) = self.by_pid.get_mut(&mapped.pid) {
             add_mapping(Arc::make_mut(&mut space.mappings), places, mapped);
         }
     }
 
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
-        // New threads are reported in the same way.
+        // The kernel reports new threads in the same way.
         if parent == child {
             return;
         }
@@ -87,20 +87,20 @@ impl Spaces {
         self.exited.retain(|pid| *pid != child);
     }
 
-    /// A process becomes another program: what it maps from here on is all that it has.
+    /// A process executes another program: from now on it has only the mappings that it makes.
     pub(crate) fn exec(&mut self, pid: u32) {
         let read_in = self.by_pid.get(&pid).map_or(0, |space| space.read_in);
         let space = Space { mappings: Arc::default(), read_in };
         self.by_pid.insert(pid, space);
     }
 
-    /// Keeps the process until the next turn, for the samples of its last moments.
+    /// Keeps the process until the next turn, for samples from its last moments.
     pub(crate) fn exit(&mut self, pid: u32) {
         self.exited.push(pid);
     }
 
-    /// The place of an address. `is_exact`: the address was truly executed, so that an unknown one means that its
-    /// mapping was missed. `None` if it is not code of the process.
+    /// The place of an address. With `is_exact` the address was really executed, so if it is unknown, its mapping was
+    /// missed. `None` if the address is not code of the process.
     pub(crate) fn locate(&mut self, places: &mut Places, pid: u32, address: u64, is_exact: bool) -> Option<Frame> {
         let turn = self.n_turns;
         let known = self.by_pid.get(&pid);
@@ -110,7 +110,7 @@ impl Spaces {
             None if may_read => {
                 let space = Space { mappings: Arc::new(read_mappings(places, pid)), read_in: turn };
                 let found = find(&space.mappings, address);
-                // A process that has just gone keeps what was known of it.
+                // If the process has just ended, its known mappings are kept.
                 if !space.mappings.is_empty() || known.is_none() {
                     self.by_pid.insert(pid, space);
                 }
@@ -131,7 +131,7 @@ fn find(mappings: &Mappings, address: u64) -> Option<(u64, Mapping)> {
     (address < mapping.end).then_some((*start, *mapping))
 }
 
-/// Adds a mapping in place of whatever was there.
+/// Adds a mapping, which replaces others at the same addresses.
 fn add_mapping(mappings: &mut Mappings, places: &mut Places, mapped: Mapped<'_>) {
     let (start, end) = (mapped.start, mapped.start.saturating_add(mapped.n_bytes));
     let covered: Vec<(u64, Mapping)> = mappings
@@ -169,7 +169,7 @@ fn is_file(path: &Path) -> bool {
     path.starts_with(b"/") && !WITHOUT_FILE.iter().any(is_named)
 }
 
-/// The mappings with code of a process that lives; none of one that has gone or is not ours to read.
+/// The mappings with code of a running process; empty if it has ended or we may not read it.
 fn read_mappings(places: &mut Places, pid: u32) -> Mappings {
     let mut mappings = Mappings::new();
     let maps = Process::new(pid.cast_signed()).and_then(|process| process.maps());

@@ -1,8 +1,9 @@
-//! Names of the places that samples were taken at: the kernel's functions, programs', and code made at run time.
+//! Names of the places at which samples were taken: the kernel's functions, programs' functions, and code made at run
+//! time.
 //!
-//! Each place is looked up once, when the caller asks for it; places of one function become one
-//! [`FunctionId`]. Ask while the servers still run where they are in containers: their files are read
-//! through them. Reads files only.
+//! Each place is looked up once, when the caller needs it; places of one function become one [`FunctionId`]. If servers
+//! are in containers, look up their places while they still run: their files are read through their processes. Only
+//! reads files.
 
 mod kernel;
 mod perf_map;
@@ -17,11 +18,11 @@ use programs::Programs;
 
 use crate::why::places::{FileId, Frame, FrameId, Interner, Places};
 
-/// The module of the kernel proper; modules that were loaded have their names in brackets.
+/// The module of the kernel itself; loaded modules have their names in brackets.
 pub(crate) const KERNEL: &str = "kernel";
-/// The module of code that no file is behind.
+/// The module of code that is not from a file.
 pub(crate) const ANONYMOUS: &str = "[anonymous]";
-/// The module of what was no longer part of its process.
+/// The module of addresses that were no longer part of their process.
 pub(crate) const UNKNOWN: &str = "[unknown]";
 
 /// A function: a number that [`Symbols`] knows.
@@ -30,7 +31,8 @@ pub(crate) struct FunctionId(u32);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Function {
-    /// As the linker has it; an address if the kernel hides its names, `None` if a program does not have one.
+    /// The name in the linker's form. It is an address if the kernel hides its names, and `None` if a program has no
+    /// name for the function.
     pub(crate) name: Option<String>,
     /// [`KERNEL`], `[veth]`, `mariadbd`, `libc.so.6`, `[vdso]`, [`ANONYMOUS`] or [`UNKNOWN`].
     pub(crate) module: String,
@@ -38,7 +40,7 @@ pub(crate) struct Function {
 }
 
 pub(crate) struct Symbols {
-    /// Read with the kernel's first place.
+    /// Read when the first place in the kernel is looked up.
     kernel: Option<Kallsyms>,
     programs: Programs,
     perf_maps: HashMap<u32, PerfMap>,
@@ -57,7 +59,7 @@ impl Symbols {
         }
     }
 
-    /// The function that a place is in.
+    /// The function that contains a place.
     pub(crate) fn resolve(&mut self, places: &Places, id: FrameId) -> FunctionId {
         if self.known.len() <= id.index() {
             self.known.resize(id.index() + 1, None);
@@ -80,12 +82,12 @@ impl Symbols {
         self.functions.value(id.0)
     }
 
-    /// Files that have no symbols, of those that had a place without a name.
+    /// Files without symbols that contain a place without a name.
     pub(crate) fn stripped(&self) -> &BTreeSet<PathBuf> {
         self.programs.stripped()
     }
 
-    /// The note for a person about names that are missing.
+    /// The note for a person about missing names.
     pub(crate) fn note(&self) -> Option<&'static str> {
         let is_hidden = self.kernel.as_ref().is_some_and(Kallsyms::is_empty);
         is_hidden.then_some(
@@ -120,7 +122,7 @@ fn new_function(name: Option<String>, module: &str) -> Function {
     Function { name, module: module.to_owned(), is_kernel: false }
 }
 
-/// The file's name, without what the kernel says of one that was replaced.
+/// The file's name, without the kernel's mark for a replaced file.
 pub(crate) fn module_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_string_lossy();

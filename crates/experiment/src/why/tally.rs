@@ -1,4 +1,4 @@
-//! Samples of a comparison: each assigned to its epoch, its arm and its chain.
+//! Samples of a comparison, each assigned to its epoch, its arm and its call chain.
 
 use std::collections::HashMap;
 
@@ -9,27 +9,27 @@ use looptax_model::stats::Side;
 
 use crate::why::places::FrameId;
 
-/// A chain and who was in it.
+/// A call chain and the role of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Chain {
     pub(crate) doer: Doer,
-    /// Leaf first.
+    /// The frames, with the leaf first.
     pub(crate) frames: Box<[FrameId]>,
 }
 
-/// CPU time by chain, `[baseline, other]`; the chain as index into [`Tally::chains`].
+/// CPU time by chain, `[baseline, other]`; the key is the chain's index in [`Tally::chains`].
 pub(crate) type Weights = HashMap<u32, [u64; 2]>;
 
-/// An epoch with the sampler on.
+/// An epoch during which the sampler was on.
 pub(crate) struct Seen {
-    /// Its place among all epochs of its contrast.
+    /// Index of the epoch among all epochs of its contrast.
     pub(crate) idx: usize,
     pub(crate) weights: Weights,
-    /// The epoch itself, when it is over.
+    /// The epoch itself, once it is over.
     pub(crate) raw: Option<Epoch>,
 }
 
-/// Everything that was seen of a comparison.
+/// All observations of a comparison.
 #[derive(Default)]
 pub(crate) struct Tally {
     ids: HashMap<Chain, u32>,
@@ -61,7 +61,7 @@ impl Tally {
         ns
     }
 
-    /// Counts a sample of a process that a request needs, or of others.
+    /// Counts a sample, of a process that a request needs or of another one.
     pub(crate) fn count(
         &mut self,
         weights: &mut Weights,
@@ -86,11 +86,12 @@ impl Tally {
     }
 }
 
-/// When which arm ran, on the measuring clock.
+/// When each arm ran, by the measuring clock.
 pub(crate) struct Windows(Vec<(u64, u64, Side)>);
 
 impl Windows {
-    /// Those of an epoch's slices, guards and drains included: what requests and CPU times are counted over.
+    /// The times of an epoch's slices, including guards and drains: requests and CPU times are counted over the same
+    /// times.
     pub(crate) fn new(epoch: &MeasuredEpoch) -> Self {
         let slices = epoch.raw.sided();
         let windows = slices.map(|(side, slice)| {
@@ -101,7 +102,7 @@ impl Windows {
         Self(windows.collect())
     }
 
-    /// The arm that ran at a time; `None` between slices.
+    /// The arm that ran at this time; `None` between slices.
     pub(crate) fn side_at(&self, time_ns: u64) -> Option<Side> {
         let after = self.0.partition_point(|(start_ns, _, _)| *start_ns <= time_ns);
         let (_, end_ns, side) = self.0.get(after.checked_sub(1)?)?;

@@ -1,16 +1,17 @@
-//! Which epochs run with the sampler on: two of every three rounds, which ones a coin says.
+//! In which epochs the sampler is on: in two of every three rounds, which a coin chooses.
 //!
-//! The third shows what the sampler costs, in the same minutes.
+//! The third round shows the cost of the sampler, under the same conditions.
 
 use looptax_model::record::EPOCHS_PER_UNSAMPLED;
 
-/// Rounds of which one runs without the sampler.
+/// Number of rounds of which one runs without the sampler.
 const BLOCK: u64 = EPOCHS_PER_UNSAMPLED;
 
-/// CPU time between two samples of a core, on average: 1 kHz. At 10 kHz a request of MariaDB took 25 to 32 % longer, and
-/// every seventh request was hit at the same place: "its own code" came out between 8 and 11 µs where it is 6.5.
+/// CPU time between two samples of a core, on average: 1 kHz. At 10 kHz a request of MariaDB took 25 to 32 % longer,
+/// and every seventh request was sampled at the same place: the result for "its own code" was between 8 and 11 µs,
+/// although it takes 6.5.
 pub(crate) const MEAN_PERIOD_NS: u64 = 1_000_000;
-/// How far an epoch's period may be from it, to either side.
+/// Largest difference of an epoch's period from the mean, in either direction.
 const SPREAD_NS: u64 = 200_000;
 
 pub(crate) fn period_ns(seed: u64, epoch: u64) -> u64 {
@@ -22,8 +23,8 @@ pub(crate) fn is_on(seed: u64, round: u64) -> bool {
     round % BLOCK != scramble(seed ^ (round / BLOCK)) % BLOCK
 }
 
-/// Occurrences of a tracepoint that one record stands for. Primes, another one in each epoch: what repeats itself with each
-/// request is met at all of its places.
+/// Numbers of a tracepoint's occurrences per record. They are primes, with another one in each epoch,
+/// so that work that repeats with each request is recorded at all of its places.
 const COUNT_PERIODS: [u64; 4] = [17, 19, 23, 29];
 
 /// The period of an epoch's counts.
@@ -32,7 +33,7 @@ pub(crate) fn count_period(seed: u64, epoch: u64) -> u64 {
     COUNT_PERIODS[at as usize]
 }
 
-/// Steele, Lea and Flood's `SplitMix64`: a number from each number, without a pattern.
+/// Steele, Lea and Flood's `SplitMix64`: turns a number into another one, without a pattern.
 fn scramble(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! An onlooker of a run that samples it: two of three epochs, told apart by the measuring clock.
+//! An observer that samples a run in two of three epochs; samples are assigned to epochs by the measuring clock.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,33 +16,33 @@ use crate::why::sampler::{Drained, Sampler, parent_of};
 use crate::why::tally::{Seen, Tally, Weights, Windows};
 use crate::why::turns;
 
-/// Generations that are looked through for who started a process.
+/// Most ancestors that are searched for one with a role.
 const MOST_ANCESTORS: usize = 32;
 
-/// Samples a run and shows it to another onlooker.
+/// Samples a run, and passes its events on to another observer.
 pub struct Watch<'a> {
     shown: &'a mut dyn Observer,
     sampler: Sampler,
-    /// In epochs of the warm-up; or why not.
+    /// The counts in epochs of the warm-up, or the reason why there are none.
     counts: Result<Counts, String>,
     seed: u64,
     doers: HashMap<u32, Option<Doer>>,
     tally: Tally,
     n_contrasts: usize,
     n_epochs: u64,
-    /// Epochs of the warm-up whose tracepoints are counted, of each contrast.
+    /// Number of warm-up epochs, for each contrast, in which tracepoints are counted.
     n_counted: usize,
     is_on: bool,
-    /// Samples lost before this comparison.
+    /// Samples that were lost before this comparison.
     lost_before: u64,
     failure: Option<Failure>,
 }
 
 impl<'a> Watch<'a> {
-    /// One that samples the cores that may be used.
+    /// An observer that samples the cores that this process may use.
     ///
     /// # Errors
-    /// The kernel does not sample for this user at all.
+    /// The kernel does not let this user sample.
     pub fn new(seed: u64, shown: &'a mut dyn Observer) -> Result<Self, Failure> {
         let cores = allowed_cores()?;
         let sampler = Sampler::open(turns::MEAN_PERIOD_NS, &cores)?;
@@ -67,7 +67,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Takes the samples of the epoch that has just ended; those between slices count for no arm.
+    /// Takes the samples of the epoch that has just ended; samples between slices count for no arm.
     fn take(&mut self, progress: &Progress<'_>) {
         let windows = Windows::new(progress.epoch);
         let mut weights = Weights::new();
@@ -89,7 +89,7 @@ impl<'a> Watch<'a> {
         self.tally.keep(progress.contrast_idx, seen);
     }
 
-    /// Takes what was counted in an epoch of the warm-up, and goes on counting as long as another is sure to follow.
+    /// Takes the counts of a warm-up epoch, and continues counting as long as another such epoch is certain to follow.
     fn take_counts(&mut self, progress: &Progress<'_>) -> io::Result<()> {
         let Ok(counts) = &mut self.counts else {
             return Ok(());
@@ -112,7 +112,8 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Switches for the next epoch; the period is another one in each, so that nothing beats with requests for long.
+    /// Switches the sampler for the next epoch. Each epoch has another period, so that samples do not stay in step with
+    /// requests for long.
     fn turn(&mut self) {
         let round = self.n_epochs / self.n_contrasts as u64;
         self.is_on = turns::is_on(self.seed, round);
@@ -130,7 +131,7 @@ fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
     if let Some(known) = doers.get(&pid) {
         return *known;
     }
-    // Bounded: numbers of processes come again.
+    // The search is limited, since process numbers are reused.
     let line = std::iter::successors(Some(pid), |it| parent_of(*it)).take(MOST_ANCESTORS);
     let found = line.skip(1).find_map(|it| doers.get(&it).copied().flatten());
     let found = found.and_then(inherited);
@@ -138,7 +139,7 @@ fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
     found
 }
 
-/// A child of looptax itself that has no other role has no part in a request.
+/// A child of looptax itself that has no other role takes no part in a request.
 fn inherited(parent: Doer) -> Option<Doer> {
     (parent != Doer::Client).then_some(parent)
 }
@@ -153,7 +154,7 @@ impl looptax_bench::Observer for Watch<'_> {
                 self.n_epochs += 1;
                 self.turn();
             }
-            // The last of these is followed by the first that counts.
+            // The last warm-up epoch is followed by the first that counts, so the sampler is switched for it here.
             Phase::WarmUp => {
                 self.sampler.drain(&mut |_| ());
                 let counted = self.take_counts(progress);

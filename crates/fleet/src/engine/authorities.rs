@@ -1,4 +1,4 @@
-//! Whose certificates are believed: a file that was named, or the system's.
+//! The trusted certificate authorities: from a given file, or the system's.
 
 use std::path::{Path, PathBuf};
 
@@ -6,23 +6,24 @@ use looptax_host::read as file;
 
 use crate::FleetError;
 
-/// The files in which systems keep the authorities that they trust.
+/// The files in which systems keep their trusted authorities.
 ///
 /// # Source
-/// Debian, Alpine: package ca-certificates; Fedora and its kin: update-ca-trust(8); openSUSE: update-ca-certificates(8).
+/// Debian, Alpine: package ca-certificates; Fedora and related systems: update-ca-trust(8); openSUSE:
+/// update-ca-certificates(8).
 const OF_SYSTEMS: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/var/lib/ca-certificates/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// Most bytes of such a file: a system's has a quarter of a megabyte.
+/// Highest number of bytes in such a file: a system's file has a quarter of a megabyte.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// The authorities, in DER.
 ///
 /// # Errors
-/// [`FleetError::Authority`] if there is no such file, or no certificate in it.
+/// [`FleetError::Authority`] if there is no such file, or if it contains no certificate.
 pub(super) fn read(named: Option<&Path>) -> Result<Vec<Vec<u8>>, FleetError> {
     let path = match named {
         Some(path) => path.to_owned(),

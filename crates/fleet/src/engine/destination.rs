@@ -1,4 +1,4 @@
-//! The destination of reports, as it was typed.
+//! The destination of reports, as the user typed it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,15 +9,15 @@ use url::{Host, Url};
 
 use crate::FleetError;
 
-/// ClickHouse's port for HTTP, and for HTTP over TLS.
+/// ClickHouse's ports for HTTP, and for HTTP over TLS.
 const HTTP_PORT: u16 = 8123;
 const HTTPS_PORT: u16 = 8443;
-/// The parameters that a PostgreSQL address may have behind its `?`.
+/// The parameters that a PostgreSQL address may have after its `?`.
 const OF_POSTGRES: [&str; 7] = ["host", "hostaddr", "port", "user", "password", "dbname", "sslmode"];
-/// Most characters of a name that is written into SQL.
+/// Highest number of characters in a name that is written into SQL.
 const MOST_NAME_CHARS: usize = 64;
 
-/// A collector's address. `{}` shows it without its password.
+/// A collector's address. `{}` prints it without its password.
 #[derive(Debug, Clone)]
 pub struct Destination {
     pub place: Place,
@@ -28,14 +28,14 @@ pub struct Destination {
 pub enum Place {
     ClickHouse(ClickHouseAt),
     Postgres(PostgresAt),
-    /// A folder that gets a file per report.
+    /// A folder to which a file per report is written.
     Folder(PathBuf),
     Output,
 }
 
 #[derive(Debug, Clone)]
 pub struct ClickHouseAt {
-    /// Name or IP address; an IPv6 address in brackets.
+    /// Host name or IP address; an IPv6 address is in brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) user: String,
@@ -51,33 +51,35 @@ pub struct PostgresAt {
     pub(crate) sealing: Sealing,
 }
 
-/// How a conversation with PostgreSQL is sealed.
+/// How a connection to PostgreSQL is encrypted, and what is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sealing {
-    /// `disable`: in clear.
+    /// `disable`: not encrypted.
     None,
-    /// `require`: sealed; who answers is not checked.
+    /// `require`: encrypted, but the server's identity is not checked.
     Unchecked,
-    /// `verify-ca`: the certificate is by a trusted authority.
+    /// `verify-ca`: the certificate must be issued by a trusted authority.
     Authority,
-    /// `verify-full`: and made out to the host.
+    /// `verify-full`: the certificate must also be issued for the host.
     Full,
 }
 
 impl Destination {
-    /// Reads `clickhouse://…`, `postgres://…`, a folder's path, or `-`.
+    /// Parses `clickhouse://…`, `postgres://…`, a folder's path, or `-`.
     ///
     /// # Errors
-    /// [`FleetError::Destination`]; it never holds the password.
+    /// [`FleetError::Destination`], which never contains the password.
     pub fn parse(text: &str) -> Result<Self, FleetError> {
         let place = match text {
             "-" => Place::Output,
             "" => return Err(wrong("it is empty")),
             _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
-            // An address with a slip in it must not become a folder that holds the reports, and a password in its name.
+            // A mistyped address must not become a folder for reports, with a password in its name.
             _ if text.contains("//") || text.contains(['@', ':']) => {
-                return Err(wrong("it is not an address, nor a folder's path, which cannot contain `//`, `@` or `:`"));
+                return Err(wrong(
+                    "it is neither a URL nor the path of a folder, which cannot contain `//`, `@` or `:`",
+                ));
             }
             _ => Place::Folder(PathBuf::from(text)),
         };
@@ -89,7 +91,7 @@ impl Destination {
         Ok(Self { place, shown })
     }
 
-    /// Whether the address holds a password.
+    /// Whether the address contains a password.
     pub fn has_password(&self) -> bool {
         match &self.place {
             Place::ClickHouse(it) => it.password.is_some(),
@@ -98,7 +100,7 @@ impl Destination {
         }
     }
 
-    /// Returns the risk of being read on the way; for a person, before something is sent.
+    /// Returns a warning for a person, before anything is sent, if others could read the data on the way.
     pub fn caution(&self) -> Option<&'static str> {
         match &self.place {
             Place::ClickHouse(it) if !it.is_sealed && !is_here(&it.host) => Some(
@@ -106,7 +108,8 @@ impl Destination {
                  the way (?secure=true encrypts them)",
             ),
             Place::Postgres(it) if it.sealing == Sealing::Unchecked => Some(
-                "sslmode=require encrypts the connection but does not check the server's certificate: verify-full does",
+                "sslmode=require encrypts the connection but does not check the server's certificate; \
+                 sslmode=verify-full checks it",
             ),
             Place::Postgres(it) if it.sealing == Sealing::None && !it.is_here() => Some(
                 "sslmode=disable: reports can be read on the way; looptax sends no password to a server that does not \
@@ -124,7 +127,7 @@ impl fmt::Display for Destination {
 }
 
 impl PostgresAt {
-    /// Whether it is on this machine.
+    /// Whether the destination is on this machine.
     pub(crate) fn is_here(&self) -> bool {
         self.address.socket.is_some() || is_here(self.address.host.as_deref().unwrap_or_default())
     }
@@ -190,7 +193,7 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
     Ok(found)
 }
 
-/// Refuses a query with an unknown parameter: it may be a mistyped one that was to encrypt.
+/// Refuses a query with an unknown parameter, which may be a mistyped one that was meant to enable encryption.
 fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
     let mut names = query.pairs().map(|pair| pair.name());
     match names.find(|name| !known.contains(&&**name)) {
@@ -203,7 +206,7 @@ fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
 }
 
 fn decoded(text: &str) -> Result<String, FleetError> {
-    // A form's `+` is a plus here.
+    // In this address `+` means a plus sign, although in a form it would mean a space.
     let pair = format!("x={}", text.replace('+', "%2B"));
     let value = Query::new(&pair).value(&["x"]).unwrap_or_default();
     if value.contains('\u{fffd}') {
@@ -212,14 +215,14 @@ fn decoded(text: &str) -> Result<String, FleetError> {
     Ok(value)
 }
 
-/// Whether a host is this machine, only by its name.
+/// Whether a host is this machine, judged only by its name.
 fn is_here(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let is_loopback = bare.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
     is_loopback || bare.eq_ignore_ascii_case("localhost") || bare.is_empty()
 }
 
-/// Whether a name can stand in SQL as it is.
+/// Whether a name can be written into SQL without quotes.
 pub(crate) fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     let begins = chars.next().is_some_and(|it| it.is_ascii_alphabetic() || it == '_');

@@ -1,4 +1,4 @@
-//! Collectors that hold reports as they are: a folder, and standard output. Whatever ships logs takes it from there.
+//! Collectors that store reports unchanged: a folder, and standard output. Log shippers can read them from there.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::to_lines;
 
-/// Only the owner reads reports, and a process that the folder lets in as the owner.
+/// Only the owner may read reports; other processes may only if the folder gives them the owner's access.
 const PRIVATE: u32 = 0o600;
 
-/// A folder: a file per report, there whole or not at all.
+/// A folder with a file per report; each file is complete or does not exist.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -33,7 +33,7 @@ impl Folder {
     fn write(&self, batch: &Batch) -> io::Result<()> {
         let name = format!("{}.jsonl", batch.report_id);
         let output = Output::find_or_make(&self.path.join(name))?;
-        // Removes the files of a killed run: a report that is sent again has its own name.
+        // Removes unfinished files of a run that was killed: a report that is sent again gets a separate name.
         let _removed = output::sweep(output.folder());
         let begun = output.begin(Some(PRIVATE))?;
         begun.file().write_all(to_lines(batch).as_bytes())?;

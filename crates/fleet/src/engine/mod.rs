@@ -1,8 +1,8 @@
 //! Collectors: the receivers of reports, and the queries to them.
 //!
-//! One type for all of them ([`Collector`]), an engine per folder below. Names of tables, views and columns in SQL come
-//! only from this crate's own descriptions; every text of a machine, a person or a collector is a value in a row's
-//! text form, or digits.
+//! [`Collector`] is the common type; there is a folder for each engine. Names of tables, views and columns in SQL come
+//! only from this crate's own descriptions. Every text from a machine, a person or a collector appears only as a value
+//! in a row's text form, or as digits.
 
 mod access;
 mod authorities;
@@ -30,15 +30,16 @@ pub use scheme::InitOptions;
 pub use views::{VIEWS, View};
 use work::Engine;
 
-/// A collector that can be spoken to.
+/// A collector to which reports and queries can be sent.
 pub struct Collector {
     engine: Box<dyn Engine>,
 }
 
-/// The statements that make everything from nothing, with the roles that are wanted.
+/// The statements that make all objects from scratch, including the roles.
 ///
 /// # Errors
-/// [`FleetError::NoEngine`] for files; [`FleetError::Destination`] for a cluster whose name cannot be in SQL.
+/// [`FleetError::NoEngine`] if the destination stores files; [`FleetError::Destination`] for a cluster whose name
+/// cannot be written into SQL.
 pub fn script(destination: &Destination, options: &InitOptions) -> Result<String, FleetError> {
     options.check()?;
     match &destination.place {
@@ -49,7 +50,7 @@ pub fn script(destination: &Destination, options: &InitOptions) -> Result<String
 }
 
 impl Collector {
-    /// The collector at `destination`. Engines are connected to, and logged in to, at once.
+    /// The collector at `destination`. If it is an engine, this connects and logs in immediately.
     ///
     /// # Errors
     /// [`FleetError::Away`], [`FleetError::Refused`], [`FleetError::Answer`]; [`FleetError::Authority`].
@@ -63,16 +64,16 @@ impl Collector {
         Ok(Self { engine })
     }
 
-    /// Makes tables and views, or brings them to this version; again, it changes nothing.
+    /// Makes tables and views, or updates them to this version; a second call changes nothing.
     ///
     /// # Errors
-    /// [`FleetError::NoEngine`] for files; else as [`Self::open`].
+    /// [`FleetError::NoEngine`] if the destination stores files; otherwise as [`Self::open`].
     pub fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
         self.engine.init(options)
     }
 
-    /// Sends reports. When this comes back, the collector has said that it has all of them; after an error it may have
-    /// some, and the same may be sent again: what arrives twice counts once.
+    /// Sends reports. When this returns, the collector has confirmed that it has all of them. After an error it may
+    /// have some of them, and the same reports may be sent again: a report that arrives twice counts once.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -80,11 +81,11 @@ impl Collector {
         self.engine.send(batches)
     }
 
-    /// Asks one of [`VIEWS`].
+    /// Queries one of [`VIEWS`].
     ///
     /// # Errors
-    /// [`FleetError::NoView`] where no view or column has such a name; [`FleetError::NoEngine`] for files; else as
-    /// [`Self::open`].
+    /// [`FleetError::NoView`] if no view or column has this name; [`FleetError::NoEngine`] if the destination stores
+    /// files; otherwise as [`Self::open`].
     pub fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
         self.engine.ask(question)
     }

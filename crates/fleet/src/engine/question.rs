@@ -1,4 +1,4 @@
-//! Queries to a collector: columns of a view, filtered, in an order, with a limit of rows.
+//! Queries to a collector: columns of a view, with a filter, an order, and a limit of rows.
 
 use crate::FleetError;
 use crate::column::{Column, Kind, Row};
@@ -7,56 +7,57 @@ use super::views::{VIEWS, View};
 
 pub(super) const MOST_ROWS: u32 = 1_000_000;
 
-/// A question to one of [`VIEWS`].
+/// A query of one of [`VIEWS`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Question<'a> {
     pub view: &'a str,
-    /// Columns; all of them if none is named.
+    /// The requested columns; if empty, all columns.
     pub columns: &'a [&'a str],
     /// Only rows with this value.
     pub only: Option<Only<'a>>,
     pub order: &'a [Order<'a>],
-    /// The most rows; 0 means a million.
+    /// The highest number of rows; 0 means a million.
     pub limit: u32,
 }
 
-/// The rows whose column, one of texts, has this value.
+/// The rows in which this column of texts has this value.
 #[derive(Debug, Clone, Copy)]
 pub struct Only<'a> {
     pub column: &'a str,
     pub is: &'a str,
 }
 
-/// A column that rows are ordered by; absent values come last.
+/// A column by which rows are ordered; absent values come last.
 #[derive(Debug, Clone, Copy)]
 pub enum Order<'a> {
-    /// The smallest first.
+    /// Smallest value first.
     Up(&'a str),
-    /// The largest first.
+    /// Largest value first.
     Down(&'a str),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    /// The columns that were asked for.
+    /// The requested columns.
     pub columns: Vec<Column>,
-    /// A value for each of them.
+    /// For each row, a value per column.
     pub rows: Vec<Row>,
-    /// Whether there are as many as were asked for, so that there may be more.
+    /// Whether there are as many rows as the limit allows, so there may be more.
     pub is_cut: bool,
 }
 
-/// How an engine writes what a question is made of.
+/// How an engine writes the parts of a query.
 pub(super) struct Dialect {
-    /// A column as text that [`super::cells`] reads.
+    /// Writes a column as text that [`super::cells`] can parse.
     pub(super) cell: fn(&Column) -> String,
-    /// A text's value, from its hexadecimal digits.
+    /// Writes a text value from its hexadecimal digits.
     pub(super) text: fn(&str) -> String,
 }
 
 impl Question<'_> {
-    /// The columns asked for, and the statement: of it nothing was typed by anybody but digits. `schema` is where the views
-    /// are, quoted, for an engine that is to take them from nowhere else.
+    /// The requested columns, and the statement. No part of the statement is text that a person typed, except as
+    /// hexadecimal digits. `schema` is the schema of the views, quoted, for an engine that must look for them only in
+    /// that schema.
     ///
     /// # Errors
     /// [`FleetError::NoView`].

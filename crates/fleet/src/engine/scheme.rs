@@ -3,20 +3,20 @@
 use super::destination::is_identifier;
 use crate::FleetError;
 
-/// The version of tables and views together; a later one is reached by migrations.
+/// The common version of tables and views; later versions are reached by migrations.
 pub(super) const VERSION: u32 = 1;
 
 #[derive(Debug, Clone, Default)]
 pub struct InitOptions {
     /// ClickHouse's cluster over which tables are replicated and distributed.
     pub cluster: Option<String>,
-    /// Rows are removed after this many days.
+    /// Rows are deleted after this many days.
     pub keep_days: Option<u32>,
 }
 
 impl InitOptions {
     /// # Errors
-    /// [`FleetError::Destination`] for a cluster whose name cannot be in SQL.
+    /// [`FleetError::Destination`] for a cluster whose name cannot be written into SQL.
     pub(super) fn check(&self) -> Result<(), FleetError> {
         let is_fine = self.cluster.as_deref().is_none_or(is_identifier);
         is_fine.then_some(()).ok_or_else(|| FleetError::Destination {

@@ -1,9 +1,10 @@
-//! Statements from this crate's own files, with names and columns written in.
+//! Statements from this crate's own files, with names and columns inserted.
 
 use crate::batch::TABLES;
 
-/// The statements of a file, without its comments; each ends with a line `;`. `names` are written in for `{name}`, and a
-/// table's columns for `{table}` or, with an alias before each, for `{table:alias}`.
+/// The statements of a file, without its comments; each statement ends with a line `;`. `{name}` is replaced by its
+/// value in `names`, and `{table}` by the columns of that table; in `{table:alias}` each column has the alias before
+/// it.
 pub(super) fn statements(file: &str, names: &[(&str, &str)]) -> Vec<String> {
     let lines = file.lines().filter(|line| !line.starts_with("--"));
     let text: Vec<&str> = lines.collect();

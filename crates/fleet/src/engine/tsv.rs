@@ -1,4 +1,4 @@
-//! Rows as tab-separated text, which ClickHouse and PostgreSQL read and write alike.
+//! Rows as tab-separated text, which ClickHouse and PostgreSQL read and write in the same way.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::column::{Row, Value};
 /// The last second that is sent, the end of 2099: ClickHouse's times end in 2106.
 pub(crate) const LAST_SECOND: i64 = 4_102_444_799;
 
-/// The rows, each ended by a newline.
+/// Writes the rows, each ended by a newline.
 ///
 /// # Source
 /// ClickHouse documentation, `TabSeparated`; PostgreSQL documentation, "COPY", text format.
@@ -30,10 +30,10 @@ pub(super) fn from_rows<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
 fn push(value: &Value, text: &mut String) {
     match value {
         Value::Text(it) => it.chars().for_each(|char| escape(char, text)),
-        // PostgreSQL's largest integer.
+        // Limited to PostgreSQL's largest integer.
         Value::Count(it) => text.push_str(&(*it).min(i64::MAX.unsigned_abs()).to_string()),
         Value::Number(Some(it)) if it.is_finite() => {
-            // Writing to memory does not fail.
+            // Writing to memory cannot fail.
             let _ = write!(text, "{it:?}");
         }
         Value::Number(_) => text.push_str("\\N"),
@@ -52,13 +52,13 @@ fn escape(char: char, text: &mut String) {
         '\t' => text.push_str("\\t"),
         '\n' => text.push_str("\\n"),
         '\r' => text.push_str("\\r"),
-        // PostgreSQL has no place for it.
+        // PostgreSQL cannot store this character in a text.
         '\0' => text.push(' '),
         other => text.push(other),
     }
 }
 
-/// The cells of one line, decoded; `None` for an absent one. Text that is not an escape is kept.
+/// The cells of one line, decoded; `None` for an absent value. Text that is not an escape is kept unchanged.
 pub(super) fn cells(line: &[u8]) -> impl Iterator<Item = Option<Vec<u8>>> {
     let cells = line.split(|byte| *byte == b'\t');
     cells.map(|cell| (cell != b"\\N").then(|| unescaped(cell)))

@@ -1,4 +1,4 @@
-//! The data of a collector about a fleet: the views, whose columns have the same names in every engine.
+//! The data that a collector provides about a fleet: the views, whose columns have the same names in every engine.
 
 use crate::column::{Column, Kind, Table};
 use crate::sent::findings::FINDINGS;
@@ -25,7 +25,7 @@ const fn column(name: &'static str, kind: Kind, doc: &'static str) -> Column {
     Column { name, kind, doc }
 }
 
-/// By the collector's clock; in every table.
+/// The time of arrival by the collector's clock; every table has it.
 pub(crate) const RECEIVED: Column =
     column("received", Kind::Time, "When the report first arrived, by the collector's clock.");
 const HOST_ID: Column = column("host_id", Kind::Text, "The machine's number.");
@@ -46,7 +46,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "latest_findings",
-        doc: "The findings of these, each once.",
+        doc: "The findings of these reports, each once.",
         table: Some(&FINDINGS),
         more: &[RECEIVED],
     },
@@ -73,7 +73,11 @@ pub const VIEWS: [View; 10] = [
             CONNECTIONS,
             REQUESTS,
             TCP_REQUESTS,
-            column("cpu_ms_per_s", Kind::Number, "CPU time that TCP costs them, ms per second: the sum of estimates."),
+            column(
+                "cpu_ms_per_s",
+                Kind::Number,
+                "CPU time that TCP costs these programs, ms per second: a sum of estimates.",
+            ),
             column("cpu_ms_per_s_lo", Kind::Number, "Sum of the lower ends."),
             column("cpu_ms_per_s_hi", Kind::Number, "Sum of the upper ends."),
             column("hosts_over_tcp", Kind::Count, "Machines on which some of its requests are over TCP."),
@@ -98,7 +102,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "fell_back",
-        doc: "Clients that are over TCP again after a switch to the socket, on machines that reported within a week.",
+        doc: "Clients that use TCP again after a switch to the socket, on machines that reported within a week.",
         table: None,
         more: &[
             HOST_ID,
@@ -134,7 +138,7 @@ pub const VIEWS: [View; 10] = [
             CONNECTIONS,
             REQUESTS,
             column("has_socket", Kind::Flag, "Whether the server has a socket."),
-            column("fell_back", Kind::Flag, "Whether it is over TCP again after a switch to the socket."),
+            column("fell_back", Kind::Flag, "Whether it uses TCP again after a switch to the socket."),
             column("at", Kind::Time, "When it was seen, by the machine's own clock."),
         ],
     },

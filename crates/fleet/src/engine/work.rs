@@ -1,4 +1,4 @@
-//! The work of every engine, and its size at once.
+//! The operations of every engine, and how many rows they handle together.
 
 use looptax_model::record::CollectorTables;
 
@@ -7,7 +7,8 @@ use super::scheme::InitOptions;
 use crate::FleetError;
 use crate::batch::Batch;
 
-/// Most rows of one insert: an engine takes them as fast as it takes more, and less has to be sent again.
+/// Highest number of rows in one insert: an engine is not faster with more rows, and after an error fewer rows have to
+/// be sent again.
 const ROWS_AT_ONCE: usize = 10_000;
 
 pub(super) trait Engine {
@@ -16,7 +17,7 @@ pub(super) trait Engine {
     fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError>;
 }
 
-/// Reports in groups of so many rows that one insert takes them.
+/// Divides reports into groups with so many rows that one insert can hold them.
 pub(super) fn groups(batches: &[Batch]) -> impl Iterator<Item = &[Batch]> {
     let mut rest = batches;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The answers of a collector, as the parts of the overview.
+//! The answers of a collector, as parts of the overview.
 
 use std::thread;
 
@@ -11,22 +11,23 @@ use crate::FleetError;
 use crate::engine::{Collector, Order, Question, Rows};
 use crate::lines::{MOST_NUMBER, is_within};
 
-/// Most rows of a list that a person reads.
+/// Highest number of rows in a list that a person reads.
 const MOST_LISTED: u32 = 10_000;
-/// Levels that an interval may have.
+/// The error levels (alpha) that an interval may have.
 const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=0.5;
 
 #[derive(Debug, Default)]
 pub struct Answers {
     /// Clients over TCP, the busiest first.
     pub payers: Listed<Payer>,
-    /// The measurements, the newest first; one of each machine's server.
+    /// The measurements, the newest first; one for each server of a machine.
     pub measured: Listed<Measured>,
-    /// Kernel release, CPU, virtualised, machines, requests over TCP.
+    /// Groups of machines with the same kernel release, CPU and virtualisation, with their number and their requests
+    /// over TCP.
     pub conditions: Listed<Machines>,
     /// Pairs that use another transport than a week ago.
     pub movers: Listed<Mover>,
-    /// Machines of which nothing arrived.
+    /// Machines from which no report has arrived for some time.
     pub silent: Listed<Silent>,
 }
 
@@ -42,13 +43,13 @@ pub struct Payer {
     pub requests_per_s: f64,
     /// Whether the server has a socket.
     pub has_socket: bool,
-    /// Whether it was switched to the socket before.
+    /// Whether the client was switched to the socket earlier.
     pub fell_back: bool,
-    /// When it was seen, by the machine's own clock: seconds since 1970.
+    /// When the client was seen, by the machine's own clock, in seconds since 1970.
     pub at_s: i64,
 }
 
-/// TCP's addition to a request of a machine's server.
+/// The CPU time that TCP adds to a request to a machine's server.
 #[derive(Debug, Clone)]
 pub struct Measured {
     pub host_id: String,
@@ -60,21 +61,21 @@ pub struct Measured {
     pub cpu_model: String,
     /// `yes`, `no`, or empty.
     pub virtualised: String,
-    /// CPU time, in µs.
+    /// The CPU time that TCP adds, in µs.
     pub cpu_us: Estimate,
     pub effect: Effect,
 }
 
-/// A pair of a machine that uses another transport.
+/// A pair of client and server on a machine that now uses another transport.
 #[derive(Debug, Clone)]
 pub struct Mover {
     pub host_id: String,
     pub host: String,
     pub client: String,
     pub server: String,
-    /// `socket`, `tcp`, or `both`.
+    /// The transport a week ago: `socket`, `tcp`, or `both`.
     pub before: String,
-    /// The same, now.
+    /// The transport now, in the same words.
     pub now: String,
     /// `to socket` or `to tcp`.
     pub direction: String,
@@ -89,13 +90,13 @@ pub struct Machines {
     /// `yes`, `no`, or empty.
     pub virtualised: String,
     pub hosts: u64,
-    /// Their requests over TCP, per second.
+    /// The machines' requests over TCP, per second.
     pub tcp_requests_per_s: f64,
 }
 
 impl Answers {
-    /// Asks a collector, over two connections at once: `open` makes one. Engines answer one question on one core, and the
-    /// half of the questions takes as long as the other.
+    /// Queries a collector over two connections in parallel; `open` makes a connection. An engine answers a query on
+    /// one core, and the two halves of the queries take equally long.
     ///
     /// # Errors
     /// As [`Collector::open`] and [`Collector::ask`].
@@ -177,7 +178,7 @@ fn payer(row: &mut Cells) -> Option<Payer> {
     })
 }
 
-/// A measurement with a variance; others say nothing of how well they are known.
+/// A measurement that has a variance; without one it is not known how exact it is.
 pub(super) fn measured(row: &mut Cells) -> Option<Measured> {
     let [host_id, host, server, server_version] = [row.text()?, row.text()?, row.text()?, row.text()?];
     let (kernel, cpu_model, virtualised) = (row.text()?, row.text()?, row.text()?);
@@ -226,7 +227,7 @@ fn silent(row: &mut Cells) -> Option<Silent> {
     Some(Silent { host: row.text()?, days: row.count()? })
 }
 
-/// The release of a kernel, without what its builder wrote.
+/// The release of a kernel, without text that its builder added.
 fn release(kernel: &str) -> String {
     kernel.split_whitespace().find(|word| *word != "Linux").unwrap_or_default().to_owned()
 }

@@ -1,4 +1,5 @@
-//! TCP's addition to a request, by condition: each group of machines pooled, and whether groups differ.
+//! The CPU time that TCP adds to a request, by condition: pooled within each group of machines, with a test whether
+//! groups differ.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use super::saved::{ALPHA, saved};
 
 const MOST_GROUPS: usize = 12;
 
-/// Returns the name of a machine in its group.
+/// Returns the name of a machine's group.
 type Label = fn(&Measured) -> String;
 
 const CONDITIONS: [(&str, Label); 5] = [
@@ -27,8 +28,8 @@ const CONDITIONS: [(&str, Label); 5] = [
     }),
 ];
 
-/// Each condition that tells machines apart, with its groups; their tests are adjusted for one another. The kinds of server
-/// are there in any case.
+/// Each condition that distinguishes machines, with its groups; the tests of all conditions are adjusted for their
+/// number. The kinds of server are always included.
 pub(super) fn by_condition(measured: &[Measured]) -> Vec<FleetEffects> {
     let found = CONDITIONS
         .iter()

@@ -1,5 +1,5 @@
-//! The cost of a fleet's requests over TCP, and the best first move: per kind of server, the measurements predict the
-//! cost of the other machines of that kind. A kind that no machine measured has no cost.
+//! The cost of a fleet's requests over TCP, and the best first moves. For each kind of server, the measurements predict
+//! the cost on the other machines with servers of that kind. If no machine measured a kind, its cost is unknown.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,20 +14,20 @@ use super::answers::{Measured, Mover, Payer};
 use super::cells::Listed;
 use super::saved::{ALPHA, saved};
 
-/// Clients that are looked at for the first places: those that lose most on average. The chance of any other one is as good
-/// as none.
+/// Number of clients that are considered for the first places: those with the largest expected loss. For any other
+/// client the chance is practically zero.
 const MOST_CANDIDATES: usize = 20_000;
-/// Share of the machines said to be unlike that may be there by chance.
+/// The share of machines reported as unusual that may be reported by chance.
 const FALSE_SHARE: f64 = 0.05;
 
-/// The knowledge about each kind of server.
+/// The results of the measurements for each kind of server.
 pub(super) struct Kinds<'a> {
-    /// The index of a kind's prior.
+    /// By kind of server: the index of its prior.
     by_name: HashMap<&'a str, usize>,
     priors: Vec<Prior>,
     /// Kinds that at least one machine measured.
     measured: HashSet<&'a str>,
-    /// The effect that a machine measured on its own server.
+    /// By machine and kind: the effect that the machine measured on its own server.
     own: HashMap<(&'a str, &'a str), Effect>,
 }
 
@@ -37,11 +37,11 @@ impl<'a> Kinds<'a> {
         let mut own = HashMap::new();
         for it in measured {
             by_kind.entry(&it.server).or_default().push(it.effect);
-            // The newest comes first.
+            // The newest measurement comes first, and is kept.
             own.entry((it.host_id.as_str(), it.server.as_str())).or_insert(it.effect);
         }
         let effects: Vec<&[Effect]> = by_kind.values().map(Vec::as_slice).collect();
-        // If each kind was measured once, its prior would be that of all kinds together.
+        // Unless some kind was measured more than once, there is no prior: it would be that of all kinds together.
         let found = groups(&effects, Spread::PauleMandel, ALPHA).filter(|it| it.common.freedom > 0.0);
         let prior = |idx| found.as_ref().and_then(|it| it.prior(idx));
         let known = by_kind.keys().enumerate();
@@ -64,13 +64,13 @@ impl<'a> Kinds<'a> {
         self.own.get(&(host_id, server))
     }
 
-    /// Returns the cost of TCP for a payer: in the light of its kind, or, if its kind is not known, as it measured
-    /// itself.
+    /// Returns the cost of TCP for a payer: its machine's own measurement combined with the prior of its kind, or only
+    /// one of the two if the other is unknown.
     fn posterior(&self, payer: &Payer) -> Option<Posterior> {
         self.posterior_of(&payer.host_id, &payer.server)
     }
 
-    /// The same of any server of a machine.
+    /// The same for any server of a machine.
     fn posterior_of(&self, host_id: &str, server: &str) -> Option<Posterior> {
         let own = self.own_of(host_id, server);
         let idx = self.prior_idx(server);
@@ -80,7 +80,7 @@ impl<'a> Kinds<'a> {
         }
     }
 
-    /// The sum over machines' servers: all clients of one pay the same.
+    /// The total over the servers of all machines: the clients of one server share its cost per request.
     fn total<'p>(&self, payers: impl Iterator<Item = &'p Payer>) -> Option<meta::Total> {
         let mut rates: HashMap<(&str, &str), (f64, &Payer)> = HashMap::new();
         for payer in payers {
@@ -88,7 +88,7 @@ impl<'a> Kinds<'a> {
             rates.entry(key).or_insert((0.0, payer)).0 += payer.requests_per_s;
         }
         let mut rates: Vec<_> = rates.into_iter().collect();
-        // Sums of floating-point numbers depend on their order.
+        // Sorted, because a sum of floating-point numbers depends on the order.
         rates.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let hosts = rates.into_iter().filter_map(|(_, (rate, payer))| {
             Some(Host {
@@ -127,7 +127,7 @@ impl<'a> Kinds<'a> {
         kinds
     }
 
-    /// Programs and kinds of server, those first that lose most; if that is not known, those with most requests.
+    /// Pairs of program and kind of server, in the order of their loss; if the loss is not known, of their requests.
     pub(super) fn pairs(&self, payers: &[Payer]) -> Vec<FleetPair> {
         let mut by_pair: BTreeMap<(&str, &str), Vec<&Payer>> = BTreeMap::new();
         for payer in payers {
@@ -156,7 +156,7 @@ impl<'a> Kinds<'a> {
         })
     }
 
-    /// Machines with clients over TCP, those first that lose most.
+    /// Machines with clients over TCP, those with the largest loss first.
     pub(super) fn hosts(&self, payers: &[Payer]) -> Vec<FleetHost> {
         let mut by_host: BTreeMap<&str, Vec<&Payer>> = BTreeMap::new();
         for payer in payers {
@@ -181,7 +181,7 @@ impl<'a> Kinds<'a> {
         hosts
     }
 
-    /// Who goes another way, and what that saves.
+    /// Pairs that changed their transport, and how many cores that saves.
     pub(super) fn movers(&self, movers: &[Mover]) -> Vec<FleetMover> {
         let saves = |it: &Mover| {
             let is_moved = it.direction == "to socket" && it.now == "socket" && it.before == "tcp";
@@ -201,8 +201,7 @@ impl<'a> Kinds<'a> {
         movers.collect()
     }
 
-    /// Lists the machines' clients with the largest gain from moving. A request whose cost is not known counts as
-    /// 1 µs.
+    /// Lists the machines' clients that would gain most from moving. A request whose cost is not known counts as 1 µs.
     pub(super) fn first(&self, payers: &Listed<Payer>, n_top: usize) -> FleetList<FleetMove> {
         let known = payers.rows.iter().map(|payer| (payer, self.posterior(payer)));
         let mut known: Vec<(&Payer, Option<Posterior>)> = known.collect();
@@ -232,7 +231,7 @@ impl<'a> Kinds<'a> {
         FleetList { rows: rows.collect(), n: payers.rows.len() as u64, has_more_than_n: payers.is_cut }
     }
 
-    /// Machines that measured what others of their kind do not, the least likely first.
+    /// Machines that measured an unusual value for their kind of server, the least likely first.
     pub(super) fn unlike(&self, measured: &[Measured]) -> Vec<FleetUnlike> {
         let mut by_kind: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();
         for it in measured {
@@ -256,7 +255,8 @@ impl<'a> Kinds<'a> {
         rows
     }
 
-    /// Machines of a kind, each with what is usual for it, and how often one measures as far from that.
+    /// The measurements of a kind, each with the value that is usual for it, and the probability that a machine
+    /// measures a value as far from that.
     fn with_p<'m>(&self, server: &str, measured: &[&'m Measured]) -> Vec<(&'m Measured, Prior, f64)> {
         let of_kind = self.prior_idx(server).and_then(|idx| self.priors.get(idx));
         let effects: Vec<Effect> = measured.iter().map(|it| it.effect).collect();
@@ -266,7 +266,7 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// Returns the key that lists are ordered by: cores, or requests at 1 µs if those are not known.
+/// Returns the key by which lists are ordered: cores, or requests at 1 µs each if the cores are not known.
 fn weight_of(cores: Option<&looptax_model::record::Estimate>, requests_per_s: f64) -> f64 {
     cores.map_or(requests_per_s * 1e-6, |it| it.value)
 }

@@ -1,4 +1,4 @@
-//! One machine of a fleet, by its name or number.
+//! One machine of a fleet, found by its name or number.
 
 use looptax_model::record::{FleetFinding, FleetMachine, FleetMeasured};
 
@@ -8,14 +8,15 @@ use super::saved::saved;
 use crate::FleetError;
 use crate::engine::{Collector, Only, Order, Question};
 
-/// Machines of one name at most: a name that more machines have does not identify one.
+/// Highest number of machines with one name: a name that more machines have does not identify any of them.
 const MOST_MACHINES: u32 = 20;
 
 const REPORT: [&str; 9] = ["host", "host_id", "at", "received", "looptax", "kernel", "cpu_model", "cpus", "sees_all"];
 const FINDING: [&str; 8] =
     ["client", "client_user", "server", "way", "connections", "requests_per_s", "has_socket", "fell_back"];
 
-/// The machines of this name, which machines of the same image may share; if there is none, the one with this number.
+/// The machines with this name, which several machines of the same image may share; if there is none, the machine with
+/// this number.
 ///
 /// # Errors
 /// As [`Collector::ask`].

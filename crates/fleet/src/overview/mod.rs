@@ -1,6 +1,6 @@
-//! A fleet's newest reports → what it loses, where to begin, what differs by condition, what needs a look.
+//! From a fleet's newest reports: what it loses, where to begin, what differs by condition, what needs attention.
 //!
-//! Pure: what was asked comes in, a [`Fleet`] comes out. Every formula is the statistics'.
+//! Pure: takes the answers to the queries and returns a [`Fleet`]. All formulas are in the statistics room.
 
 mod answers;
 mod cells;
@@ -16,7 +16,7 @@ pub use cells::Listed;
 use looptax_model::record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetFallen, FleetHost, FleetList};
 pub use machine::machines;
 
-/// How much of each list is kept.
+/// The lengths to which lists are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub first: usize,
@@ -26,11 +26,11 @@ pub struct Limits {
 impl Limits {
     /// Limits for a page that a person reads.
     pub const PAGE: Self = Self { first: 20, rows: 25 };
-    /// Limits for a terminal, and a few screens more.
+    /// Limits for a terminal: a few screens.
     pub const TERMINAL: Self = Self { first: 20, rows: 8 };
 }
 
-/// Makes the overview of the answers. `at` is now, with its offset.
+/// Makes the overview from the answers. `at` is the current time, with its offset.
 pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> Fleet {
     let kinds = lost::Kinds::new(&answers.measured.rows);
     let payers = &answers.payers;
@@ -56,7 +56,7 @@ pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> 
     }
 }
 
-/// Machines with clients over TCP, those first that lose most.
+/// Machines with clients over TCP, those with the largest loss first.
 pub fn hosts(answers: &Answers, most: usize) -> FleetList<FleetHost> {
     let kinds = lost::Kinds::new(&answers.measured.rows);
     let rows = kinds.hosts(&answers.payers.rows);
@@ -70,7 +70,7 @@ fn list<T>(mut rows: Vec<T>, is_cut: bool, most: usize) -> FleetList<T> {
     FleetList { rows, n, has_more_than_n: is_cut }
 }
 
-/// Those who were moved before, the busiest first.
+/// Clients that were moved earlier and use TCP again, the busiest first.
 fn fell_back(payers: &[Payer]) -> Vec<FleetFallen> {
     let fallen = payers.iter().filter(|it| it.fell_back);
     let fallen = fallen.map(|it| FleetFallen {
@@ -84,7 +84,7 @@ fn fell_back(payers: &[Payer]) -> Vec<FleetFallen> {
     fallen.collect()
 }
 
-/// Machines alike, the most common first; builds of one kernel release are one.
+/// Groups of machines that are alike, the largest group first; builds of one kernel release count as one.
 fn conditions(machines: &Listed<Machines>) -> Vec<FleetCondition> {
     let mut alike = BTreeMap::new();
     for it in &machines.rows {

@@ -1,4 +1,4 @@
-//! The level of all intervals, and their form in what is printed.
+//! The error level (alpha) of all intervals, and the form in which they are printed.
 
 use looptax_model::stats::Estimate;
 

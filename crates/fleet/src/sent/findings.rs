@@ -1,4 +1,4 @@
-//! Who is connected to which server, by which way, and what that costs.
+//! Which client is connected to which server, over which transport, and the cost of that.
 
 use looptax_model::record::{EndpointTransport, FILE_GONE, FILE_REPLACED, Found, FoundClient, FoundServer};
 
@@ -7,7 +7,7 @@ use crate::anonymous::Names;
 use crate::column::{Column, Kind, Row, Table, Value};
 use crate::text::{known, text};
 
-/// A row per pair of client and server, and way.
+/// A row per pair of client and server, and per transport.
 pub const FINDINGS: Table = Table {
     name: "findings",
     doc: "Connections of one process to one server of its machine, over one transport, as looptax find saw them.",
@@ -49,31 +49,31 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "cpu_ms_per_s",
             kind: Kind::Number,
-            doc: "CPU time that TCP costs over the socket, ms per second: an estimate.",
+            doc: "CPU time that TCP costs more than the socket, ms per second: an estimate.",
         },
         Column { name: "cpu_ms_per_s_lo", kind: Kind::Number, doc: "Lower end of its interval." },
         Column { name: "cpu_ms_per_s_hi", kind: Kind::Number, doc: "Upper end of its interval." },
         Column {
             name: "fell_back",
             kind: Kind::Flag,
-            doc: "Whether a switch moved this program and server to the socket, and they are over TCP again.",
+            doc: "Whether a switch moved this program and server to the socket, and they use TCP again.",
         },
     ],
 };
 
-/// Most findings of a report: those with the most requests.
+/// Highest number of findings in a report: those with the most requests are kept.
 const MOST: usize = 2_000;
 
-/// A client that a switch moved to the socket of one server and that is over TCP again.
+/// A client that a switch moved to a server's socket and that uses TCP again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FallenClient {
     pub pid: u32,
-    /// The server's process; the client's connections to other servers did not fall back.
+    /// The server's process id; the client's connections to other servers are not affected.
     pub server_pid: u32,
 }
 
-/// The rows, those with the most requests first; and how many are left out. `fallen` are the clients that a switch
-/// moved and that are over TCP again.
+/// The rows, those with the most requests first, and the number of rows that are left out. `fallen` are the clients
+/// that a switch moved and that use TCP again.
 pub fn rows(sender: &Sender, found: &Found, fallen: &[FallenClient], names: &Names) -> (Vec<Row>, usize) {
     let server_of = |client: &FoundClient| found.servers.iter().find(|it| it.pid == client.server_pid);
     let mut pairs: Vec<(&FoundClient, &FoundServer)> =
@@ -119,7 +119,8 @@ fn row(
     row
 }
 
-/// The sort of a home without its own name: `docker 3f2a…` and `php8.2-fpm.service` say too much, and are many.
+/// The kind of home without its name: `docker 3f2a…` and `php8.2-fpm.service` reveal too much, and there are too many
+/// of them.
 fn home(home: Option<&str>) -> &str {
     match home {
         None => "",
@@ -131,7 +132,7 @@ fn home(home: Option<&str>) -> &str {
     }
 }
 
-/// Whether somebody could connect to a socket of it.
+/// Whether the server has a socket to which a client could connect.
 fn has_socket(server: &FoundServer) -> bool {
     server.endpoints.iter().any(|it| {
         let is_gone = matches!(it.file.as_deref(), Some(FILE_GONE | FILE_REPLACED));

@@ -1,4 +1,4 @@
-//! The tables, one file each: the columns, and a row of what this machine knows.
+//! The tables, one file each: their columns, and how a row is made from the facts about this machine.
 
 pub mod findings;
 pub mod reports;
@@ -14,7 +14,7 @@ pub struct Sender {
     pub report_id: String,
     /// The machine's number, see [`crate::host_id`].
     pub host_id: String,
-    /// When it was seen, by the machine's own clock: milliseconds since 1970, UTC.
+    /// When the machine was observed, by its own clock: milliseconds since 1970, UTC.
     pub at_ms: i64,
 }
 
@@ -25,7 +25,7 @@ impl Sender {
     }
 }
 
-/// Value, lower and upper end of a figure.
+/// A figure's value, and the lower and the upper end of its interval.
 fn with_ends(figure: Option<&Figure>) -> [Value; 3] {
     ends_of(figure.and_then(Figure::known))
 }

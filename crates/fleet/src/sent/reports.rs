@@ -1,4 +1,4 @@
-//! A look at a machine: who reports, and what machine it is.
+//! A snapshot of a machine: which machine reports, and its properties.
 
 use looptax_model::record::{Found, Host};
 
@@ -6,7 +6,7 @@ use super::{Sender, count};
 use crate::column::{Column, Kind, Row, Table, Value};
 use crate::text::{known, text};
 
-/// A row per report: the machine as it was.
+/// A row per report: the machine at the time of the report.
 pub const REPORTS: Table = Table {
     name: "reports",
     doc: "One row for each report: the machine, its properties and the time.",
@@ -42,12 +42,13 @@ pub const REPORTS: Table = Table {
         Column {
             name: "left_out",
             kind: Kind::Count,
-            doc: "Number of findings left out because a report holds no more: those with the fewest requests.",
+            doc: "Number of findings left out because the report reached its limit; they are those with the fewest \
+                requests.",
         },
     ],
 };
 
-/// How many rows go with the report.
+/// How many rows belong to the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     pub findings: usize,
@@ -55,7 +56,7 @@ pub struct Extent {
     pub left_out: usize,
 }
 
-/// The report's row. `name` is the machine's, as it may be sent.
+/// The report's row. `name` is the machine's name in the form in which it may be sent.
 pub fn row(sender: &Sender, name: &str, machine: &Host, found: &Found, extent: Extent) -> Row {
     let virtualised = match machine.hypervisor {
         Some(true) => "yes",

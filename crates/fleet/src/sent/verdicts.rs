@@ -9,7 +9,7 @@ use crate::text::{known, text};
 /// A row per verdict of a record.
 pub const VERDICTS: Table = Table {
     name: "verdicts",
-    doc: "The cost of arms over their baseline, from records of this machine.",
+    doc: "The cost of arms compared with their baseline, from records of this machine.",
     key: &["host_id", "run_id", "n"],
     columns: &[
         Column { name: "report_id", kind: Kind::Text, doc: "The first report that contained it." },
@@ -68,7 +68,7 @@ pub const VERDICTS: Table = Table {
     ],
 };
 
-/// The rows of a record, in its order.
+/// The rows of a record, in the record's order.
 pub fn rows(sender: &Sender, record: &Record) -> Vec<Row> {
     let all = record.comparisons.iter().filter(|it| it.remedy.is_none() && !it.is_of_program());
     let all = all.flat_map(|comparison| comparison.tax.iter().map(move |tax| (comparison, tax)));
@@ -106,7 +106,7 @@ fn row(sender: &Sender, record: &Record, n: usize, (comparison, tax): (&Comparis
     row
 }
 
-/// θ with its ends; none of a verdict that is invalid.
+/// θ with the ends of its interval; absent if the verdict is invalid.
 fn theta(tax: &Tax) -> [Value; 3] {
     let known: Option<&Estimate> = tax.theta.known();
     ends_of(known.filter(|_| tax.verdict != looptax_model::record::Verdict::Invalid))

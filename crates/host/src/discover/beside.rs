@@ -1,8 +1,9 @@
-//! Which socket may belong to the server behind a port, and how that is known.
+//! Which socket may belong to the server behind a port, and how this is known.
 //!
-//! Asks only the kernel, and the file system for owners. A socket that is found here is a candidate: the program that
-//! connects to it proves that one server is behind both. If the socket's process is not to be seen, its owner has to be
-//! the port's, in a folder where no other user can put one: a password must reach only the server.
+//! Reads only the kernel's lists, and owners from the file system. A socket that is found here is a candidate: the code
+//! that connects to it proves that one server is behind port and socket. If the socket's process is not visible, the
+//! socket must have the same owner as the port and be in a folder where no other user can put one: a password must
+//! reach only the server.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,18 +25,18 @@ pub struct Beside {
     pub by: FoundBy,
 }
 
-/// How a socket was found; the surer way first.
+/// How a socket was found; the most certain way first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FoundBy {
-    /// The process that listens on the port listens on it.
+    /// The process that listens on the port also listens on this socket.
     Process,
-    /// The user whose listener is on the port has one with such a name.
+    /// The user whose process listens on the port also has a listening socket with such a name.
     User,
-    /// It is where packages put it.
+    /// The socket is where packages put it.
     UsualPlace,
 }
 
-/// The sockets that may lead where `tcp` does in our own network namespace, the surest first.
+/// The sockets that may lead where `tcp` does in our own network namespace, the most certain first.
 ///
 /// # Cost
 /// A netlink dump, and a `readlink` per open file that we may see.
@@ -65,7 +66,7 @@ fn of_listeners(all: &Sockets, owners: &Owners, protocol: Protocol, tcp: SocketA
             return Some(FoundBy::Process);
         }
         let is_users = ports.iter().any(|port| is_of(path, port.uid, socket));
-        // One whose process is seen is that process's.
+        // If the socket's process is visible, the socket is that process's, not any of the user's.
         (holders.is_empty() && is_users && protocol.may_name(path, tcp.port())).then_some(FoundBy::User)
     };
     let listening = all.unix.iter().filter(|it| it.is_listening);
@@ -75,19 +76,19 @@ fn of_listeners(all: &Sockets, owners: &Owners, protocol: Protocol, tcp: SocketA
     });
     let found = named.filter_map(|(socket, path)| Some(Beside { path: path.clone(), by: by(socket, path)? }));
     let mut found: Vec<Beside> = found.collect();
-    // MySQL's other protocol has its own socket.
+    // The X protocol of MySQL has its own socket, which comes last.
     found.sort_by_key(|it| it.path.to_string_lossy().contains("mysqlx"));
     found
 }
 
-/// Whether it is this user's socket, and no other user's can come into its place.
+/// Whether the socket is this user's, and no other user's socket can take its place.
 fn is_of(path: &Path, uid: u32, socket: &UnixSocket) -> bool {
     let is_its = |found: &Stat| found.st_uid == uid && is_file(found, socket.file);
     let found = read::look_at_link(path).ok().flatten();
     found.is_some_and(|it| is_its(&it)) && is_out_of_reach(path, Some(uid))
 }
 
-/// Whether its folder is root's or this user's, and others cannot put a file there in its place.
+/// Whether the folder is root's or this user's, and other users cannot replace a file there.
 fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
     const STICKY: u32 = 0o1000;
     const OTHERS_WRITE: u32 = 0o002;
@@ -107,10 +108,10 @@ fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
     }
 }
 
-/// The file of a socket that somebody names by its folder or its file. A folder means the one socket in it.
+/// Returns the file of a socket that a person named by its folder or its file. A folder means the only socket in it.
 ///
 /// # Errors
-/// How many sockets are in the folder, where it is not one.
+/// The number of sockets in the folder, unless that is 1.
 pub fn socket_named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, usize> {
     if !read::is_folder(path) {
         return Ok(path.to_owned());

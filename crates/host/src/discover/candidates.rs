@@ -1,6 +1,6 @@
-//! The usual places of sockets: to find those that no process listens on any more.
+//! The usual places of sockets, to find sockets on which no process listens any more.
 //!
-//! Data, and one question to the file system for each.
+//! Data, and one look at the file system for each path.
 
 use std::path::{Path, PathBuf};
 
@@ -31,16 +31,16 @@ const PATHS: [&str; 14] = [
     "/tmp/memcached.sock",
     "/tmp/mongodb-27017.sock",
 ];
-/// Folders in which PostgreSQL and `PgBouncer` put theirs, one per port.
+/// Folders in which PostgreSQL and `PgBouncer` put their sockets, one per port.
 const POSTGRES_FOLDERS: [&str; 3] = ["/run/postgresql", "/tmp", "/var/opt/gitlab/postgresql"];
 const POSTGRES_PREFIX: &str = ".s.PGSQL.";
 
-/// Sockets at usual places that no process listens on: what a crash left.
+/// Sockets at usual places on which no process listens, such as a crash leaves them.
 pub(crate) fn deserted(networks: &Networks) -> Vec<PathBuf> {
     usual().filter(|path| is_deserted(path, networks)).collect()
 }
 
-/// Sockets at usual places, whether there or not.
+/// Paths of sockets at usual places, whether they exist or not.
 pub(crate) fn usual() -> impl Iterator<Item = PathBuf> {
     let folders = POSTGRES_FOLDERS.iter();
     let of_postgres = folders.flat_map(|folder| postgres_in(folder));
@@ -57,7 +57,7 @@ fn postgres_in(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a socket is there that no process in any namespace listens on.
+/// Whether a socket exists on which no process in any namespace listens.
 fn is_deserted(path: &Path, networks: &Networks) -> bool {
     let Ok(Some(found)) = read::look_at_link(path) else {
         return false;

@@ -1,6 +1,6 @@
-//! Who is connected to which server, and over which transport.
+//! Which process is connected to which server, and over which transport.
 //!
-//! A proxy is not a client: the programs behind it are. `ends` knows which process holds which end.
+//! A proxy is not a client: the programs that use it are. `ends` knows which process holds which end of a connection.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,11 +14,11 @@ use crate::discover::web::is_proxy;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     pub pid: u32,
-    /// Its program: `docker-proxy`.
+    /// The name of the program: `docker-proxy`.
     pub program: String,
-    /// The transport that it takes to the server itself.
+    /// The transport between this program and the server.
     pub onward: Way,
-    /// Whether it leads to other servers too: then not all of its clients need be this server's.
+    /// Whether the program leads to other servers too: then some of its clients may not be this server's.
     pub leads_elsewhere: bool,
 }
 
@@ -26,12 +26,12 @@ pub struct Hop {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     pub peer: Peer,
-    /// The server's place in the survey's list.
+    /// The server's index in the survey's list.
     pub server_idx: usize,
     pub via: Option<Hop>,
 }
 
-/// Connections beside the clients, server by server.
+/// A server's connections that do not belong to its clients on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherConnections {
     /// Connections from other machines, or whose addresses were rewritten on the way.
@@ -40,18 +40,18 @@ pub struct OtherConnections {
     pub closed: BTreeSet<Closed>,
 }
 
-/// Returns each server's connections beside its clients on this machine.
+/// Returns, for each server, the connections that do not belong to its clients on this machine.
 pub(crate) fn others(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<OtherConnections> {
     let each = servers.iter().zip(peers);
     each.map(|(server, (_, n_remote))| OtherConnections { n_remote: *n_remote, closed: ends.closed(&server.endpoints) })
         .collect()
 }
 
-/// The clients of all servers, by server, then process, of the `peers` of each.
+/// The clients of all servers, ordered by server and process; `peers` are those of each server.
 pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<Client> {
     let mut clients = Vec::new();
     for (server_idx, (server, (direct, _))) in servers.iter().zip(peers).enumerate() {
-        // A server's connections to itself are not a tax on any program.
+        // A server's connections to itself do not cost any other program time.
         for peer in { direct.iter() }.filter(|it| !it.is_of(server.process.pid)) {
             let client = Client { peer: peer.clone(), server_idx, via: None };
             let beyond = through(&client, ends);
@@ -66,8 +66,8 @@ pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> V
     clients
 }
 
-/// The clients behind a proxy, listed instead of the proxy. Empty if the process is not a proxy, or if no program uses
-/// it now.
+/// The clients behind a proxy, which are listed instead of the proxy. Empty if the process is not a proxy, or if no
+/// program uses it now.
 fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     let Some(process) = &proxy.peer.process else {
         return Vec::new();
@@ -81,7 +81,7 @@ fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     { peers.into_iter() }.map(|peer| Client { peer, server_idx: proxy.server_idx, via: Some(via.clone()) }).collect()
 }
 
-/// Which of a proxy's connections go on to which server is not to be seen when it serves several.
+/// If a proxy serves several servers, the kernel does not show which of its connections go on to which server.
 fn mark_shared_hops(clients: &mut [Client]) {
     let mut servers_of: HashMap<u32, BTreeSet<usize>> = HashMap::new();
     for client in clients.iter() {

@@ -1,9 +1,9 @@
-//! The ends of all connections, and whose they are.
+//! The ends of all connections, and the processes that hold them.
 //!
 //! A connection has two ends in the kernel's lists: the server's, known by the endpoint that accepted it, and the
-//! client's, known by the same two addresses the other way round (TCP) or as the peer (Unix). They may be in different
-//! network namespaces: then a bridge is between them. A connection whose other end is nowhere on this machine comes
-//! from another one.
+//! client's, known by the same two addresses the other way round (TCP) or as the peer (Unix). The two ends may be in
+//! different network namespaces, with a bridge between them. A connection whose other end is not on this machine comes
+//! from another machine.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -18,19 +18,19 @@ use crate::discover::servers::{Endpoint, Place};
 use crate::discover::sighting::Sighting;
 use crate::discover::sock_diag::{FileId, TcpSocket, Traffic, UnixName, UnixSocket};
 
-/// One TCP connection of a client, to be found again in a later look.
+/// A TCP connection of a client, with the facts by which a later look finds it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
     /// The client's network namespace, address and peer; `None` for a Unix socket.
     pub tcp: Option<(NamespaceId, SocketAddr, SocketAddr)>,
-    /// The traffic over it so far, as the client's end counts it.
+    /// The traffic over the connection so far, as the client's end counts it.
     pub traffic: Option<Traffic>,
 }
 
 /// The connections of one process to one server or listening socket, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// The process; `None` where we may not see whose they are.
+    /// The process; `None` if we may not see which process holds the sockets.
     pub process: Option<Process>,
     /// The owner of the sockets, if there is no process; `None` if the kernel does not report it.
     pub uid: Option<u32>,
@@ -44,7 +44,7 @@ impl Peer {
     }
 }
 
-/// A TCP connection that was closed within the last minute; its process is not known any more.
+/// A TCP connection that was closed within the last minute; its process is no longer known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Closed {
     /// The network namespace of the end that closed first.
@@ -54,7 +54,7 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// How it went, where both ends were on this machine beyond doubt.
+    /// The transport of the connection, if both ends were certainly on this machine.
     pub fn way(&self) -> Option<Way> {
         match (self.client.ip(), self.server.ip()) {
             (IpAddr::V4(client), IpAddr::V4(_)) if client.is_loopback() => Some(Way::Loopback),
@@ -64,10 +64,10 @@ impl Closed {
     }
 }
 
-/// Who is connected to some endpoints, and the number of connections from elsewhere.
+/// The clients of some endpoints, and the number of connections from elsewhere.
 pub(crate) type Peers = (Vec<Peer>, usize);
 
-/// The ends of all connections, to be looked up by their addresses, and whose they are.
+/// The ends of all connections, to be looked up by their addresses, with their owners.
 pub(crate) struct Ends<'a> {
     pub(crate) networks: &'a Networks,
     pub(crate) owners: &'a Owners,
@@ -82,7 +82,7 @@ pub(crate) struct Ends<'a> {
 pub(crate) struct Arrival {
     pub(crate) inode: u64,
     pub(crate) way: Way,
-    /// Of the server's end; a Unix socket's is in the client's.
+    /// The network namespace of the server's end; for a Unix socket, of the client's.
     network: NamespaceId,
     at: Acceptor,
 }
@@ -102,7 +102,7 @@ impl Arrival {
     }
 }
 
-/// The listening sockets' ends of some connections, one for each of many.
+/// The server-side addresses at which some connections were accepted, each listed once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Accepted {
     tcp: HashSet<(NamespaceId, SocketAddr)>,
@@ -110,7 +110,7 @@ pub(crate) struct Accepted {
 }
 
 impl Accepted {
-    /// Whether one of them was accepted there.
+    /// Whether any of the connections was accepted at this endpoint.
     pub(crate) fn has(&self, endpoint: &Endpoint) -> bool {
         let mut tcp = self.tcp.iter();
         let mut unix = self.unix.iter();
@@ -137,7 +137,7 @@ impl Accepted {
 
 /// The client's end of a connection that a process has accepted.
 struct Inbound {
-    /// `None`: it comes from another machine, or through a rewritten address.
+    /// `None` if the connection comes from another machine, or through a rewritten address.
     inode: Option<u64>,
     uid: Option<u32>,
     way: Way,
@@ -171,7 +171,7 @@ impl<'a> Ends<'a> {
         all.filter_map(sighting).collect()
     }
 
-    /// The connections that these endpoints have accepted, by their other ends.
+    /// The connections that these endpoints have accepted, each with its client's end.
     fn inbound(&self, endpoints: &[Endpoint]) -> Vec<Inbound> {
         let mut found = Vec::new();
         for (network, sockets) in &self.networks.sockets {
@@ -213,7 +213,7 @@ impl<'a> Ends<'a> {
         found
     }
 
-    /// Who is connected to some endpoints, and the number of connections from elsewhere.
+    /// The clients of some endpoints, and the number of connections from elsewhere.
     pub(crate) fn peers_of(&self, endpoints: &[Endpoint]) -> Peers {
         let mut groups = Groups::new();
         let mut n_remote = 0;
@@ -235,7 +235,7 @@ impl<'a> Ends<'a> {
         (peers.collect(), n_remote)
     }
 
-    /// All connections of this machine to a socket that listens on it, whichever program that is.
+    /// All connections of this machine to sockets that listen on it, of any program.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
         let mut found = Vec::new();
         for (network, sockets) in &self.networks.sockets {
@@ -264,7 +264,7 @@ impl<'a> Ends<'a> {
         found
     }
 
-    /// Whether that socket is open now.
+    /// Whether the socket with this number is open now.
     pub(crate) fn has(&self, inode: u64) -> bool {
         self.unix.contains_key(&inode) || self.tcp_inodes.contains(&inode)
     }
@@ -276,7 +276,7 @@ impl<'a> Ends<'a> {
         remote: SocketAddr,
     ) -> Option<&(NamespaceId, &'a TcpSocket)> {
         let candidates = self.tcp.get(&(remote, local)).map_or(&[][..], Vec::as_slice);
-        // The same addresses may be in use in several namespaces: the server's own comes first.
+        // The same addresses may be in use in several namespaces, so the server's own namespace is preferred.
         let near = candidates.iter().find(|(there, _)| *there == network);
         near.or(candidates.first())
     }
@@ -300,8 +300,8 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// The clients of a socket with a server's name: of a connection its own, of one that listens those that wait. A
-    /// client that is gone does not count.
+    /// The clients at the other end of a socket with a server's name: of a connection its client, of a listening socket
+    /// the clients that wait to be accepted. A client that has ended does not count.
     fn unix_ends(&self, socket: &UnixSocket) -> impl Iterator<Item = Inbound> {
         let peers = socket.peers.iter().filter_map(|it| self.unix.get(it));
         peers.map(|peer| Inbound {
@@ -314,18 +314,18 @@ impl<'a> Ends<'a> {
 }
 
 impl Endpoint {
-    /// Whether a connection with this local address was accepted here.
+    /// Whether a connection with this local address was accepted at this endpoint.
     pub(crate) fn accepts(&self, network: NamespaceId, local: SocketAddr) -> bool {
         network == self.network && self.place.takes(local)
     }
 
-    /// Whether a Unix socket has the name that the server was bound to: one that listens there, or the
+    /// Whether a Unix socket has the name that the server was bound to. It may be a socket that listens there, or the
     /// server's end of a connection, which is in the client's namespace.
     fn is_called(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
         socket.name.as_ref().is_some_and(|it| self.is_named(network, it, socket.file))
     }
 
-    /// Whether the server was bound to this name, at this file where both are known.
+    /// Whether the server was bound to this name, and to this file if both files are known.
     pub(crate) fn is_named(&self, network: NamespaceId, name: &UnixName, file: Option<FileId>) -> bool {
         match &self.place {
             Place::Tcp(_) => false,

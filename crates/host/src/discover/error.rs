@@ -1,14 +1,14 @@
-//! Failures of questions to the kernel.
+//! Errors of queries to the kernel.
 
 use std::io;
 
-/// The kernel did not tell.
+/// The kernel did not answer a query.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
     /// The sockets of a network namespace could not be listed.
     #[error("cannot list the {family} sockets of this network namespace")]
     SockDiag {
-        /// Which sockets: `TCP`, `Unix`.
+        /// The kind of sockets: `TCP`, `Unix`.
         family: &'static str,
         source: io::Error,
     },
@@ -18,7 +18,7 @@ pub enum DiscoverError {
 }
 
 impl DiscoverError {
-    /// Whether the process through which one looked has ended meanwhile.
+    /// Whether the process whose namespace was to be used has ended in the meantime.
     pub(crate) fn is_of_ended_process(&self) -> bool {
         matches!(self, Self::Namespace { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }

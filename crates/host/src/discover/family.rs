@@ -1,14 +1,14 @@
-//! Which processes belong together: a server with its workers, a web server with its own.
+//! Which processes belong together: a server with its workers, a web server with its workers.
 //!
-//! A worker is a process that one of the same program has started. Called to assign connections, which workers hold, to
-//! the programs that people know.
+//! A worker is a process that was started by a process of the same program. Called to assign connections, which workers
+//! hold, to the programs that people know.
 
 use std::collections::HashMap;
 
 use crate::discover::process::Process;
 use crate::discover::servers::Server;
 
-/// More generations than any program has: numbers come again, so a circle is possible.
+/// More generations than any program has. Process numbers are reused, so a chain of parents may be circular.
 const MOST_GENERATIONS: usize = 32;
 
 /// The processes by their numbers, with their parents.
@@ -25,21 +25,21 @@ impl<'a> Families<'a> {
         self.processes.get(&pid).copied()
     }
 
-    /// The server that a process is, or works for, by its place in the list.
+    /// The index of the server that a process is, or works for.
     pub(crate) fn server_of(&self, pid: u32, by_pid: &HashMap<u32, usize>) -> Option<usize> {
         let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child);
         let mut line = self.line(pid, is_kin);
         line.find_map(|it| by_pid.get(&it.pid).copied())
     }
 
-    /// The first of the processes that share the work of this one: itself if no process of its program and name has
-    /// started it.
+    /// The first of the processes that share the work of this one: the process itself if it was not started by a
+    /// process with the same program and name.
     pub(crate) fn leader(&self, pid: u32) -> u32 {
         let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child) && parent.name == child.name;
         self.line(pid, is_kin).last().map_or(pid, |it| it.pid)
     }
 
-    /// The process, then who started it, as long as they are kin.
+    /// The process, then its parent, grandparent and so on, as long as they are kin.
     fn line(&self, pid: u32, is_kin: impl Fn(&Process, &Process) -> bool) -> impl Iterator<Item = &'a Process> {
         let next = move |child: &&'a Process| {
             let parent = self.process(child.parent)?;
@@ -53,7 +53,7 @@ fn is_same_program(one: &Process, other: &Process) -> bool {
     one.pid != other.pid && one.program_name() == other.program_name()
 }
 
-/// The servers' places in their list, by the numbers of their processes.
+/// The servers' indexes in their list, by the numbers of their processes.
 pub(crate) fn places(servers: &[Server]) -> HashMap<u32, usize> {
     let numbered = servers.iter().enumerate();
     numbered.map(|(idx, it)| (it.process.pid, idx)).collect()

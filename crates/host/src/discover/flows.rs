@@ -1,7 +1,7 @@
-//! The counts of the eyes, assigned to services: who asks which server over which way.
+//! The counts of the eyes, assigned to services: which client sends requests to which server over which transport.
 //!
-//! Workers are behind their leader. A process that has ended is behind the one that started it, under the name
-//! that the kernel noted.
+//! Workers count as their leader. A process that has ended counts as its parent if both have the same name, else it
+//! keeps the name that the kernel noted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -19,24 +19,24 @@ use crate::discover::sock_diag::UnixName;
 use crate::discover::web::known_as;
 use crate::eyes::{Asked, Counted, Counts, End, Look, Name};
 
-/// Processes that work as one.
+/// Processes that work as one service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     /// The name that people use: `php-fpm8.2 (pool www)`.
     pub name: String,
-    /// The process that represents it; `None` if all that we saw of it have ended.
+    /// The process that represents the service; `None` if all that we saw have ended.
     pub process: Option<Process>,
-    /// Where it lives; of ended processes, where the one that started them does.
+    /// The container or unit of the process; of ended processes, their parent's.
     pub home: Home,
 }
 
-/// How much one process asked.
+/// The requests of one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asks {
     pub n_turns: u64,
-    /// Connections that it opened.
+    /// Connections that the process opened.
     pub n_opened: u64,
-    /// How long its requests took.
+    /// How long the requests took.
     pub times: Times,
 }
 
@@ -51,30 +51,30 @@ impl Asks {
 /// The requests of one service to another at one address.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// Who asks; `None` for clients that are not on this machine.
+    /// The client; `None` for clients that are not on this machine.
     pub client: Option<Party>,
-    /// The client's processes that asked.
+    /// The client's processes that sent requests.
     pub processes: BTreeMap<u32, Asks>,
-    /// Who answers; `None` where no process of this machine was seen to.
+    /// The server that answers; `None` if no process of this machine was seen to answer.
     pub server: Option<Party>,
-    /// The server's place in the list of those that are known.
+    /// The server's index in the list of known servers.
     pub server_idx: Option<usize>,
     pub way: Way,
     pub asked: Asked,
-    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    /// The server's address: `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
     pub counts: Counts,
 }
 
-/// More clients than these are forgotten, and named by the kernel's name once they have ended.
+/// Most clients that are remembered; others are shown by the kernel's name once they have ended.
 const MOST_KNOWN: usize = 20_000;
 
-/// Clients by their processes, as they were before they ended: number and the kernel's name.
+/// Clients by their processes, before they ended: number and name in the kernel.
 #[derive(Debug, Default)]
 pub struct KnownClients(HashMap<(u32, String), Party>);
 
 impl KnownClients {
-    /// The client that an ended process was when it was seen before; `now` of one that is there, or was never seen.
+    /// The client of an ended process when it was seen before; `now` if the process runs, or was never seen.
     fn recall(&mut self, end: &End, now: Party) -> Party {
         let key = (end.pid, end.comm.clone());
         if now.process.is_none() {
@@ -96,7 +96,7 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
     flows_of_known(look, servers, &mut KnownClients::default())
 }
 
-/// The same of one of several looks: a process that has ended since an earlier one is the client that it was then.
+/// The flows of one of several looks: a process that has ended since an earlier look counts for its client then.
 ///
 /// # Cost
 /// As [`flows`].
@@ -148,10 +148,10 @@ pub fn server_with_file((inode, device): (u64, u32), servers: &[Server]) -> Opti
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| endpoint.file == file))
 }
 
-/// Who is behind a process.
+/// Finds out to which service a process belongs.
 pub(crate) struct Parties<'a> {
     pub(crate) families: &'a Families<'a>,
-    /// Of the servers' processes, their places in the list.
+    /// The indexes of the servers, by the numbers of their processes.
     pub(crate) by_pid: &'a HashMap<u32, usize>,
     pub(crate) servers: &'a [Server],
 }
@@ -170,7 +170,7 @@ impl Parties<'_> {
         Party { name: called(leader), process: Some(leader.clone()), home: leader.home.clone() }
     }
 
-    /// A worker that has ended is behind its leader; what another program started, for itself.
+    /// An ended worker counts as its leader; if another program started it, it counts by itself.
     fn of_ended(&self, end: &End) -> Party {
         let parent = self.families.process(end.parent);
         match parent.filter(|it| it.name == end.comm) {
@@ -183,7 +183,7 @@ impl Parties<'_> {
         }
     }
 
-    /// By who listens there, else by the process that answered.
+    /// The server, known by the process that answered, else by the process that listens at the address.
     pub(crate) fn server(&self, counted: &Counted) -> (Option<usize>, Option<Party>) {
         let listens = |it: &Server| it.endpoints.iter().any(|endpoint| is_at(&counted.asked, endpoint));
         let known = counted.server.as_ref().and_then(|it| {
@@ -203,19 +203,19 @@ impl Parties<'_> {
     }
 }
 
-/// A server's name for itself where it is one, else what people call a program.
+/// The server's own name if the process is a server, else the name that people use for the program.
 fn called(process: &Process) -> String {
     if of_process(process).is_some() { name_of(process) } else { known_as(process) }
 }
 
-/// PHP-FPM's workers say in their titles which pool they belong to.
+/// Adds the pool to which a worker of PHP-FPM belongs; the worker's title names it.
 fn with_pool(name: &str, worker: &Process) -> String {
     let arguments = worker.arguments();
     let pool = arguments.first().and_then(|it| it.split_once(": pool "));
     pool.map_or_else(|| name.to_owned(), |(_, pool)| format!("{name} (pool {})", pool.trim_end()))
 }
 
-/// Whether what is asked is this address.
+/// Whether the address that clients connected to is this endpoint.
 pub fn is_at(asked: &Asked, endpoint: &Endpoint) -> bool {
     match asked {
         Asked::Tcp { to, network } if to.ip().is_loopback() => endpoint.accepts(NamespaceId(*network), *to),

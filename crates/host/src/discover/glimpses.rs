@@ -1,8 +1,8 @@
-//! Short looks between two surveys, for connections that come and go: a web server by default opens one for each
-//! request.
+//! Short looks between two surveys, for connections that come and go: by default a web server opens a connection for
+//! each request.
 //!
 //! A connection that is open at such a look is seen with its holder, over TCP and over Unix sockets. A shorter one is
-//! not seen. Only the processes of web servers, proxies, poolers and what runs behind them are looked into.
+//! not seen. Only web servers, proxies, poolers and the programs behind them are inspected.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -19,12 +19,12 @@ use crate::discover::servers::Server;
 use crate::discover::web::{is_proxy, is_web_server};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-/// Pauses last that many times as long as a look: a quarter of one core is spent at most.
+/// Each pause lasts this many times as long as a look, so the looks use at most a quarter of one core.
 const PAUSE_PER_LOOK: u32 = 3;
-/// More connections than these are not remembered.
+/// At most this many connections are remembered.
 const MOST_GLIMPSES: usize = 20_000;
 
-/// A connection that was open at a look, and the process that held its client's end.
+/// A connection that was open during a look, and the process that held its client's end.
 #[derive(Debug, Clone)]
 pub(crate) struct Glimpse {
     pub(crate) pid: u32,
@@ -42,8 +42,8 @@ pub struct Glimpses {
 }
 
 impl Glimpses {
-    /// Nothing seen yet since a survey that found these servers at that moment of the monotonic clock; does not look at
-    /// all if no web server runs and nothing runs behind one.
+    /// Starts without connections, after a survey that found these servers at `at_ns` of the monotonic clock. It never
+    /// looks if no web server runs and no program runs behind one.
     pub fn since(servers: &[Server], at_ns: u64) -> Self {
         Self {
             members: members(servers),
@@ -54,8 +54,8 @@ impl Glimpses {
         }
     }
 
-    /// How long to wait before the next look; the rest of the time until `end` after the survey at most, and `None`
-    /// once that is over.
+    /// How long to wait before the next look: at most the rest of the time until `end` after the survey; `None` once
+    /// that time is over.
     pub fn pause(&self, end: Duration) -> Option<Duration> {
         let elapsed = monotonic_ns().saturating_sub(self.since_ns);
         let rest = end.checked_sub(Duration::from_nanos(elapsed))?;
@@ -69,8 +69,8 @@ impl Glimpses {
     /// Looks once.
     ///
     /// # Cost
-    /// A netlink dump per address family and network namespace of those processes, and a `readlink` per file that
-    /// they have open.
+    /// A netlink dump per address family and network namespace of the inspected processes, and a `readlink` per file
+    /// that they have open.
     pub fn look(&mut self) {
         if self.members.is_empty() || self.all.len() >= MOST_GLIMPSES {
             return;
@@ -89,7 +89,7 @@ impl Glimpses {
         self.last_look = Duration::from_nanos(monotonic_ns().saturating_sub(began));
     }
 
-    /// The addresses at which the connections of these processes were accepted, by their leading processes.
+    /// The addresses at which the connections of these processes were accepted, by the processes' leaders.
     pub(crate) fn accepted_from(&self, leader: impl Fn(u32) -> Option<u32>) -> BTreeMap<u32, Accepted> {
         let mut found: BTreeMap<u32, Accepted> = BTreeMap::new();
         for glimpse in &self.all {
@@ -102,7 +102,7 @@ impl Glimpses {
     }
 }
 
-/// The processes whose connections are looked for: those that ask on behalf of a page.
+/// The processes whose connections are looked for: those that send requests on behalf of a page.
 fn members(servers: &[Server]) -> Vec<Process> {
     let processes = processes();
     let families = Families::new(&processes);

@@ -1,40 +1,40 @@
-//! Which container or service a process belongs to, by its control group.
+//! To which container or service a process belongs, found by its control group.
 //!
-//! Runtimes name the groups of their containers after them; systemd names units in the path. Text in, text out:
-//! nothing is asked of a runtime.
+//! Runtimes name a control group after its container; systemd writes units into the path. This module only parses text
+//! and queries no runtime.
 
-/// Where a process lives.
+/// The container or service to which a process belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Home {
     /// A container: `docker 3f2a9c1b7d20`, `lxc web`.
     Container {
-        /// The program that made it: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, `nspawn`.
+        /// The program that created the container: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, `nspawn`.
         runtime: &'static str,
-        /// Its name, or the first twelve digits of its number.
+        /// The container's name, or the first twelve digits of its number.
         name: String,
     },
     /// A systemd service: `mariadb.service`.
     Unit(String),
-    /// A user's session, or none that is known.
+    /// A user's session, or neither a known container nor a service.
     #[default]
     Elsewhere,
 }
 
-/// The start of the name of a container's control group, and the program that made it so.
+/// The prefix of the name of a container's control group, and the program that creates such names.
 const PREFIXES: [(&str, &str); 4] =
     [("docker-", "docker"), ("libpod-", "podman"), ("cri-containerd-", "containerd"), ("crio-", "cri-o")];
 /// Folders whose members are containers' groups.
 const FOLDERS: [(&str, &str); 3] = [("docker", "docker"), ("lxc", "lxc"), ("libpod_parent", "podman")];
-/// Digits of a container's number that people quote.
+/// The number of digits of a container's number that people quote.
 const SHORT_ID: usize = 12;
 
-/// The home that `/proc/PID/cgroup` shows.
+/// The container or service that `/proc/PID/cgroup` shows.
 pub(crate) fn home_of(cgroup: &str) -> Home {
     let paths = || cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths().find_map(container).or_else(|| paths().find_map(unit)).unwrap_or_default()
 }
 
-/// The innermost container of a path.
+/// The innermost container in a path.
 fn container(path: &str) -> Option<Home> {
     let parts: Vec<&str> = path.split('/').collect();
     let home = |runtime, name: &str| Some(Home::Container { runtime, name: name.to_owned() });
@@ -58,7 +58,7 @@ fn container(path: &str) -> Option<Home> {
                 return home(runtime, name);
             }
         }
-        // Kubernetes without systemd: the container's number below the pod's.
+        // Kubernetes without systemd has the container's number below the pod's.
         if is_id(part) && parent.is_some_and(|parent| parent.starts_with("pod")) {
             return home("containerd", &part[..SHORT_ID]);
         }
@@ -66,8 +66,8 @@ fn container(path: &str) -> Option<Home> {
     None
 }
 
-/// The innermost service of a path; a user's own manager does not count, nor does what it runs: the system's manager
-/// knows nothing of that.
+/// The innermost service in a path. A user's own service manager does not count, nor do the services that it runs: the
+/// system's manager does not know them.
 fn unit(path: &str) -> Option<Home> {
     let mut services = path.split('/').filter(|part| part.ends_with(".service"));
     let service = services.next_back()?;
@@ -77,7 +77,7 @@ fn unit(path: &str) -> Option<Home> {
     Some(Home::Unit(service.to_owned()))
 }
 
-/// A container's number: hexadecimal digits, many.
+/// Whether a text is a container's number: many hexadecimal digits.
 fn is_id(text: &str) -> bool {
     text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

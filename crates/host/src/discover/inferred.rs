@@ -1,8 +1,8 @@
-//! Listening sockets of processes that cannot be looked into: whose they are, by what everybody may see.
+//! Listening sockets of processes that cannot be inspected: their servers, inferred from facts that every user may see.
 //!
-//! The kernel lists every socket with its user, `/proc` every process with its user and command line. A socket goes to
-//! the server that it fits best, with the reason; the rest is a separate list. Nothing here is proof: a caller that
-//! acts on it asks for [`HowKnown::Seen`].
+//! The kernel lists every socket with its user, `/proc` every process with its user and command line. A socket is
+//! assigned to the server that it fits best, with the reason; the other sockets are a separate list. None of this is
+//! proof: a caller that acts on it requires [`HowKnown::Seen`].
 
 use looptax_model::dsn::Kind;
 use looptax_model::record::HowKnown;
@@ -16,16 +16,16 @@ use crate::discover::usual::{is_usual, usually};
 use crate::discover::web::{is_proxy, is_web_server};
 use crate::discover::words::Words;
 
-/// A listening socket whose process is not seen, and that cannot be assigned to a single server.
+/// A listening socket whose process is not visible, and that cannot be assigned to a single server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
     pub endpoint: Endpoint,
-    /// Its user, where the kernel tells.
+    /// The user of the socket, if the kernel reports it.
     pub uid: Option<u32>,
     pub likely: Option<&'static str>,
-    /// Servers whose it may be, by their places in the survey's list: they have its user.
+    /// Servers that run as the socket's user and may own it, by their indexes in the survey's list.
     pub servers: Vec<usize>,
-    /// Web servers and proxies of its user whose it may be as well, where it may be a server's.
+    /// Web servers and proxies of the same user that may own it as well, if it may be a server's.
     pub web_servers: Vec<Process>,
     pub clients: Vec<Peer>,
     /// TCP connections of this machine that were closed within the last minute.
@@ -33,14 +33,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Whether anything but its having clients speaks for a database server.
+    /// Whether more than its clients suggests that this is a database server's socket.
     pub fn may_be_a_server(&self) -> bool {
         self.likely.is_some() || !self.servers.is_empty()
     }
 }
 
-/// Gives servers that cannot be looked into the sockets that fit only them; returns the other sockets that may be a
-/// server's.
+/// Assigns to servers that cannot be inspected the sockets that fit only one of them. Returns the other sockets that
+/// may be a server's.
 pub(crate) fn attribute(
     servers: &mut [Server],
     processes: &[Process],
@@ -65,7 +65,7 @@ pub(crate) fn attribute(
     }
     { open.into_iter() }
         .map(|(endpoint, uid, best, mut fitting)| {
-            // A server that has a port and a socket already is not likelier than any other program of its user.
+            // A server with a port and a socket is not more likely than any other program of its user.
             fitting.retain(|idx| best.is_some() || !has_both(&servers[*idx]));
             let is_open = best.is_none() && !fitting.is_empty();
             let own_web = { web.iter() }.filter(|it| is_open && uid == Some(it.uid));
@@ -85,7 +85,7 @@ pub(crate) fn attribute(
         .collect()
 }
 
-/// Web servers and proxies that cannot be looked into, by the process that has started the others.
+/// Web servers and proxies that cannot be inspected, without those that one of the same program started.
 fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a Process> {
     let is_one = |it: &Process| {
         let program = it.program_name();
@@ -99,7 +99,7 @@ fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a 
     hidden.filter(|it| is_one(it) && !is_worker(it)).collect()
 }
 
-/// Whether it may be a database's: the kernel lists sockets of everything else too.
+/// Whether the socket may be a database's: the kernel lists the sockets of all other programs too.
 fn is_telling(listener: &Listener) -> bool {
     let is_tcp = matches!(listener.endpoint.place, Place::Tcp(_));
     let has_known_client = { listener.clients.iter() }.any(|it| it.process.is_some());
@@ -112,22 +112,23 @@ fn has_both(server: &Server) -> bool {
     endpoints.any(is_tcp) && server.endpoints.iter().any(|it| !is_tcp(it))
 }
 
-/// The facts that everybody may see of a server whose process cannot be looked into.
+/// The facts that every user may see about a server whose process cannot be inspected.
 struct Hidden {
     idx: usize,
     uid: u32,
     kind: Kind,
     words: Words,
-    /// Whether no other program of its user keeps its sockets from us.
+    /// Whether this is the only program of its user whose sockets we may not see.
     is_alone: bool,
 }
 
-/// Those that may have sockets here: a container has a separate network, whose sockets are not listed.
+/// The servers that may have sockets here: those in another container have a separate network, whose sockets are not
+/// listed.
 fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
     if !servers.iter().any(|it| it.is_hidden) {
         return Vec::new();
     }
-    // A process that started after the first list may already have sockets in the kernel's.
+    // A process that started after the first list may already have sockets in the kernel's list.
     let later = list_processes();
     let is_new = |it: &&Process| !processes.iter().any(|other| other.pid == it.pid);
     let new: Vec<&Process> = later.iter().filter(is_new).collect();
@@ -153,10 +154,10 @@ fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) ->
         .collect()
 }
 
-/// Whether a process is this one, or was started by it or by one that is.
+/// Whether the process `one` is `pid`, or was started by it, directly or through others.
 fn is_below(one: &Process, pid: u32, processes: &[Process]) -> bool {
     let mut now = Some(one);
-    // Parents have been started earlier, but numbers come again: the steps are counted.
+    // Parents start earlier than their children, but process numbers are reused, so the steps are limited.
     for _ in 0..processes.len() {
         match now {
             Some(it) if it.pid == pid => return true,
@@ -168,7 +169,7 @@ fn is_below(one: &Process, pid: u32, processes: &[Process]) -> bool {
 }
 
 impl Hidden {
-    /// The reason for this server beside its user; `None` if there is not one.
+    /// The reason besides the user why the socket may be this server's, if there is one.
     fn fit(&self, place: &Place) -> Option<HowKnown> {
         let is_named = match place {
             Place::Tcp(address) => self.words.name_port(address.port()),
@@ -177,7 +178,7 @@ impl Hidden {
         if is_named {
             return Some(HowKnown::CommandLine);
         }
-        // A server whose command line names another port than the usual one has left that to others.
+        // A server whose command line names another port does not listen on the usual one.
         let is_elsewhere = matches!(place, Place::Tcp(_)) && self.words.name_ports();
         if is_usual(self.kind, place) && !is_elsewhere {
             return Some(HowKnown::UsualPlace);

@@ -1,6 +1,6 @@
 //! The kernel's list of sockets at the addresses of known servers at one moment.
 //!
-//! Asks for sockets only, and looks into no process. Called by `watch` at each look.
+//! Queries only sockets, and inspects no process. Called by `watch` at each look.
 
 use crate::discover::ends::Ends;
 use crate::discover::namespaces::networks;
@@ -17,15 +17,15 @@ pub struct Listed {
     pub pid: u32,
     /// Connections from other machines, or whose addresses were rewritten on the way.
     pub n_remote: usize,
-    /// The places where it listens now, with the queue of each.
+    /// The places where the server listens now, each with its queue.
     pub queues: Vec<(Place, Queue)>,
 }
 
 /// Lists the sockets of these servers.
 ///
 /// # Cost
-/// A netlink dump per address family and network namespace of a server; of every namespace, and some ten system calls per
-/// process, if a connection comes from none of them.
+/// A netlink dump per address family and network namespace of a server. If a connection comes from outside these
+/// namespaces: a dump of every namespace, and some ten system calls per process.
 pub fn listed(servers: &[Server]) -> Vec<Listed> {
     entrance::start().ok();
     let _lowered = rights::lowered_to(rights::LOOKING);
@@ -45,6 +45,6 @@ pub fn listed(servers: &[Server]) -> Vec<Listed> {
     };
     let theirs: Vec<Process> = servers.iter().map(|it| it.process.clone()).collect();
     let found = look(&theirs);
-    // The other end may be in a namespace without a server.
+    // The other end of a connection may be in a namespace without a server.
     if found.iter().any(|it| it.n_remote > 0) { look(&processes()) } else { found }
 }

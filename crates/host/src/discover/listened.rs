@@ -1,7 +1,6 @@
-//! The paths of all Unix sockets that somebody listens on, whatever the program: what `ss -xl` lists, in every network
-//! namespace.
+//! The paths of all Unix sockets on which any program listens, in every network namespace: the list of `ss -xl`.
 //!
-//! Asks only the kernel; connects to nothing. Called if a socket is missing.
+//! Queries only the kernel and connects to nothing. Called if a socket is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -15,20 +14,21 @@ use crate::entrance;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListenedPaths {
     paths: Vec<(PathBuf, Vec<Process>)>,
-    /// Whether every network namespace with a process in it was looked into.
+    /// Whether the sockets of every network namespace that has a process were listed.
     pub is_complete: bool,
 }
 
 impl ListenedPaths {
-    /// The processes that listen on a socket of that name; `None` if no process does. A process may have other folders
-    /// than ours, so that the name leads elsewhere for it.
+    /// The processes that listen on a socket of that name; `None` if no process does. A process may see other folders
+    /// than we do, so the name may lead elsewhere for it.
     pub fn on(&self, path: &Path) -> Option<&[Process]> {
         let is_it = |it: &&(PathBuf, Vec<Process>)| is_same(&it.0, path);
         self.paths.iter().find(is_it).map(|it| &*it.1)
     }
 }
 
-/// Whether a name that was bound may be this path: `/var/run` is a link to `/run`, and a relative name ends like it.
+/// Whether a name that was bound may mean this path: `/var/run` is a link to `/run`, and a relative name is the end of
+/// the path.
 fn is_same(bound: &Path, path: &Path) -> bool {
     let plain = |it: &Path| match it.strip_prefix("/var/run") {
         Ok(rest) => Path::new("/run").join(rest),
@@ -38,12 +38,12 @@ fn is_same(bound: &Path, path: &Path) -> bool {
     if bound.is_absolute() { plain(bound) == plain(path) } else { path.ends_with(relative) }
 }
 
-/// Lists them.
+/// Lists the paths.
 ///
 /// # Cost
 /// A netlink dump per network namespace, and a `readlink` per open file.
 pub fn listened_paths() -> ListenedPaths {
-    // Without the right to enter namespaces, only our own is listed.
+    // Without the right to enter namespaces, only our own namespace is listed.
     entrance::start().ok();
     let (processes, owners) = (processes(), owners());
     let networks = networks(&processes, process(std::process::id()).and_then(|own| own.network));

@@ -1,4 +1,4 @@
-//! How often those who ask a server of one thread are found on its core.
+//! How often the clients of a single-threaded server are found on the server's core.
 
 use std::collections::{BTreeSet, HashMap};
 use std::thread;
@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 use crate::discover::survey::survey;
 use crate::processes::{n_turns, stat, threads};
 
-/// So long it is looked, and so often.
+/// How long clients are looked at, and the pause between two looks.
 const LOOKING: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(2);
-/// Fewer looks at threads that ran say nothing of where requests are made.
+/// With fewer looks at threads that have run, the result would not show where requests are made.
 const LEAST_LOOKS: u32 = 50;
-/// Threads of clients that are looked at; more would make each look a long one.
+/// At most this many threads of clients are looked at: with more of them, each look would take long.
 const MOST_THREADS: usize = 64;
 
 /// Observations of a server's clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meetings {
-    /// Their programs, by name.
+    /// The names of the clients' programs.
     pub programs: Vec<String>,
-    /// Looks at a thread that had run since the look before.
+    /// Number of looks at a thread that had run since the look before.
     pub n_looks: u32,
-    /// Of these, the ones that found it on the core where the server's thread ran last.
+    /// The part of these looks that found the thread on the core where the server's thread ran last.
     pub n_same: u32,
 }
 
-/// Looks at the clients of a server of one thread for a second; `None` if no process but this one was seen to be
-/// connected, or if the others hardly ran meanwhile.
+/// Looks at the clients of a single-threaded server for a second. `None` if only this process was seen to be connected,
+/// or the others hardly ran.
 ///
-/// A client's other work is seen as well, so that this is an estimate of where requests are made.
+/// The looks also see a client's other work, so the result is an estimate of where requests are made.
 ///
 /// # Cost
 /// A survey of the machine, then two short files per thread and look.

@@ -1,10 +1,10 @@
-//! Running servers, their sockets and their clients, in every namespace that we may look into.
+//! Running servers, their sockets and their clients, in every namespace that we may inspect.
 //!
-//! Reads `/proc` and asks the kernel for its sockets; connects to nothing, logs in nowhere, changes nothing, and
-//! executes nothing: a server's version is read from its program's own bytes or from the package database. A part that
-//! cannot be seen is a [`Problem`] beside what was found, never an error: one process that may not be looked at must
-//! not hide the others. Every name in the results was chosen by another program: the caller that prints one cleans it
-//! first. Called by the command line.
+//! Reads `/proc` and the kernel's lists of sockets. It does not connect, log in, change anything or execute a program:
+//! a server's version is read from its program's own bytes or from the package database. A part that cannot be seen is
+//! listed as a [`Problem`], and never is an error: a process that we may not inspect must not hide the others. Every
+//! name in the results was chosen by another program: the caller that prints one cleans it first. Called by the command
+//! line.
 
 mod beside;
 mod candidates;

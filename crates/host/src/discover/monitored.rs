@@ -1,21 +1,22 @@
-//! The name of a container by its monitor: Podman's, a parent of all its processes, has it in its command line.
+//! The name of a container, read from the command line of its monitor. For Podman, the monitor is a parent of all
+//! processes of the container.
 
 use crate::discover::process::{Process, process};
 
-/// A container's name, by the process that monitors it.
+/// A container's name, read from the process that monitors it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Monitored {
     pub name: String,
-    /// The user of the monitor, who chose the name.
+    /// The monitor's user, who chose the name.
     pub uid: u32,
 }
 
 /// The program that monitors a container for Podman.
 const MONITOR: &str = "conmon";
-/// More parents than these are not asked.
+/// At most this many parents are looked at.
 const MOST_PARENTS: usize = 32;
 
-/// The name of the container that a process is in, if Podman runs it.
+/// The name of the container in which a process runs, if Podman runs that container.
 pub fn monitored(inside: &Process) -> Option<Monitored> {
     let parents = std::iter::successors(process(inside.parent), |it| process(it.parent));
     let monitor = parents.take(MOST_PARENTS).find(|it| it.name == MONITOR)?;
@@ -23,7 +24,7 @@ pub fn monitored(inside: &Process) -> Option<Monitored> {
     Some(Monitored { name, uid: monitor.uid })
 }
 
-/// `conmon … -n shop-db … --exit-command /usr/bin/podman …`
+/// Finds `shop-db` in `conmon … -n shop-db … --exit-command /usr/bin/podman …`.
 fn monitored_name(arguments: &[String]) -> Option<String> {
     let is_podmans = arguments.iter().any(|it| it.rsplit('/').next() == Some("podman"));
     let place = arguments.iter().position(|it| it == "-n" || it == "--name")?;

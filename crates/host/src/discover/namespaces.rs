@@ -1,7 +1,7 @@
-//! Sockets of every network namespace that has a process in it.
+//! Sockets of every network namespace that has a process.
 //!
-//! No thread of the program leaves its namespace: a process of [`entrance`] enters the others and hands back a socket that
-//! lists what is there. That takes `CAP_SYS_ADMIN`; without it only the caller's own is seen.
+//! No thread of the program leaves its namespace: the process of [`entrance`] enters the others and returns a socket
+//! that lists the sockets there. This takes `CAP_SYS_ADMIN`; without it only the caller's own namespace is visible.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,14 +15,14 @@ use crate::discover::namespace_id::NamespaceId;
 use crate::discover::process::Process;
 use crate::discover::sock_diag::{self, Sockets};
 
-/// The kernel's limit of a host's name.
+/// The kernel's limit on the length of a host name.
 const MOST_HOST_NAME: usize = 64;
 
-/// Observations of the network namespaces.
+/// The sockets of the network namespaces.
 #[derive(Debug, Default)]
 pub(crate) struct Networks {
     pub(crate) sockets: BTreeMap<NamespaceId, Sockets>,
-    /// Namespaces that could not be looked into, with the reason.
+    /// Namespaces that could not be entered, each with the reason.
     pub(crate) closed: Vec<(NamespaceId, DiscoverError)>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
         }
     }
     let mut found = Networks::default();
-    // If not even our own namespace has a number, there is still the one we are in.
+    // If the number of our own namespace is not known, its sockets are listed under 0.
     let here = own.unwrap_or(NamespaceId(0));
     match sock_diag::own_sockets() {
         Ok(sockets) => {
@@ -56,8 +56,8 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
     found
 }
 
-/// The answer through the first of these processes that has neither ended nor moved, else the error of the last one; `None`
-/// without processes.
+/// The answer through the first of these processes that has neither ended nor moved to another namespace, else the last
+/// error; `None` without processes.
 fn through_any<T>(pids: &[u32], look: impl Fn(u32) -> Result<T, DiscoverError>) -> Option<Result<T, DiscoverError>> {
     let mut answer = None;
     for pid in pids {
@@ -71,8 +71,8 @@ fn through_any<T>(pids: &[u32], look: impl Fn(u32) -> Result<T, DiscoverError>) 
     answer
 }
 
-/// `net.core.somaxconn` where a process listens, which caps the queue of every listening socket there; `None` if it cannot
-/// be read.
+/// `net.core.somaxconn` in the network namespace of a process, which caps the queue of every listening socket there;
+/// `None` if it cannot be read.
 pub fn somaxconn(process: &Process) -> Option<u32> {
     let own = crate::discover::process::process(std::process::id()).and_then(|it| it.network);
     let text = if process.network == own {
@@ -85,8 +85,8 @@ pub fn somaxconn(process: &Process) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// The host's name as a process has it, where its UTS namespace is another than ours and has another name; `None` as well if
-/// it cannot be read.
+/// The host name that a process sees, if the process has another UTS namespace than we do and a different name there;
+/// `None` also if it cannot be read.
 pub fn host_name(process: &Process) -> Option<String> {
     let namespace = kernel::open(process.file("ns/uts")).ok()?;
     let own = kernel::metadata("/proc/self/ns/uts").ok()?;
@@ -110,7 +110,7 @@ fn sockets_of(network: NamespaceId, pid: u32) -> Result<Sockets, DiscoverError> 
 
 fn namespace_of(network: NamespaceId, pid: u32) -> std::io::Result<File> {
     let namespace = kernel::open(format!("/proc/{pid}/ns/net"))?;
-    // The process may have moved, or another may have its number by now.
+    // The process may have moved to another namespace, or its number may belong to another process by now.
     if namespace.metadata()?.ino() != network.0 {
         return Err(rustix::io::Errno::NOENT.into());
     }

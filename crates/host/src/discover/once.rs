@@ -1,9 +1,9 @@
-//! One look at processes and sockets for many questions.
+//! One look at processes and sockets that answers many questions.
 //!
-//! A command that asks for the socket of each of several hundred addresses would otherwise read the whole of `/proc` for each
-//! of them, and may show a process at one address that it does not see at the next. The rule: while a [`LookOnce`] lives,
-//! what its thread asks of single addresses and processes is answered by one look. [`survey`](super::survey()) always looks
-//! again.
+//! A command that looks for the socket of each of several hundred addresses would otherwise read the whole of `/proc`
+//! each time, and could show a process at one address that it does not see at the next. The rule: while a [`LookOnce`]
+//! exists, all questions of its thread about single addresses and processes are answered by one look.
+//! [`survey`](super::survey()) always looks again.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -14,8 +14,8 @@ use crate::discover::owners::Owners;
 use crate::discover::process::{self, Process};
 use crate::discover::sock_diag::{self, Sockets};
 
-/// Keeps what its thread sees first, while it lives. For questions only: code that waits for something to change must not
-/// hold one.
+/// While this value exists, its thread keeps the results of its first look. Use it only for queries: code that waits
+/// for a change must not hold one.
 #[derive(Debug)]
 pub struct LookOnce(PhantomData<Rc<()>>);
 
@@ -25,7 +25,7 @@ struct Memory {
     processes: Option<Rc<Vec<Process>>>,
     owners: Option<Rc<Owners>>,
     own_sockets: Option<Rc<Sockets>>,
-    /// How often the machine was looked at, of each kind above.
+    /// How often the machine was looked at, for each of the three kinds above.
     n_looks: [usize; 3],
 }
 
@@ -34,7 +34,7 @@ thread_local! {
 }
 
 impl LookOnce {
-    /// Begins to keep, or goes on where another one does already.
+    /// Starts to keep results, or joins a value that keeps them already.
     #[must_use]
     pub fn begin() -> Self {
         MEMORY.with_borrow_mut(|it| it.n_holders += 1);
@@ -53,12 +53,12 @@ impl Drop for LookOnce {
     }
 }
 
-/// Whether any process that can be seen is such.
+/// Whether `is_such` holds for any visible process.
 pub fn any_process(is_such: impl FnMut(&Process) -> bool) -> bool {
     processes().iter().any(is_such)
 }
 
-/// As [`process::processes`].
+/// The result of [`process::processes`], kept while a [`LookOnce`] exists.
 pub(crate) fn processes() -> Rc<Vec<Process>> {
     if let Some(kept) = MEMORY.with_borrow(|it| it.processes.clone()) {
         return kept;
@@ -71,7 +71,7 @@ pub(crate) fn processes() -> Rc<Vec<Process>> {
     found
 }
 
-/// Which of these processes hold which sockets.
+/// Which process holds which socket.
 pub(crate) fn owners() -> Rc<Owners> {
     if let Some(kept) = MEMORY.with_borrow(|it| it.owners.clone()) {
         return kept;
@@ -84,7 +84,7 @@ pub(crate) fn owners() -> Rc<Owners> {
     found
 }
 
-/// As [`sock_diag::own_sockets`].
+/// The result of [`sock_diag::own_sockets`], kept while a [`LookOnce`] exists.
 pub(crate) fn own_sockets() -> Result<Rc<Sockets>, DiscoverError> {
     if let Some(kept) = MEMORY.with_borrow(|it| it.own_sockets.clone()) {
         return Ok(kept);

@@ -1,7 +1,7 @@
 //! Which processes hold which sockets.
 //!
-//! Works like `ss -p`: the links in `/proc/PID/fd` name the sockets by number. Processes of other users cannot be
-//! looked into without root; they are counted.
+//! Works like `ss -p`: the links in `/proc/PID/fd` name the sockets by number. Without root, processes of other users
+//! cannot be inspected; they are noted as hidden.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -11,16 +11,16 @@ use crate::kernel;
 
 use crate::discover::process::Process;
 
-/// Sockets by number, with their holders.
+/// The processes that hold each socket, by the socket's number.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     by_socket: HashMap<u64, Vec<u32>>,
-    /// Processes that we may not look into.
+    /// Processes that we may not inspect.
     pub(crate) hidden: Vec<u32>,
 }
 
 impl Owners {
-    /// Looks into every process.
+    /// Reads the open files of every process.
     ///
     /// # Cost
     /// A `readlink` per open file.
@@ -32,7 +32,7 @@ impl Owners {
             let files = match kernel::names(&folder) {
                 Ok(files) => files,
                 Err(error) => {
-                    // One that has ended meanwhile hides nothing.
+                    // A process that has ended in the meantime hides nothing.
                     if error.kind() == ErrorKind::PermissionDenied {
                         owners.hidden.push(process.pid);
                     }
@@ -41,7 +41,7 @@ impl Owners {
             };
             for file in files {
                 let target = kernel::link(folder.join(file));
-                // Listing files takes other rights than following them.
+                // Listing the links takes other rights than following them.
                 if let Err(error) = &target
                     && error.kind() == ErrorKind::PermissionDenied
                 {
@@ -55,7 +55,7 @@ impl Owners {
                     continue;
                 };
                 let holders = owners.by_socket.entry(inode).or_default();
-                // One process may hold a socket under several numbers.
+                // A process may hold a socket under several descriptors.
                 if holders.last() != Some(&process.pid) {
                     holders.push(process.pid);
                 }
@@ -64,14 +64,15 @@ impl Owners {
         owners
     }
 
-    /// Who holds a socket, the lowest number first.
+    /// The processes that hold a socket, the lowest number first.
     pub(crate) fn of_socket(&self, inode: u64) -> &[u32] {
         self.by_socket.get(&inode).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Whether this process has the right to follow the files of others (`CAP_SYS_PTRACE`). Then those that are denied all the same
-/// have ended meanwhile, or are the machine's own under special protection.
+/// Whether this process has the right to follow the file links of other users' processes (`CAP_SYS_PTRACE`). If it has,
+/// and a process still denies access, that process has ended in the meantime, or is one of the machine's own under
+/// special protection.
 ///
 /// # Source
 /// capabilities(7); `proc_pid_status(5)`, `CapEff`.

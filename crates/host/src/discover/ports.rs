@@ -1,6 +1,7 @@
-//! Ports of clients that closed connections still hold: a client that connects again each time may run out of them.
+//! Ports of clients that are still held by closed connections: a client that connects again each time may run out of
+//! ports.
 //!
-//! Looks at our own network namespace, whose settings are those that `/proc/sys` shows. Called for servers with many short
+//! Looks only at our own network namespace, whose settings `/proc/sys` shows. Called for servers with many short
 //! connections.
 //!
 //! # Source
@@ -14,28 +15,28 @@ use std::ops::RangeInclusive;
 use crate::discover::once::own_sockets;
 use crate::kernel;
 
-/// How many of the ports towards one address are held.
+/// How many of a client's ports towards one server address are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortsHeld {
     pub server: SocketAddr,
     pub n_held: usize,
-    /// How many there are in all, for one address of a client.
+    /// The number of all ports, for one address of a client.
     pub n_ports: usize,
-    /// The setting `net.ipv4.tcp_tw_reuse`, where it gives a held port to a new connection after a second.
+    /// The value of `net.ipv4.tcp_tw_reuse`, if with it a new connection may use a held port after a second.
     pub reuse: Option<u8>,
 }
 
-/// So long a closed connection holds its port.
+/// Seconds for which a closed connection holds its port.
 const HELD_S: usize = 60;
 
 impl PortsHeld {
-    /// Connections per second at which all are held.
+    /// Connections per second at which all ports are held.
     pub const fn most_per_s(self) -> usize {
         self.n_ports / HELD_S
     }
 }
 
-/// The address of a server towards which most ports are held; `None` if none is.
+/// The server address towards which most ports are held, with their number; `None` if no port is held.
 ///
 /// # Cost
 /// A netlink dump per address family.
@@ -47,7 +48,8 @@ pub fn ports_held(is_server: impl Fn(SocketAddr) -> bool) -> Option<PortsHeld> {
     among(&all.closed, is_server, &ports, reuse)
 }
 
-/// The end that closed first holds its port, and is listed as the local one.
+/// Only connections whose client closed first are counted: the end that closed first holds its port, and is listed as
+/// the local one.
 fn among(
     closed: &[(SocketAddr, SocketAddr)],
     is_server: impl Fn(SocketAddr) -> bool,
@@ -65,7 +67,7 @@ fn among(
     Some(PortsHeld { server, n_held, n_ports: ports.len(), reuse: reuse.filter(is_reused) })
 }
 
-/// `32768 60999`, with a tab.
+/// Parses a range: `32768 60999`, with a tab between them.
 fn range_of(text: &str) -> Option<RangeInclusive<u16>> {
     let mut words = text.split_whitespace();
     let first = words.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Finds the faults in a survey, and the parts that could not be seen.
+//! Finds the faults in a survey, and the parts of the machine that were not visible.
 
 use std::path::{Path, PathBuf};
 
@@ -13,61 +13,61 @@ use crate::discover::owners::Owners;
 use crate::discover::process::Process;
 use crate::discover::servers::{Place, Server, SocketFile};
 
-/// Something that is in the way, or that we could not see.
+/// A fault, or something that we could not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// Processes of other users that we may not look into: whose their sockets are is inferred, or open.
+    /// Processes of other users that we may not inspect: the owner of their sockets is inferred, or unknown.
     HiddenProcesses { n: usize },
-    /// Processes of other users are not shown to us at all.
+    /// Processes of other users are not visible to us at all.
     UnlistedProcesses,
-    /// No server is seen, and only processes of the container that we are in are listed.
+    /// No server is visible, and only processes of our own container are listed.
     ContainedProcesses,
     /// Network namespaces that we could not enter.
     ClosedNamespaces {
         n: usize,
-        /// The first one's message.
+        /// The message of the first error.
         why: String,
     },
     /// Messages of the kernel that could not be read.
     UnreadSockets { n: usize },
     /// A server that listens only on TCP.
     NoSocket {
-        /// Its place in the list.
+        /// The server's index in the list.
         server_idx: usize,
     },
-    /// Clients over TCP that come and go faster than they can be seen.
+    /// Clients over TCP that come and go too fast to be seen.
     ShortLived {
-        /// The server's place in the list.
+        /// The server's index in the list.
         server_idx: usize,
         /// Connections of the last minute.
         n: usize,
     },
-    /// The same, where the process that listens is not seen.
+    /// Clients over TCP that come and go too fast to be seen; the process that listens is not visible either.
     ShortLivedUnseen {
-        /// The listening socket's place in the list.
+        /// The listening socket's index in the list.
         listener_idx: usize,
         /// Connections of the last minute.
         n: usize,
     },
     /// A server's socket that is no longer where the server made it.
     LostSocket {
-        /// The server's place in the list.
+        /// The server's index in the list.
         server_idx: usize,
-        /// Where it was.
+        /// The path where the server made the socket.
         path: PathBuf,
-        /// Whether another file is there now.
+        /// Whether another file has that path now.
         is_replaced: bool,
     },
-    /// A socket that no process listens on.
+    /// A socket on which no process listens.
     DesertedSocket {
-        /// Its path.
+        /// The socket's path.
         path: PathBuf,
-        /// Whether every process was seen: else somebody may listen in a container.
+        /// Whether every process was visible: if not, a process in a container may listen on the socket.
         is_certain: bool,
     },
     /// A client over TCP that does not see its server's socket.
     HiddenSocket {
-        /// The client's place in the list.
+        /// The client's index in the list.
         client_idx: usize,
         /// The socket, as the server sees it.
         path: PathBuf,
@@ -78,15 +78,15 @@ pub enum Problem {
 /// The reason why a process does not see a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hiding {
-    /// It lives in a folder tree of its own (chroot).
+    /// The process has another root folder (chroot).
     Chroot,
-    /// It has a `/tmp` of its own (systemd's `PrivateTmp`).
+    /// The process has a private `/tmp` (systemd's `PrivateTmp`).
     PrivateTmp,
-    /// It is in another container than the server, or one of the two is.
+    /// The process and the server are in different containers, or only one of them is in a container.
     Container,
-    /// Its file systems are mounted otherwise.
+    /// The process has different mounts.
     Mounts,
-    /// It is simply not there.
+    /// The path simply does not exist there.
     Missing,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
     if !owners.hidden.is_empty() {
         problems.push(Problem::HiddenProcesses { n: owners.hidden.len() });
     }
-    // Everybody may read the status of the first process, unless `/proc` is mounted with `hidepid`.
+    // Every user may read the status of the first process, unless `/proc` is mounted with `hidepid`.
     let is_unlisted = kernel::read("/proc/1/status").is_err();
     if is_unlisted {
         problems.push(Problem::UnlistedProcesses);
@@ -159,14 +159,14 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
             });
         }
     }
-    // Without a look into the process there is no knowing what it listens on.
+    // Without a look into the process it is not known what it listens on.
     if server.paths().next().is_none() && !server.endpoints.is_empty() && server.lacks_socket() {
         found.push(Problem::NoSocket { server_idx });
     }
     found
 }
 
-/// More closed connections than these in a minute are not an accident: some program connects for each page.
+/// More closed connections in a minute than this are not an accident: some program connects again for each page.
 const MANY_CLOSED: usize = 30;
 
 fn short_lived(others: &[OtherConnections]) -> impl Iterator<Item = Problem> {
@@ -175,7 +175,7 @@ fn short_lived(others: &[OtherConnections]) -> impl Iterator<Item = Problem> {
         .map(|(server_idx, it)| Problem::ShortLived { server_idx, n: it.closed.len() })
 }
 
-/// Clients over TCP from which every socket of their server is hidden; one finding per client.
+/// Clients over TCP that do not see any socket of their server; one finding per client.
 fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
     clients
         .iter()
@@ -195,8 +195,7 @@ fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
         .collect()
 }
 
-/// The reason why `client` does not see the server's `path`; `None` when it sees the same file, or when we may not
-/// look.
+/// The reason why `client` does not see the server's `path`; `None` if it sees the same file, or if we may not look.
 fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
     let theirs = server.view().ok()?.look(path).ok()??;
     let seen = client.view().ok()?.look(path).ok()?;
@@ -207,8 +206,8 @@ fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
     Some(what_hides(client, server, path))
 }
 
-/// Containers first, since their folders are other mounts and other roots as well; then what the process
-/// itself was given.
+/// Containers are checked first, since a container also has different mounts and another root folder; the settings of
+/// the process itself come next.
 fn what_hides(client: &Process, server: &Process, path: &Path) -> Hiding {
     let is_contained = |home: &Home| matches!(home, Home::Container { .. });
     let is_temporary = ["/tmp", "/var/tmp"].iter().any(|it| path.starts_with(it));

@@ -1,6 +1,6 @@
 //! Processes, as far as `/proc` shows them to us.
 //!
-//! Files that another process may fill with anything are read up to a limit.
+//! Files whose content another process controls are read up to a limit.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use procfs::process::Status;
 use crate::discover::home::{Home, home_of};
 use crate::discover::namespace_id::NamespaceId;
 
-/// Longest command line that is looked at: proxies say in theirs where they lead.
+/// Longest command line that is read: a proxy's shows where it leads.
 const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;
 const MOST_MAPS_BYTES: u64 = 4 << 20;
 const MOST_CGROUP_BYTES: u64 = 64 << 10;
@@ -21,24 +21,24 @@ const MOST_CGROUP_BYTES: u64 = 64 << 10;
 pub struct Process {
     pub pid: u32,
     pub parent: u32,
-    /// Its own name for itself, 15 bytes at most: `mariadbd`.
+    /// The name that the process has given itself, 15 bytes at most: `mariadbd`.
     pub name: String,
-    /// The file it runs, as it sees it; `None` where we may not look.
+    /// The file that the process runs, as the process sees it; `None` if we may not look.
     pub program: Option<PathBuf>,
     pub uid: u32,
     pub gid: u32,
     pub groups: Vec<u32>,
     pub network: Option<NamespaceId>,
     pub mounts: Option<NamespaceId>,
-    /// The container or unit it belongs to.
+    /// The container or unit to which the process belongs.
     pub home: Home,
-    /// Whether its `/` is another folder than its mount namespace's.
+    /// Whether the root folder of the process is not that of its mount namespace.
     pub is_in_chroot: bool,
 }
 
 impl Process {
-    /// Name of the program's file, without what the kernel writes behind a deleted one; else its own
-    /// name for itself.
+    /// The name of the program's file, without the kernel's mark for a deleted file; without a file, the name that the
+    /// process has given itself.
     pub fn program_name(&self) -> String {
         let file = self.program.as_deref().and_then(Path::file_name);
         let Some(file) = file else {
@@ -48,7 +48,7 @@ impl Process {
         name.trim_end_matches(" (deleted)").to_owned()
     }
 
-    /// Its command line, lossily; empty if we may not look.
+    /// The command line of the process, with invalid UTF-8 replaced; empty if we may not look.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = kernel::read_up_to(self.file("cmdline"), MOST_COMMAND_LINE_BYTES).unwrap_or_default();
         bytes
@@ -58,8 +58,8 @@ impl Process {
             .collect()
     }
 
-    /// Whether it has mapped a shared library of this name: `libpq` for `libpq.so.5` or `libpq-3f9d.so.5.17`. `None` where
-    /// we may not look, or it has ended.
+    /// Whether the process has mapped a shared library of this name: `libpq` for `libpq.so.5` or `libpq-3f9d.so.5.17`.
+    /// `None` if we may not look, or if the process has ended.
     pub fn has_library(&self, name: &str) -> Option<bool> {
         let maps = kernel::read_up_to(self.file("maps"), MOST_MAPS_BYTES).ok().filter(|it| !it.is_empty())?;
         Some(String::from_utf8_lossy(&maps).lines().any(|line| {
@@ -68,26 +68,26 @@ impl Process {
         }))
     }
 
-    /// Its files as it sees them, as far as its user could read them.
+    /// The files of the process as it sees them, as far as its user could read them.
     ///
     /// # Errors
-    /// That it is gone, or not ours to look into.
+    /// The process has ended, or we may not inspect it.
     pub fn view(&self) -> io::Result<View> {
         View::of_process(self.pid, self.viewer())
     }
 
-    /// The user on whose behalf its files are read.
+    /// The user on whose behalf the files of the process are read.
     pub fn viewer(&self) -> Viewer {
         Viewer { uid: self.uid, gid: self.gid, groups: self.groups.clone() }
     }
 
-    /// A file of its folder in `/proc`.
+    /// The path of a file in the process's folder in `/proc`.
     pub fn file(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/{name}", self.pid))
     }
 }
 
-/// All processes that can be seen, in rising order of their numbers.
+/// All visible processes, in ascending order of their numbers.
 pub(crate) fn processes() -> Vec<Process> {
     let Ok(names) = kernel::names("/proc") else {
         return Vec::new();
@@ -97,7 +97,7 @@ pub(crate) fn processes() -> Vec<Process> {
     pids.into_iter().filter_map(process).collect()
 }
 
-/// One process; `None` when it is gone, or a thread of the kernel.
+/// Reads one process; `None` if it has ended, or is a thread of the kernel.
 pub fn process(pid: u32) -> Option<Process> {
     let entry = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
     let status: Status = entry.status().ok()?;

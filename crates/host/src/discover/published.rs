@@ -1,5 +1,4 @@
-//! Ports that a container publishes: a `docker-proxy` listens on each, and says in its command line where it
-//! leads.
+//! Ports that a container publishes: a `docker-proxy` listens on each, and its command line shows where the port leads.
 //!
 //! A port counts only if exactly one known server listens on that address and port in a network namespace that has the
 //! address, and if no connection through the proxy was seen to reach another one.
@@ -20,9 +19,9 @@ const PROXY: &str = "docker-proxy";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     pub proxy: Process,
-    /// Where it listens.
+    /// The places where the proxy listens.
     pub endpoints: Vec<Endpoint>,
-    /// The server's place in the survey's list.
+    /// The server's index in the survey's list.
     pub server_idx: usize,
     /// The port that the server itself listens on.
     pub server_port: u16,
@@ -52,7 +51,7 @@ pub(crate) fn published(
     led.collect()
 }
 
-/// Whether a connection goes through the proxy, or begins at it, and ends at another server.
+/// Whether a connection starts at the proxy or passes through it, and ends at another server.
 fn leads_elsewhere(proxy: &Process, client: &Client, server_idx: usize) -> bool {
     let hop = client.via.as_ref().filter(|hop| hop.pid == proxy.pid);
     let is_its = hop.is_some() || client.peer.is_of(proxy.pid);
@@ -60,7 +59,7 @@ fn leads_elsewhere(proxy: &Process, client: &Client, server_idx: usize) -> bool 
     is_shared || is_its && client.server_idx != server_idx
 }
 
-/// The address in its command line, for TCP.
+/// The target address in the proxy's command line, for TCP.
 ///
 /// # Source
 /// moby, `cmd/docker-proxy`: its flags `-proto`, `-container-ip` and `-container-port`.
@@ -76,7 +75,7 @@ fn target(arguments: &[String]) -> Option<SocketAddr> {
     is_tcp.then_some(SocketAddr::new(IpAddr::V4(ip), port))
 }
 
-/// The server behind an address of another network namespace; `None` where several may be meant.
+/// The server behind an address of another network namespace; `None` if several servers may be meant.
 fn only_server(servers: &[Server], target: SocketAddr) -> Option<usize> {
     let mut found = servers.iter().enumerate().filter(|(_, server)| {
         let mut own = server.endpoints.iter();
@@ -93,8 +92,8 @@ fn has_address(process: &Process, ip: IpAddr) -> bool {
     is_local(&table, ip)
 }
 
-/// Whether a routing table calls the address the machine's own: its leaf `|-- IP` is followed by a line
-/// `/32 host LOCAL`.
+/// Whether a routing table lists the address as the machine's own: the line `|-- IP` is followed by a line `/32 host
+/// LOCAL`.
 fn is_local(table: &str, ip: IpAddr) -> bool {
     let leaf = format!("|-- {ip}");
     let mut lines = table.lines().map(str::trim);

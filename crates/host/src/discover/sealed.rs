@@ -1,7 +1,7 @@
-//! Which connections of this machine to database servers are encrypted: by the form of the first five bytes of what the
-//! servers send, which the kernel's programs hand over.
+//! Which connections of this machine to database servers are encrypted. This is known by the form of the first five
+//! bytes of each send of the servers, which programs in the kernel hand over.
 //!
-//! Called by `find`, for as long as it looks. Nothing of a record but its type, version and length is read.
+//! Called by `find`, for as long as it looks. Of a TLS record, only its type, version and length are read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -22,21 +22,21 @@ use crate::discover::web::{is_proxy, known_as};
 use crate::eyes::Refused;
 use crate::eyes::bytes::{Bytes, Chosen, Connection, Ends, Event, Loaded, Piece, Side};
 
-/// Type, version and length of a record.
+/// Bytes of a TLS record's type, version and length.
 ///
 /// # Source
 /// RFC 8446, section 5.1.
 const HEADER_BYTES: u64 = 5;
-/// The longest record of TLS 1.2 and 1.3.
+/// Most bytes of a record of TLS 1.2 and 1.3.
 ///
 /// # Source
 /// RFC 5246, section 6.2.3: 2^14 + 2048.
 const MOST_RECORD_BYTES: usize = 18_432;
-/// This many sends and receives are enough: each costs the servers and us some time.
+/// At most this many sends and receives are read: each costs the servers and us some time.
 const MOST_PIECES: usize = 20_000;
 const WAIT: Duration = Duration::from_millis(20);
 
-/// Connections that are watched until [`Self::finish`].
+/// The watched connections, until [`Self::finish`].
 pub struct SealedConnections {
     stop: Arc<AtomicBool>,
     watching: JoinHandle<Vec<Seen>>,
@@ -57,19 +57,19 @@ pub struct SealedFlow {
 
 struct Seen {
     connection: Connection,
-    /// At the other end of a Unix socket, looked at while it was open.
+    /// The process at the other end of a Unix socket, looked up while the connection was open.
     client: Option<Process>,
     /// By the latest that the server sent; `None` if it sent nothing.
     is_sealed: Option<bool>,
 }
 
 impl SealedConnections {
-    /// Has the programs called for the connections of these servers.
+    /// Attaches the programs in the kernel for the connections of these servers.
     ///
     /// # Errors
     /// The kernel's error.
     pub fn watch(mut loaded: Loaded, servers: &[Server]) -> Result<Self, Refused> {
-        // Others are not asked about TLS: the rest of the web has its own.
+        // Connections to other servers are not checked for TLS: web servers use it for their own reasons.
         let is_database = |it: &&Server| {
             let protocol = it.kind.protocol();
             matches!(protocol, Some(Protocol::Mysql | Protocol::Postgres | Protocol::Redis | Protocol::Mongodb))
@@ -83,7 +83,7 @@ impl SealedConnections {
     }
 
     /// Ends the watch. Returns the flows with encrypted connections between `survey`'s servers and clients, the most
-    /// connections first. Connections through a proxy are left out: they may come from another machine.
+    /// connections first. Connections through a proxy are left out: a connection there may come from another machine.
     pub fn finish(self, survey: &Survey) -> Vec<SealedFlow> {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.watching.join().unwrap_or_default();
@@ -101,7 +101,7 @@ impl SealedConnections {
                     let is_it = |it: &&Client| {
                         { it.peer.connections.iter() }.any(|it| it.tcp.is_some_and(|it| (it.1, it.2) == (other, own)))
                     };
-                    // Over TCP an unknown one may hand on what other machines send.
+                    // Over TCP an unknown process may pass on data that other machines send.
                     let Some(process) = survey.clients.iter().find(is_it).and_then(|it| it.peer.process.clone()) else {
                         continue;
                     };
@@ -147,7 +147,7 @@ fn read(bytes: &mut Bytes, stop: &AtomicBool) -> Vec<Seen> {
                 Event::Connection(_) => {}
                 Event::Piece(piece) => {
                     n_pieces += 1;
-                    // The greeting of MySQL and the answer of PostgreSQL to a wish for TLS are in clear.
+                    // MySQL's greeting and PostgreSQL's answer to a request for TLS are not encrypted.
                     if let (false, Some(seen)) = (piece.is_received, seen.get_mut(&piece.cookie)) {
                         seen.is_sealed = Some(is_record(&piece));
                     }
@@ -162,7 +162,7 @@ fn read(bytes: &mut Bytes, stop: &AtomicBool) -> Vec<Seen> {
     seen.into_values().collect()
 }
 
-/// Whether a send begins as a record of TLS does, and holds all of it.
+/// Whether a send starts with a TLS record, and contains all of it.
 fn is_record(piece: &Piece<'_>) -> bool {
     let &[20..=23, 3, 1..=4, hi, lo] = piece.bytes else {
         return false;

@@ -1,4 +1,4 @@
-//! Processes that are servers, and what each listens on.
+//! Processes that are servers, and the addresses on which each listens.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -21,31 +21,31 @@ use crate::discover::version::Versions;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     pub kind: Kind,
-    /// Its version, if its program or its package shows it.
+    /// The server's version, if its program or its package shows it.
     pub version: Option<String>,
     /// The name that people use: `mariadbd`, `gunicorn`.
     pub name: String,
     pub process: Process,
     pub endpoints: Vec<Endpoint>,
-    /// Whether its process cannot be looked into: what it listens on is inferred, or not known.
+    /// Whether the process cannot be inspected: the addresses on which it listens are inferred, or not known.
     pub is_hidden: bool,
 }
 
 /// An address that a server listens on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Where.
+    /// The address.
     pub place: Place,
-    /// How full its queue of connections is.
+    /// How full the queue of connections is.
     pub queue: Queue,
-    /// The network namespace that it listens in.
+    /// The network namespace in which the server listens.
     pub network: NamespaceId,
-    /// How it is known to be the server's.
+    /// How it is known that the endpoint is the server's.
     pub known: HowKnown,
     pub(crate) file: Option<FileId>,
 }
 
-/// Where an endpoint is.
+/// The address or path of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     Tcp(SocketAddr),
@@ -54,17 +54,17 @@ pub enum Place {
         path: PathBuf,
         file: SocketFile,
     },
-    /// An abstract name, with `@` before it.
+    /// An abstract name, with a leading `@`.
     Abstract(PathBuf),
 }
 
 impl Place {
-    /// Whether connections to this address are accepted here.
+    /// Whether a socket at this place accepts connections to this address.
     pub fn takes(&self, to: SocketAddr) -> bool {
         let Self::Tcp(own) = self else {
             return false;
         };
-        // "All addresses" of IPv4 does not include those of IPv6; that of IPv6 usually includes both.
+        // "All addresses" of IPv4 does not include those of IPv6; "all addresses" of IPv6 usually includes both.
         let is_among_all = own.ip().is_unspecified() && (own.is_ipv6() || to.is_ipv4());
         own.port() == to.port() && (own.ip() == to.ip() || is_among_all)
     }
@@ -75,23 +75,23 @@ impl Place {
 pub enum SocketFile {
     /// The socket that the server listens on.
     Present { uid: u32, gid: u32, mode: u32 },
-    /// Another file: a program has replaced it, and no client reaches the server that way any more.
+    /// Another file has replaced the socket, so clients can no longer reach the server by this path.
     Replaced,
-    /// Nothing: it was deleted while the server runs.
+    /// There is no file: it was deleted while the server runs.
     Missing,
-    /// Not known: we may not look there.
+    /// Not known, since we may not look there.
     Unknown,
 }
 
 impl Endpoint {
-    /// Whether its socket was bound to this very file, by the file's number and its device.
+    /// Whether this endpoint's socket was bound to this very file, compared by inode and device.
     pub fn is_bound_to(&self, found: &Stat) -> bool {
-        // The kernel's own form of a device's number, of which `st_dev` is another one.
+        // The kernel's own form of a device's number, which differs from that of `st_dev`.
         let device = major(found.st_dev) << 20 | minor(found.st_dev);
         self.file == Some((found.st_ino as u32, device))
     }
 
-    /// Whether both are one listening socket's, whatever is at its path.
+    /// Whether both endpoints belong to the same listening socket, whatever file is at its path.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_at = match (&self.place, &other.place) {
             (Place::Path { path, .. }, Place::Path { path: others, .. }) => path == others,
@@ -106,7 +106,7 @@ impl Server {
         self.name.clone()
     }
 
-    /// Whether it has a socket that somebody can connect to.
+    /// Whether the server has a socket to which a client can connect.
     pub fn has_socket(&self) -> bool {
         self.endpoints.iter().any(|endpoint| match &endpoint.place {
             Place::Tcp(_) => false,
@@ -117,19 +117,19 @@ impl Server {
         })
     }
 
-    /// Whether it is known to have no such socket.
+    /// Whether it is known that the server has no such socket.
     pub fn lacks_socket(&self) -> bool {
         !self.is_hidden && !self.has_socket()
     }
 
-    /// The endpoints that its process was seen to listen on: nothing inferred.
+    /// The endpoints on which the server's process was seen to listen, without inferred ones.
     pub fn seen_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
         let endpoints = self.endpoints.iter();
         endpoints.filter(|it| it.known == HowKnown::Seen)
     }
 
-    /// The socket with a path that is known best, and how. Of several, one that is named for this port: another may be
-    /// for commands.
+    /// The socket with a path that is known most certainly, and how it is known. Of several such sockets, one whose
+    /// name fits this port: another may be for commands.
     pub fn socket(&self, port: u16) -> Option<(&Path, HowKnown)> {
         let paths = || {
             self.endpoints.iter().filter_map(|it| match &it.place {
@@ -156,8 +156,8 @@ impl Server {
     }
 }
 
-/// The servers among `processes`. The facts in an earlier look `known` about a process that is still the same are not
-/// asked for again.
+/// The servers among `processes`. For a process that is still the same, the facts from the earlier look `known` are
+/// used again.
 pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owners, known: &[Server]) -> Vec<Server> {
     let named: Vec<(Kind, &Process)> = processes.iter().filter_map(|it| Some((of_process(it)?, it))).collect();
     let listening = listening_of(networks, owners);
@@ -165,8 +165,8 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
     let mut versions = Versions::new();
     named
         .iter()
-        // A worker of PostgreSQL or a saving Redis is not a separate server; one that uWSGI's emperor has started, with
-        // its own sockets, is.
+        // A worker of PostgreSQL or a saving Redis is not a separate server. A process that uWSGI's emperor has started
+        // is a separate server if it has its own sockets.
         .filter(|(kind, process)| {
             !named.iter().any(|(other, parent)| {
                 other == kind && parent.pid == process.parent && sockets_of(process).is_subset(&sockets_of(parent))
@@ -191,12 +191,13 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
 }
 
 /// The name that people use for a server that is known by its program. A file may have several names: Debian's
-/// redis-server is a link to redis-check-rdb, so the process's own name counts if that is a known server.
+/// redis-server is a link to redis-check-rdb, so the name that the process has given itself counts if it is a known
+/// server's.
 pub(crate) fn name_of(process: &Process) -> String {
     if Kind::of_program(&process.name).is_some() { process.name.clone() } else { process.program_name() }
 }
 
-/// The numbers of the listening sockets that each process holds.
+/// The numbers of the listening sockets of each process.
 pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32, BTreeSet<u64>> {
     let mut found: HashMap<u32, BTreeSet<u64>> = HashMap::new();
     for sockets in networks.sockets.values() {
@@ -211,8 +212,8 @@ pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32,
     found
 }
 
-/// The endpoints that one process listens on now, TCP first, whatever its program is; empty if it may not be looked
-/// into.
+/// The endpoints on which a process listens now, TCP first, whatever its program is; empty if the process may not be
+/// inspected.
 ///
 /// # Cost
 /// A netlink dump per address family, and a `readlink` per file that it has open.
@@ -221,7 +222,8 @@ pub fn listens_on(process: &Process) -> Vec<Endpoint> {
     endpoints(process, &around(process), &Owners::from_processes(one))
 }
 
-/// Whether anybody listens at this address where a process would connect to it; `None` where its network cannot be seen.
+/// Whether any process listens at this address in the network namespace of `process`; `None` if that namespace is not
+/// visible.
 ///
 /// # Cost
 /// A netlink dump per address family.
@@ -231,7 +233,7 @@ pub fn is_listened_at(to: SocketAddr, process: &Process) -> Option<bool> {
     Some(all.any(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to)))
 }
 
-/// The sockets of our own network namespace and of a process's.
+/// The sockets of our own network namespace and of a process's namespace.
 pub(crate) fn around(process: &Process) -> Networks {
     let own = crate::discover::process::process(std::process::id()).and_then(|own| own.network);
     match (own.filter(|it| process.network == Some(*it)), own_sockets()) {
@@ -247,8 +249,8 @@ pub(crate) fn endpoints(process: &Process, networks: &Networks, owners: &Owners)
     found.map(|(endpoint, _)| endpoint).collect()
 }
 
-/// The listening sockets that are wanted by their numbers, TCP first, with their users; paths are what
-/// `process` sees there, or we where it is not known.
+/// The listening sockets whose numbers `wanted` accepts, TCP first, each with its user. A path is looked up as
+/// `process` sees it; if that is not known, as we see it.
 pub(crate) fn listening(
     networks: &Networks,
     process: Option<&Process>,
@@ -300,8 +302,8 @@ fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>)
     }
 }
 
-/// The socket at `path` for us, if that is the very file that a socket was bound to. It is not known in whose root
-/// folder the path begins, so another file there, or a missing one, proves nothing.
+/// The socket at `path` in our file system, if it is the very file to which a socket was bound. It is not known in
+/// which root folder the path starts, so another file there, or a missing one, proves nothing.
 fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
     let found = read::look_at_link(path).ok().flatten();
     let found = found.filter(|it| path.is_absolute() && is_socket(it));
@@ -317,8 +319,8 @@ pub(crate) fn is_socket(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::Socket
 }
 
-/// The file at `path` for `process`, compared with the file that its socket was bound to. A relative path counts from
-/// the folder that the process is in now.
+/// The file at `path` as `process` sees it, compared with the file to which its socket was bound. A relative path
+/// starts in the current folder of the process.
 fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile {
     match process.view().and_then(|it| it.look_at_link(path)) {
         Ok(Some(found)) if is_socket(&found) && is_file(&found, bound) => present(&found),
@@ -328,8 +330,8 @@ fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile 
     }
 }
 
-/// Whether the file is the one that a socket was bound to, as far as the kernel told which that is.
-/// It tells the lower half of the inode's number.
+/// Whether the file is the one to which a socket was bound, as far as the kernel reports that file: it reports only the
+/// lower half of the inode's number.
 pub(crate) fn is_file(found: &Stat, bound: Option<FileId>) -> bool {
     bound.is_none_or(|(inode, _)| found.st_ino as u32 == inode)
 }

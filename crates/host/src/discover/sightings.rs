@@ -1,6 +1,6 @@
-//! The connections of one server at one moment: a look that is cheap enough to be taken many times a second.
+//! The connections of one server at one moment, by a look that is cheap enough for many times a second.
 //!
-//! A connection that a page opens and closes within milliseconds is in no survey; a caller that waits for it looks
+//! A survey misses a connection that a page opens and closes within milliseconds; a caller that waits for one looks
 //! again and again.
 
 use crate::discover::ends::Ends;
@@ -13,7 +13,7 @@ use crate::discover::sighting::Sighting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// The network namespaces in which a server's connections are to be seen.
+/// The network namespaces in which a server's connections are visible.
 #[derive(Debug)]
 pub struct Outlook {
     server: Server,
@@ -21,16 +21,16 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// Looks from our own namespace, the server's, and those of these processes.
+    /// Looks from our own namespace, from the server's, and from the namespaces of the client processes.
     pub fn new(server: &Server, clients: &[u32]) -> Self {
         let members = { clients.iter() }.filter_map(|pid| process(*pid));
         Self { members: members.chain([server.process.clone()]).collect(), server: server.clone() }
     }
 
-    /// Its connections now: those that are open, and over TCP those that were closed within the last minute.
+    /// The server's connections now: the open ones, and over TCP those that were closed within the last minute.
     ///
     /// # Cost
-    /// A netlink dump per address family and network namespace; no process is looked into.
+    /// A netlink dump per address family and network namespace; no process is inspected.
     pub fn look(&self) -> BTreeSet<Sighting> {
         let own = process(std::process::id()).and_then(|own| own.network);
         let networks = networks(&self.members, own);
@@ -49,7 +49,7 @@ impl Outlook {
         });
         pairs.filter_map(|(network, local, remote)| {
             let is_servers = |end| { self.server.endpoints.iter() }.any(|it| it.accepts(network, end));
-            // Either end may have closed first, and that one is listed.
+            // Either end may have closed first, and only the end that did is listed.
             let (client, server) = match (is_servers(local), is_servers(remote)) {
                 (true, _) => (remote, local),
                 (_, true) => (local, remote),
@@ -60,7 +60,7 @@ impl Outlook {
     }
 }
 
-/// The processes that hold these sockets now, as far as they may be looked into.
+/// The processes that hold these sockets now, as far as we may inspect them.
 ///
 /// # Cost
 /// A `readlink` per open file of every process.
@@ -74,8 +74,8 @@ pub fn holders(inodes: &BTreeSet<u64>) -> BTreeMap<u64, Process> {
     inodes.iter().filter_map(holder).collect()
 }
 
-/// Who listens at this address where a process would connect to it, whatever the program; `None` where that is not ours
-/// to see.
+/// The process that listens at this address in the network namespace of `process`, whatever its program; `None` if we
+/// may not see it.
 ///
 /// # Cost
 /// A netlink dump per address family, and a `readlink` per open file of every process.

@@ -1,7 +1,7 @@
-//! The kernel's own list of stream sockets, over netlink: what `ss` reads.
+//! The kernel's own list of stream sockets, over netlink: the source of `ss`.
 //!
-//! One dump per address family, of the network namespace that the socket was opened in. A message that cannot be
-//! read is counted and passed over. Called for each namespace by `namespaces`.
+//! There is one dump per address family, of the network namespace in which the netlink socket was opened. A message
+//! that cannot be read is counted and skipped. Called for each namespace by `namespaces`.
 //!
 //! # Source
 //! `sock_diag(7)`; the kernel's `include/uapi/linux/inet_diag.h`, `unix_diag.h`, `tcp.h`.
@@ -27,11 +27,11 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::discover::DiscoverError;
 
-/// The most that the kernel puts into one answer when there is room for it.
+/// Most bytes that the kernel puts into one answer if the buffer is large enough.
 const ANSWER_BYTES: usize = 64 << 10;
 /// A Unix socket's type in a dump: `SOCK_STREAM`.
 const STREAM: u8 = 1;
-/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`, which the library has no name for; kernels before 5.3 pass it over.
+/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`, for which the library has no names; kernels before 5.3 ignore the flag.
 const SHOW_UID: u32 = 0x40;
 const UID: u16 = 7;
 
@@ -40,7 +40,7 @@ const UID: u16 = 7;
 pub struct Queue {
     /// Connections that wait to be accepted.
     pub waiting: u32,
-    /// Most that may wait, as given to `listen` and capped by `net.core.somaxconn`.
+    /// The most connections that may wait, as passed to `listen` and capped by `net.core.somaxconn`.
     pub backlog: u32,
 }
 
@@ -49,20 +49,20 @@ pub struct Queue {
 pub struct Traffic {
     /// Segments with data that this end has received.
     pub data_segments_in: u32,
-    /// Segments with data that it has sent.
+    /// Segments with data that this end has sent.
     pub data_segments_out: u32,
 }
 
-/// A TCP socket that listens or is connected. IPv4 in IPv6 is IPv4 here.
+/// A TCP socket that listens or is connected. An IPv4 address within IPv6 is shown as IPv4.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TcpSocket {
     pub(crate) inode: u64,
     pub(crate) uid: u32,
     pub(crate) local: SocketAddr,
-    /// `None`: it listens.
+    /// `None` if the socket listens.
     pub(crate) remote: Option<SocketAddr>,
     pub(crate) queue: Queue,
-    /// Of a connection, where the kernel tells.
+    /// The traffic of a connection, if the kernel reports it.
     pub(crate) traffic: Option<Traffic>,
 }
 
@@ -73,19 +73,19 @@ pub(crate) enum UnixName {
     Abstract(Vec<u8>),
 }
 
-/// The file of a bound Unix socket: inode, device as the kernel writes it here.
+/// The file of a bound Unix socket: inode, and the device in the form that the kernel uses in this list.
 pub(crate) type FileId = (u32, u32);
 
 /// A Unix stream socket that listens or is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnixSocket {
     pub(crate) inode: u64,
-    /// Whose it is, where the kernel tells.
+    /// The user of the socket, if the kernel reports it.
     pub(crate) uid: Option<u32>,
     pub(crate) is_listening: bool,
     pub(crate) name: Option<UnixName>,
     pub(crate) file: Option<FileId>,
-    /// The sockets at the other end: the one of a connection, all that wait for one that listens.
+    /// The sockets at the other end: a connection's peer, or all clients that wait at a listening socket.
     pub(crate) peers: Vec<u64>,
     pub(crate) queue: Option<Queue>,
 }
@@ -110,10 +110,10 @@ pub(crate) fn own_sockets() -> Result<Sockets, DiscoverError> {
     sockets(&opened.map_err(|errno| failed("TCP")(errno.into()))?)
 }
 
-/// Lists the sockets of the network namespace that `lister` was opened in.
+/// Lists the sockets of the network namespace in which `lister` was opened.
 ///
 /// # Errors
-/// [`DiscoverError::SockDiag`]. A kernel without IPv6 has no sockets there, which is not an error.
+/// [`DiscoverError::SockDiag`]. A kernel without IPv6 has no IPv6 sockets, which is not an error.
 pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
     let mut found = Sockets::default();
     for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
@@ -144,8 +144,9 @@ pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
 
 /// Lists the Unix stream sockets; returns the number of unreadable messages.
 ///
-/// Clients that wait to be accepted are asked for first: one that is accepted meanwhile is in both lists, not missing
-/// from both, and counts once. They are a separate list, because a queue too long for one message ends it.
+/// The list of clients that wait to be accepted comes first: a client that is accepted between the two lists is then in
+/// both, not missing from both, and counts once. The lists are separate because a queue that is too long for one
+/// message ends its list.
 fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let request = |state_flags, show_flags| {
         SockDiagMessage::UnixRequest(UnixRequest { state_flags, inode: 0, show_flags, cookie: [0xff; 8] })
@@ -190,7 +191,7 @@ fn failed(family: &'static str) -> impl Fn(io::Error) -> DiscoverError {
     move |source| DiscoverError::SockDiag { family, source }
 }
 
-/// Sends one request for a list and hands on what comes; returns the number of unreadable messages.
+/// Sends one request for a list and passes each message to `take`; returns the number of unreadable messages.
 fn dump(lister: &OwnedFd, request: SockDiagMessage, mut take: impl FnMut(SockDiagMessage)) -> io::Result<usize> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;
@@ -212,7 +213,7 @@ fn dump(lister: &OwnedFd, request: SockDiagMessage, mut take: impl FnMut(SockDia
         }
         let mut rest = &answer[..n_bytes];
         while let Ok(header) = NetlinkBuffer::new_checked(rest) {
-            // Each message is padded to four bytes; `new_checked` has seen that it is all there.
+            // Each message is padded to four bytes; `new_checked` has checked that it is complete.
             let length = (header.length() as usize).max(1);
             match NetlinkMessage::<SockDiagMessage>::deserialize(rest).map(|it| it.payload) {
                 Ok(NetlinkPayload::InnerMessage(message)) => take(message),
@@ -243,12 +244,12 @@ fn tcp_socket(response: &InetResponse) -> TcpSocket {
     }
 }
 
-/// An address as a person writes it: `::ffff:127.0.0.1` is 127.0.0.1.
+/// An address as a person writes it: `::ffff:127.0.0.1` becomes 127.0.0.1.
 fn address(ip: IpAddr, port: u16) -> SocketAddr {
     SocketAddr::new(ip.to_canonical(), port)
 }
 
-/// From the kernel's `struct tcp_info`; `None` where it is too old to count segments with data.
+/// The traffic in the kernel's `struct tcp_info`; `None` if the kernel is too old to count segments with data.
 fn traffic(tcp_info: &[u8]) -> Option<Traffic> {
     const DATA_SEGMENTS_IN: usize = 152;
     const DATA_SEGMENTS_OUT: usize = 156;
@@ -300,7 +301,7 @@ fn unix_name(name: &unix::nlas::UnixDiagName) -> UnixName {
     }
 }
 
-/// The library keeps these two numbers to itself, but writes them out.
+/// Inode and device of a socket's file. The library does not export these two numbers, but writes them out.
 fn file_id(vfs: &unix::nlas::Vfs) -> Option<FileId> {
     let mut bytes = [0; 8];
     if vfs.buffer_len() != bytes.len() {
@@ -312,7 +313,7 @@ fn file_id(vfs: &unix::nlas::Vfs) -> Option<FileId> {
 }
 
 impl UnixName {
-    /// As people write it: an abstract name has `@` before it.
+    /// The name as people write it: an abstract name starts with `@`.
     pub(crate) fn shown(&self) -> PathBuf {
         match self {
             Self::Path(path) => path.clone(),

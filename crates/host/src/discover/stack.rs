@@ -1,7 +1,8 @@
-//! Services and the links between them: a graph of the requests on this machine, workers put together.
+//! Services and the links between them: a graph of the requests on this machine, in which workers are combined into
+//! services.
 //!
-//! A service is a server, a web server or proxy, or a program that asks one of them. The code that shows it reads
-//! chains off it.
+//! A service is a server, a web server or proxy, or a program that sends requests to one of them. The code that shows
+//! the graph extracts chains from it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,47 +18,47 @@ use crate::discover::servers::{Endpoint, Server, listening};
 use crate::discover::web::{is_proxy, is_web_server, known_as};
 use crate::eyes::{Counted, Look};
 
-/// A program with those that it has started to share its work.
+/// A program's process, with those that it has started to share its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
-    /// The process that stands for them: the server's, else the one that has started the others.
+    /// The process that represents the service: the server's, else the one that started the others.
     pub process: Process,
     /// The name that people use: `nginx`, `php-fpm8.2`.
     pub name: String,
-    /// Its place in the survey's list of servers, where it is one.
+    /// Index of the server in the survey's list, if the service is a server.
     pub server_idx: Option<usize>,
-    /// Whether it answers browsers, by its name.
+    /// Whether the service answers browsers, judged by its name.
     pub is_web_server: bool,
-    /// Whether it only hands on what it is asked: a web server, a proxy or a pooler.
+    /// Whether the service only passes requests on: a web server, a proxy or a pooler.
     pub hands_on: bool,
 }
 
 /// The connections of one service to another, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The place of who asks; `None` where we may not see whose connections they are.
+    /// Index in `services` of the service that sends the requests; `None` if we may not see it.
     pub client: Option<usize>,
-    /// The place of who is asked.
+    /// Index in `services` of the service that receives the requests.
     pub server: usize,
     pub way: Way,
-    /// Each of those that are open.
+    /// The connections that are open.
     pub connections: Vec<Connection>,
-    /// How many were seen a moment ago and are gone.
+    /// Connections that were seen a moment ago and are closed now.
     pub n_passing: usize,
-    /// The client's processes that hold those that are open.
+    /// The client's processes that hold the open connections.
     pub processes: BTreeSet<u32>,
 }
 
-/// All services that ask, or are asked, and their links.
+/// All services that send or receive requests, and their links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stack {
-    /// The servers first, in their order.
+    /// The services: first the servers, in the order of their list.
     pub services: Vec<Service>,
-    /// Their links; none to itself.
+    /// The links between different services.
     pub links: Vec<Link>,
 }
 
-/// The stack of these servers, whose peers are in the same order.
+/// The stack of these servers; `peers` is in the same order.
 pub(crate) fn stack(
     servers: &[Server],
     peers: &[Peers],
@@ -81,7 +82,7 @@ pub(crate) fn stack(
     for it in counted.iter().flat_map(|it| &it.counted) {
         draft.count(it, servers);
     }
-    // The kernel's counts include these, too.
+    // The kernel's counts include the glimpses' connections too.
     let glimpses = glimpses.filter(|_| counted.is_none()).map_or(&[][..], |it| &it.all);
     for glimpse in glimpses.iter().filter(|it| !ends.has(it.arrival.inode)) {
         draft.pass(glimpse, servers);
@@ -89,7 +90,7 @@ pub(crate) fn stack(
     draft.finish()
 }
 
-/// A web server or proxy that is not a server in the list, and where it is asked.
+/// A web server or proxy that is not in the list of servers, with its addresses.
 struct Relay {
     idx: usize,
     endpoints: Vec<Endpoint>,
@@ -99,7 +100,7 @@ struct Relay {
 struct Draft<'a> {
     families: Families<'a>,
     servers: HashMap<u32, usize>,
-    /// Services that are not servers, by their leading processes.
+    /// Services that are not servers: the index of each, by its leading process.
     others: HashMap<u32, usize>,
     services: Vec<Service>,
     links: BTreeMap<(Option<usize>, usize, Way), Link>,
@@ -126,7 +127,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The web servers and proxies that ask a server, or each other.
+    /// The web servers and proxies that send requests to a server, or to each other.
     fn relays(&mut self, processes: &'a [Process], ends: &Ends<'_>) -> Vec<Relay> {
         let mut members: BTreeMap<u32, HashSet<u32>> = BTreeMap::new();
         for process in processes {
@@ -150,8 +151,8 @@ impl<'a> Draft<'a> {
         relays
     }
 
-    /// Whether every client of a proxy belongs to the stack. To a web server that would be any browser: only those that
-    /// are services already do, unless the web server hands on to a database.
+    /// Whether every client of a proxy belongs to the stack. A web server's may be any browser: they belong only if
+    /// they are services already, or if the web server passes requests on to a database.
     fn takes_anybody(&self, relay: usize, servers: &[Server]) -> bool {
         let is_database = |it: &Link| {
             let server = servers.get(it.server);
@@ -161,7 +162,7 @@ impl<'a> Draft<'a> {
         !self.services[relay].is_web_server || own.any(is_database)
     }
 
-    /// Whether a client is in the stack for another reason than this.
+    /// Whether a client is in the stack for another reason than this connection.
     fn is_service(&self, peer: &Peer) -> bool {
         let Some(process) = &peer.process else {
             return false;
@@ -182,7 +183,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Adds what the kernel counted between two processes: connections that are gone.
+    /// Adds the closed connections that the kernel counted between two processes.
     fn count(&mut self, counted: &Counted, servers: &[Server]) {
         let parties = Parties { families: &self.families, by_pid: &self.servers, servers };
         let (Some(end), (Some(server), answering)) = (&counted.client, parties.server(counted)) else {
@@ -197,7 +198,7 @@ impl<'a> Draft<'a> {
         if client == server {
             return;
         }
-        // The closing of a Unix socket is not reported.
+        // The kernel does not report the closing of a Unix socket.
         let n_gone = if way == Way::Unix { counted.counts.n_opened } else { counted.counts.n_closed };
         let link = self.link_of(Some(client), server, way);
         let n_least = usize::from(link.connections.is_empty() && link.n_passing == 0);
@@ -241,7 +242,7 @@ impl<'a> Draft<'a> {
         self.other(leader.unwrap_or(process))
     }
 
-    /// The place of a service that is not a server.
+    /// The index of a service that is not a server.
     fn other(&mut self, leader: &Process) -> usize {
         if let Some(idx) = self.others.get(&leader.pid) {
             return *idx;

@@ -1,4 +1,4 @@
-//! One look at the whole machine: servers, clients, and what is wrong or could not be seen.
+//! One look at the whole machine: servers, clients, faults, and parts that could not be seen.
 
 use crate::eyes::Look;
 use crate::{entrance, rights};
@@ -22,17 +22,17 @@ use crate::discover::upstreams::upstreams;
 pub struct Survey {
     /// The servers, in the order of their process numbers.
     pub servers: Vec<Server>,
-    /// Their clients on this machine, by server.
+    /// The servers' clients on this machine, by server.
     pub clients: Vec<Client>,
-    /// Each server's connections beside the clients.
+    /// For each server, the connections that do not belong to its clients on this machine.
     pub others: Vec<OtherConnections>,
-    /// The links between services, workers put together: also of programs that are not servers.
+    /// The links between services, in which workers are combined; programs that are not servers are included.
     pub stack: Stack,
-    /// Listening sockets whose process is not seen, and that cannot be assigned to a single server.
+    /// Listening sockets whose process is not visible, and that cannot be assigned to a single server.
     pub listeners: Vec<Listener>,
     /// Ports of the host that lead to servers in containers.
     pub published: Vec<Published>,
-    /// The network namespace that we are in ourselves.
+    /// Our own network namespace.
     pub own_network: Option<NamespaceId>,
     /// Faults, and parts that could not be seen.
     pub problems: Vec<Problem>,
@@ -40,16 +40,16 @@ pub struct Survey {
     pub at_ns: u64,
 }
 
-/// Looks at the machine once. Versions that are known from the earlier look are not asked for again.
+/// Looks at the machine once. Versions that are known from the earlier look are not determined again.
 ///
 /// # Cost
-/// A netlink dump per address family and network namespace, some ten system calls per process and one
-/// per open file.
+/// A netlink dump per address family and network namespace, some ten system calls per process and one per open file.
 pub fn survey(earlier: Option<&Survey>) -> Survey {
     look(earlier, None, None)
 }
 
-/// Looks once more, and adds the connections since the earlier look, by the kernel's counts if there are any.
+/// Looks at the machine again, and adds the connections since the earlier look, from the kernel's counts if there are
+/// any.
 ///
 /// # Cost
 /// As [`survey`].
@@ -58,7 +58,7 @@ pub fn survey_after(earlier: &Survey, glimpses: &Glimpses, counted: Option<&Look
 }
 
 fn look(earlier: Option<&Survey>, glimpses: Option<&Glimpses>, counted: Option<&Look>) -> Survey {
-    // Without the right to enter namespaces, they are reported as not seen.
+    // Without the right to enter namespaces, they are reported as not visible.
     entrance::start().ok();
     let _lowered = rights::lowered_to(rights::LOOKING);
     let processes = processes();

@@ -1,7 +1,7 @@
-//! Servers behind a web server that no name of a program tells: applications that answer HTTP.
+//! Servers behind a web server that cannot be recognized by their program's name: applications that answer HTTP.
 //!
-//! Not every program that listens is one: it counts if a web server of this machine is connected to it, or if it was
-//! started as an application server that is known (`web`). Its protocol is not checked.
+//! A program that listens counts as such a server only if a web server of this machine is connected to it, or if it was
+//! started as a known application server (`web`). Its protocol is not checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,11 +14,11 @@ use crate::discover::process::Process;
 use crate::discover::servers::{Server, endpoints, listening_of};
 use crate::discover::web::{application_server, is_proxy, is_web_server, known_as};
 
-/// Programs that hand a listening socket to the program that is meant, and keep it too.
+/// Programs that pass a listening socket on to the intended program, and keep it open too.
 const ACTIVATORS: [&str; 2] = ["systemd", "init"];
 
-/// The servers of this kind beside those that are `known` by their programs; `glimpses` is what came and went
-/// since an earlier look, `earlier` what that found.
+/// The servers of this kind, without those that are `known` by their programs. `glimpses` has the connections that came
+/// and went since an earlier look, `earlier` the servers that the look found.
 pub(crate) fn upstreams(
     processes: &[Process],
     known: &[Server],
@@ -59,7 +59,7 @@ pub(crate) fn upstreams(
     let pids: HashSet<u32> = found.iter().map(|it| it.pid).collect();
     let none = BTreeSet::new();
     let sockets_of = |pid: u32| sockets.get(&pid).unwrap_or(&none);
-    // A worker has what its master listens on.
+    // A worker has the listening sockets of its master.
     let is_worker = |it: &Process| pids.contains(&it.parent) && sockets_of(it.pid).is_subset(sockets_of(it.parent));
     let masters = found.iter().filter(|it| !is_worker(it));
     masters.map(|it| server(it, ends)).collect()
@@ -68,7 +68,7 @@ pub(crate) fn upstreams(
 fn server(process: &Process, ends: &Ends<'_>) -> Server {
     Server {
         kind: Kind::Http,
-        // An unknown program is not asked: it may do anything.
+        // An unknown program is not run to ask for its version: it may do anything.
         version: None,
         name: known_as(process),
         endpoints: endpoints(process, ends.networks, ends.owners),
@@ -77,7 +77,7 @@ fn server(process: &Process, ends: &Ends<'_>) -> Server {
     }
 }
 
-/// The addresses at which the connections of each web server were accepted, by its leading process.
+/// The addresses at which each web server's connections were accepted, by the web server's leading process.
 fn asked_by(
     processes: &[Process],
     families: &Families<'_>,

@@ -1,7 +1,7 @@
-//! The programs between a browser and a database, by their names.
+//! The programs between a browser and a database, recognized by their names.
 //!
-//! Data, compared with a process. An application that answers HTTP does not have a known name: it is found by the web
-//! server that is connected to it, in `upstreams`.
+//! Compares data with a process. An application that answers HTTP does not have a known name: `upstreams` finds it by
+//! the web server that is connected to it.
 
 use looptax_model::dsn::Kind;
 
@@ -23,7 +23,7 @@ const WEB_SERVERS: [&str; 12] = [
     "h2o",
 ];
 
-/// Programs that hand connections on. One that is a server here too (a pooler) is in that list.
+/// Programs that pass connections on. A pooler that is a kind of server too is in the list of servers.
 const PROXIES: [&str; 12] = [
     "docker-proxy",
     "rootlessport",
@@ -39,11 +39,11 @@ const PROXIES: [&str; 12] = [
     "twemproxy",
 ];
 
-/// Servers that run an application behind a web server, by the script or module that is started.
+/// Servers that run an application behind a web server, by the script or module with which they are started.
 const APPLICATION_SERVERS: [&str; 8] =
     ["gunicorn", "uvicorn", "hypercorn", "daphne", "waitress-serve", "waitress", "puma", "unicorn"];
 
-/// The interpreters of such scripts; a version follows.
+/// The interpreters of such scripts; their names may end in a version.
 const INTERPRETERS: [&str; 4] = ["python", "pypy", "ruby", "jruby"];
 
 /// Whether a program of this name answers browsers, or other web servers.
@@ -51,18 +51,18 @@ pub(crate) fn is_web_server(program: &str) -> bool {
     WEB_SERVERS.contains(&program)
 }
 
-/// Whether a program of this name hands connections on.
+/// Whether a program of this name passes connections on.
 pub(crate) fn is_proxy(program: &str) -> bool {
     PROXIES.contains(&program)
 }
 
-/// The name that people use for a process: `gunicorn`, if its program is an interpreter that runs one.
+/// The name that people use for a process: `gunicorn`, if its program is an interpreter that runs such a server.
 pub fn known_as(process: &Process) -> String {
     application_server(process).map_or_else(|| process.program_name(), str::to_owned)
 }
 
-/// Whether the addresses that a process asks are all in its own files, or in those of the pages that it runs: none is
-/// in its environment.
+/// Whether all server addresses that a process uses are in its own files, or in those of the pages that it runs, and
+/// none is in its environment.
 pub fn asks_by_its_files(process: &Process) -> bool {
     let program = process.program_name();
     let kind = Kind::of_program(&program).or_else(|| Kind::of_program(&process.name));
@@ -70,7 +70,7 @@ pub fn asks_by_its_files(process: &Process) -> bool {
     is_between || kind.is_some_and(|it| it.is_pooler() || it == Kind::PhpFpm)
 }
 
-/// The application server that a process is, by what it was started as: `gunicorn`.
+/// The application server that a process is, judged by the script or module with which it was started: `gunicorn`.
 pub(crate) fn application_server(process: &Process) -> Option<&'static str> {
     let program = process.program_name();
     if let Some(name) = named(&program).or_else(|| named(&process.name)) {
@@ -81,8 +81,8 @@ pub(crate) fn application_server(process: &Process) -> Option<&'static str> {
     started_as(&words)
 }
 
-/// The one that an interpreter's command line names: as its script or module, or as the title that the process
-/// has given itself.
+/// The application server that an interpreter's command line names: as the script or module, or as the title that the
+/// process has given itself.
 fn started_as(words: &[String]) -> Option<&'static str> {
     let title = words.first()?.split([' ', ':']).next()?;
     let script = words[1..].iter().find(|it| !it.starts_with('-'));

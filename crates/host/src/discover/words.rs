@@ -1,11 +1,11 @@
 //! The addresses in a server's command line.
 //!
-//! Everybody may read it; a server that was configured in a file says nothing in it.
+//! Every user may read the command line; if a server was configured in a file, it shows nothing.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// A command line, in its words: some programs overwrite theirs with a single word.
+/// The words of a command line. Some programs overwrite theirs with a single word.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     words: Vec<String>,
@@ -29,20 +29,21 @@ impl Words {
         self.ports.contains(&port)
     }
 
-    /// Whether a socket's path or abstract name is named, or for PostgreSQL's the folder that it is in.
+    /// Whether the command line names a socket's path or abstract name; for PostgreSQL, the folder that the socket is
+    /// in.
     pub(crate) fn name_path(&self, path: &Path) -> bool {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let folder = path.parent().filter(|_| name.starts_with(".s.PGSQL."));
         let is_it = |word: &str| !word.is_empty() && (Path::new(word) == path || Some(Path::new(word)) == folder);
         self.words.iter().any(|word| {
-            // `--socket=PATH`, `unixsocket:PATH`, `-kPATH`.
+            // The word may be `--socket=PATH`, `unixsocket:PATH` or `-kPATH`.
             let value = word.find(['/', '@']).map_or("", |at| &word[at..]);
             is_it(word) || is_it(value)
         })
     }
 }
 
-/// `--port=3307`, `--port 3307`, `-p 5433`, `-p5433`, `port=5433`, `127.0.0.1:6380`.
+/// Reads the port in `--port=3307`, `--port 3307`, `-p 5433`, `-p5433`, `port=5433` or `127.0.0.1:6380`.
 fn port_in(before: &str, word: &str) -> Option<u16> {
     let value = word.rsplit(['=', ':']).next()?;
     let name = word.strip_suffix(value)?;

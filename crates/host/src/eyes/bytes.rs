@@ -1,8 +1,8 @@
-//! The bytes that chosen connections send and receive, for `watch -w`; their first five, for `find`.
+//! The bytes that chosen connections send and receive, for `watch -w`, and the first five of each send, for `find`.
 //!
-//! Programs in the kernel (`kernel/bytes.bpf.c`) hand over what passes one end of each connection, in its order, through
-//! a ring that this process reads. They are held by our descriptors only, and are gone with the process however it ends.
-//! The caller interprets the bytes.
+//! Programs in the kernel (`kernel/bytes.bpf.c`) hand over the data that passes one end of each connection, in order,
+//! through a ring that this process reads. Only our descriptors hold the programs, so they are removed when the process
+//! ends, however that happens. The caller interprets the bytes.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,12 +21,12 @@ use super::refused::Refused;
 use crate::waiting;
 use crate::walk::{Links, Walk};
 
-/// Made by `cargo xtask eyes` of `kernel/bytes.bpf.c`.
+/// Made by `cargo xtask eyes` from `kernel/bytes.bpf.c`.
 const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/bytes.bpf.o");
 const TRACEPOINTS: [(&str, &str); 3] =
     [("sent", "sock_send_length"), ("received", "sock_recv_length"), ("state", "inet_sock_set_state")];
 
-/// Of `struct connection`.
+/// Value of a server's end in `struct connection`.
 const ROLE_SERVER: u8 = 2;
 const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
@@ -35,14 +35,14 @@ const AF_INET6: u16 = 10;
 const NAME_AT: usize = 112;
 const DATA_AT: usize = 48;
 
-/// Which connections are read, and how much of each send and receive.
+/// Which connections are read, and how many bytes of each send and receive.
 #[derive(Debug, Clone, Default)]
 pub struct Chosen {
-    /// Processes, with their children: all their connections.
+    /// Processes whose connections, and whose children's, are all read.
     pub pids: Vec<u32>,
-    /// Addresses that servers listen on: the server's end of their connections.
+    /// Addresses on which servers listen: the server's ends are read.
     pub places: Vec<ServerPlace>,
-    /// The files of servers' Unix sockets, by inode and device as the kernel has them.
+    /// The files of servers' Unix sockets, by inode and device as the kernel reports them.
     pub files: Vec<(u64, u32)>,
     pub most_bytes: u64,
 }
@@ -61,23 +61,23 @@ pub enum Side {
     Server,
 }
 
-/// A connection, told before its first bytes.
+/// A connection, reported before its first bytes.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// The number of the socket that is read; the kernel never gives one twice.
+    /// The number of the socket that is read; the kernel never uses a number twice.
     pub cookie: u64,
     pub side: Side,
-    /// Whether it may have begun before the capture.
+    /// Whether the connection may have begun before the capture.
     pub is_old: bool,
     pub ns: u64,
-    /// The process that uses the end that is read.
+    /// The process that uses this end of the connection.
     pub pid: u32,
     pub comm: String,
     pub ends: Ends,
 }
 
 impl Connection {
-    /// The address that the client asked for.
+    /// The address to which the client connected.
     pub fn asked(&self) -> Asked {
         match (&self.ends, self.side) {
             (Ends::Tcp { own: to, network, .. }, Side::Server)
@@ -89,61 +89,63 @@ impl Connection {
     }
 }
 
-/// Where a connection leads.
+/// The addresses of a connection's ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ends {
     Tcp { own: SocketAddr, other: SocketAddr, network: u64 },
     Unix { name: Name, other_cookie: u64, other_pid: Option<u32>, file: Option<(u64, u32)>, network: u64 },
 }
 
-/// Bytes of one send or receive, or of a part of it.
+/// The bytes of one send or receive, or of a part of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
     pub cookie: u64,
-    /// By the clock that counts from the machine's start.
+    /// The time, in nanoseconds of the clock that starts with the machine.
     pub ns: u64,
     pub is_received: bool,
-    /// Its place in the stream of its direction, in bytes since this end was seen first. A gap is bytes that are lost.
+    /// Offset in the stream of this direction, in bytes since this end was seen first. A gap means lost bytes.
     pub at: u64,
     pub bytes: &'a [u8],
-    /// Bytes of the same send or receive that follow and are not read.
+    /// Further bytes of the same send or receive, which are not read.
     pub n_missing: u32,
 }
 
-/// An item of the ring.
+/// An item from the ring.
 #[derive(Debug)]
 pub enum Event<'a> {
     Connection(Connection),
     Piece(Piece<'a>),
 }
 
-/// Bytes that were sent or received and are not handed over, by the reason.
+/// Numbers of bytes that were sent or received but not handed over, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Behind the limit of one send or receive.
+    /// Bytes beyond the limit of one send or receive.
     pub n_snapped: u64,
-    /// Sent or received in a way whose buffers are not found: `io_uring`, `sendfile`, `sendmmsg`, a 32-bit program.
+    /// Bytes in sends or receives whose buffers are not found: `io_uring`, `sendfile`, `sendmmsg`, a 32-bit program.
     pub n_unreadable: u64,
-    /// The ring was full.
+    /// Bytes for which the ring had no space.
     pub n_dropped: u64,
 }
 
-/// The programs, admitted by the kernel and not called yet.
+/// The programs, accepted by the kernel but not attached yet.
 pub struct Loaded {
     programs: Ebpf,
 }
 
-/// The programs in the kernel, as long as this lives.
+/// The attached programs, until this value is dropped.
 pub struct Bytes {
     ring: RingBuf<MapData>,
     missing: Array<MapData, u64>,
-    /// When all connections that were there before were known to be.
+    /// The time at which it was known which connections are old.
     known_ns: u64,
-    /// Held for what it has attached.
+    /// Keeps the programs attached.
     _programs: Ebpf,
 }
 
 impl Loaded {
+    /// Loads the programs for the chosen connections.
+    ///
     /// # Errors
     /// An obstacle: rights, the kernel's age, its lockdown, the processor.
     pub fn new(chosen: &Chosen) -> Result<Self, Refused> {
@@ -152,7 +154,7 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Those that read nothing until [`Self::choose`] is called, which takes no rights.
+    /// Loads programs that read nothing until [`Self::choose`] is called, which needs no rights.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -163,6 +165,8 @@ impl Loaded {
         Ok(Self { programs: load::admitted(PROGRAMS, TRACEPOINTS)? })
     }
 
+    /// Chooses the connections to read.
+    ///
     /// # Errors
     /// The kernel's error.
     pub fn choose(&mut self, chosen: &Chosen) -> Result<(), Refused> {
@@ -185,7 +189,8 @@ impl Loaded {
 }
 
 impl Bytes {
-    /// Hands over what has come since, after waiting for it at most so long. False if nothing had.
+    /// Passes on the items that have arrived since the last call, after waiting for at most `wait`. Returns false if
+    /// there were none.
     ///
     /// # Errors
     /// The kernel's error, or the one that `each` returns.
@@ -200,7 +205,7 @@ impl Bytes {
         }
         if !is_any && !wait.is_zero() {
             match waiting::until_ready(&self.ring, PollFlags::IN, Some(wait)) {
-                // A signal ends the wait; the caller looks for it.
+                // A signal ends the wait; the caller checks for the signal.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted || waiting::has_stopped() => {}
                 waited => {
                     waited?;
@@ -210,7 +215,7 @@ impl Bytes {
         Ok(is_any)
     }
 
-    /// The numbers of items that were not handed over until now.
+    /// The numbers of bytes that were not handed over until now.
     ///
     /// # Errors
     /// The kernel's error.
@@ -220,7 +225,7 @@ impl Bytes {
     }
 }
 
-/// Inode and device of a socket's file, as the kernel's programs see them.
+/// Inode and device of a socket's file, as the programs in the kernel see them.
 ///
 /// # Errors
 /// The kernel's error; `InvalidInput` for a file that is not a socket.
@@ -230,11 +235,11 @@ pub fn socket_file(path: &Path) -> io::Result<(u64, u32)> {
     if last.file_type() != FileType::Socket {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a socket"));
     }
-    // The kernel's own form of a device number: 12 bits and 20 bits.
+    // The kernel's own form of a device number has 12 bits and 20 bits.
     Ok((last.stat.st_ino, major(last.stat.st_dev) << 20 | minor(last.stat.st_dev)))
 }
 
-/// Nanoseconds of the clock that pieces have.
+/// The clock of pieces, in nanoseconds.
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -262,7 +267,7 @@ fn choose(programs: &mut Ebpf, chosen: &Chosen) -> Result<(), MapError> {
     Ok(())
 }
 
-/// A `struct place`. An address of loopback is meant in this network namespace.
+/// A `struct place`. A loopback address is one of this network namespace.
 fn place_key(place: ServerPlace) -> [u64; 3] {
     let (address, port) = match place {
         ServerPlace::Port(port) => return [0, 0, port_and_network(port, 0)],
@@ -280,7 +285,7 @@ fn place_key(place: ServerPlace) -> [u64; 3] {
     [hi, lo, port_and_network(port, network)]
 }
 
-/// Two numbers of 32 bits, as they are in memory.
+/// Two 32-bit numbers in one word, in the order in which they are in memory.
 fn port_and_network(port: u16, network: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&u32::from(port).to_ne_bytes());
@@ -293,7 +298,7 @@ fn own_network() -> Option<u32> {
     rustix::fs::fstat(file).ok().map(|it| it.st_ino as u32)
 }
 
-/// `None` if the form is not the one that our programs write.
+/// Parses an item of the ring; `None` if its form is not the one that our programs write.
 fn event(bytes: &[u8], known_ns: u64) -> Option<Event<'_>> {
     let field = Fields(bytes);
     match field.u32(0)? {
@@ -342,7 +347,7 @@ fn connection(field: Fields<'_>, known_ns: u64) -> Option<Connection> {
     Some(Connection {
         cookie: field.u64(16)?,
         side: if *field.0.get(58)? == ROLE_SERVER { Side::Server } else { Side::Client },
-        // One that was used before all old ones were listed may be an old one.
+        // A connection that was used before all old ones were listed may be an old one.
         is_old: *field.0.get(59)? != 0 || ns < known_ns,
         ns,
         pid: field.u32(4)?,
@@ -351,7 +356,7 @@ fn connection(field: Fields<'_>, known_ns: u64) -> Option<Connection> {
     })
 }
 
-/// Fields of what our programs write, by their places.
+/// Fields of the items that our programs write, by their offsets.
 #[derive(Clone, Copy)]
 struct Fields<'a>(&'a [u8]);
 

@@ -1,14 +1,14 @@
-//! The address of a server's socket, as the kernel's programs note it.
+//! The address of a server's socket, as the programs in the kernel note it.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
-/// 64-bit words of `struct endpoint` in `kernel/turns.bpf.c`.
+/// The number of 64-bit words in `struct endpoint` of `kernel/turns.bpf.c`.
 const N_WORDS: usize = SERVER_AT + 4;
 const NAME_AT: usize = 24;
-/// The word that its server begins with.
+/// The index of the first word of the server's address.
 pub(super) const SERVER_AT: usize = 17;
 pub(super) type Words = [u64; N_WORDS];
 
@@ -34,16 +34,16 @@ impl Name {
     }
 }
 
-/// The address that clients connect to. Network namespaces have the number that `/proc/PID/ns` shows.
+/// The address to which clients connect. Network namespaces have the number that `/proc/PID/ns` shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Asked {
-    /// TCP, in the network namespace of the process that was seen first.
+    /// TCP, with the network namespace of the process that was seen first.
     Tcp { to: SocketAddr, network: u64 },
-    /// A Unix socket, with the file that it was bound to: inode and device.
+    /// A Unix socket, with the inode and device of the file to which it was bound.
     Unix { name: Name, file: Option<(u64, u32)>, network: u64 },
 }
 
-/// `None` where the form is not what our programs write.
+/// Parses an address; `None` if its form is not the one that our programs write.
 pub(super) fn read(words: &Words) -> Option<Asked> {
     let bytes: Vec<u8> = words.iter().flat_map(|it| it.to_ne_bytes()).collect();
     let u16_at = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));

@@ -1,4 +1,4 @@
-//! The common parts of loading both objects for the kernel. Called by `eyes` and `eyes::bytes`.
+//! The parts of loading that both objects for the kernel have in common. Called by `eyes` and `eyes::bytes`.
 
 use std::io::Read as _;
 
@@ -8,7 +8,7 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use super::refused::{self, Refused};
 use crate::kernel;
 
-/// Has the kernel admit an object: the program that lists what is there, and those of tracepoints.
+/// Loads an object into the kernel: the program that lists existing sockets, and the programs for tracepoints.
 ///
 /// # Errors
 /// An obstacle: rights, the kernel's age, its lockdown.
@@ -35,8 +35,8 @@ pub(super) fn admitted<'a>(
     Ok(programs)
 }
 
-/// Attaches the programs of tracepoints. Existing connections are listed before and after, so that none of them passes
-/// for a new one, and none is seen whose ends would have to be guessed.
+/// Attaches the programs to their tracepoints. Existing connections are listed before and after, so that no old
+/// connection is taken for a new one, and none is counted whose ends would have to be guessed.
 pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'a str>) -> Result<(), Refused> {
     list_what_is_there(programs)?;
     for name in names {
@@ -46,7 +46,7 @@ pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'
     list_what_is_there(programs)
 }
 
-/// A program of an object, as its type.
+/// A program of an object, by its name and as its type.
 ///
 /// # Errors
 /// [`Refused::Object`] if the object has no such program.
@@ -58,7 +58,7 @@ where
     program.try_into().map_err(|_| Refused::Object)
 }
 
-/// Lets the kernel go through the files of all processes.
+/// Makes the kernel go through the open files of all processes.
 fn list_what_is_there(programs: &mut Ebpf) -> Result<(), Refused> {
     let before: &mut Iter = program(programs, "before")?;
     let link = before.attach().and_then(|it| before.take_link(it)).map_err(|error| refused::of_program(&error))?;

@@ -1,9 +1,9 @@
-//! Eyes on sockets: who asks which server how often and how long it takes, over TCP and over Unix sockets, without a
-//! load.
+//! Counts on sockets: which client sends how many requests to which server and how long they take, over TCP and over
+//! Unix sockets, without a load.
 //!
 //! Programs in the kernel (`kernel/turns.bpf.c`, checked in as the object that clang makes of it) count lengths and
-//! times at its own tracepoints, never a byte of the content. They are held only by our descriptors, so that they are
-//! gone with the process however it ends. Called by `watch` and `find`.
+//! times at the kernel's tracepoints, and never read a byte of the content. Only our descriptors hold them, so they are
+//! removed when the process ends, however that happens. Called by `watch` and `find`.
 
 pub mod bytes;
 mod endpoint;
@@ -24,36 +24,37 @@ use crate::processes::stat;
 pub use endpoint::{Asked, Name};
 pub use refused::Refused;
 
-/// Made by `cargo xtask eyes` of `kernel/turns.bpf.c`.
+/// Made by `cargo xtask eyes` from `kernel/turns.bpf.c`.
 const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/turns.bpf.o");
 
-/// Its programs, with the kernel's tracepoint of each.
+/// The object's programs, each with its tracepoint in the kernel.
 const TRACEPOINTS: [(&str, &str); 3] =
     [("arrived", "sk_data_ready"), ("received", "sock_recv_length"), ("state", "inet_sock_set_state")];
-/// For connections of which one end is not seen.
+/// The program for connections of which only one end is visible.
 const OF_ONE_END: (&str, &str) = ("sent", "sock_send_length");
 
 /// Which connections are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Those whose both ends are on this machine.
+    /// Connections with both ends on this machine.
     Here,
-    /// Also those whose other end is on another one, or behind an address that is rewritten. Each request costs more.
+    /// Also connections whose other end is on another machine, or behind an address that is rewritten. Each request
+    /// costs more.
     Elsewhere,
 }
 
-/// 64-bit words of `struct hop` in `kernel/turns.bpf.c`.
+/// Number of 64-bit words in `struct hop` of `kernel/turns.bpf.c`.
 const HOP_WORDS: usize = COUNT_WORDS + END_WORDS + 2 * TIMES_WORDS;
 const COUNT_WORDS: usize = 7;
 const END_WORDS: usize = 4;
 const TIMES_WORDS: usize = N_TIME_BUCKETS / 2;
 
-/// The kernel's clock of processes has a hundred ticks a second.
+/// The kernel counts the CPU time of processes in a hundred ticks a second.
 const NS_PER_TICK: u64 = 10_000_000;
 
 type HopKey = [u64; 2];
 type HopWords = [u64; HOP_WORDS];
-/// `struct waits` in `kernel/turns.bpf.c`.
+/// The words of `struct waits` in `kernel/turns.bpf.c`.
 type WaitWords = [u64; 1 + TIMES_WORDS];
 
 impl Reach {
@@ -63,14 +64,14 @@ impl Reach {
     }
 }
 
-/// The programs in the kernel, as long as this lives.
+/// The attached programs, until this value is dropped.
 pub struct Eyes {
     reach: Reach,
     hops: KernelMap<MapData, HopKey, HopWords>,
     endpoints: KernelMap<MapData, u64, endpoint::Words>,
     accepts: KernelMap<MapData, u64, WaitWords>,
     lost: Array<MapData, u64>,
-    /// Held for what it has attached.
+    /// Keeps the programs attached.
     _programs: Ebpf,
     earlier: HashMap<HopKey, Counts>,
     earlier_accepts: HashMap<u64, Times>,
@@ -83,59 +84,59 @@ pub struct Eyes {
 pub struct Look {
     pub over: Duration,
     pub counted: Vec<Counted>,
-    /// Addresses at which TCP connections were opened by clients that are not counted: of other machines, or with an address
-    /// that is rewritten on the way.
+    /// Addresses at which clients that are not counted opened TCP connections: clients of other machines, or with an
+    /// address that is rewritten on the way.
     pub opened_elsewhere: Vec<Asked>,
-    /// How long new connections waited at each address, until their server received or sent for the first time: since they
-    /// were opened, or since their client's first request arrived. At least the time in the queue of `accept` of a client
-    /// that asks at once.
+    /// How long new connections waited at each address for the server's first receive or send, counted from their
+    /// opening, or from the arrival of the client's first request. For a client that sends its request immediately, it
+    /// is at least the time in the queue of `accept`.
     pub accepted: HashMap<Asked, Times>,
-    /// Connections or turns that found no room in the kernel's table.
+    /// Connections or turns for which the kernel's table had no space.
     pub n_lost: u64,
 }
 
 /// The requests of one process at one address.
 #[derive(Debug, Clone)]
 pub struct Counted {
-    /// Who asks; `None` for clients that are not on this machine, or whose addresses are rewritten on the way.
+    /// The client; `None` for clients that are not on this machine, or whose addresses are rewritten on the way.
     pub client: Option<End>,
-    /// The process that answered last; `None` where none of this machine did.
+    /// The process that answered last; `None` if no process of this machine did.
     pub server: Option<End>,
     pub asked: Asked,
     pub counts: Counts,
 }
 
-/// A process at one end, as it was when the kernel saw it.
+/// A process at one end of a connection, as it was when the kernel saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub pid: u32,
     pub parent: u32,
-    /// Its own name for itself, 15 bytes at most.
+    /// The name that the process has given itself, 15 bytes at most.
     pub comm: String,
-    /// Whether it is gone; its number may be another process's by now.
+    /// Whether the process has ended; its number may be another process's by now.
     pub has_ended: bool,
 }
 
-/// Counts of one kind of turn.
+/// Counts of connections and of turns; a turn is a request with its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Turns that the client began before it had received the answer to the one before.
+    /// Turns that the client began before it had received the answer to the previous one.
     pub n_overlapping: u64,
     /// Connections that were opened.
     pub n_opened: u64,
-    /// TCP connections that were closed; the kernel does not report others.
+    /// TCP connections that were closed; for others the kernel does not report it.
     pub n_closed: u64,
     pub n_bytes_asked: u64,
     pub n_bytes_answered: u64,
-    /// From a request's arrival at the server until the client has received. The client's own send is not in it.
+    /// From a request's arrival at the server until the client has received the answer, without the client's own send.
     pub times: Times,
-    /// The server's part: from its first receive until its answer arrived at the client. Of one of eight
-    /// turns; of every one where the client is not on this machine.
+    /// The server's part: from its first receive until its answer arrived at the client. Measured for one of eight
+    /// turns, and for every turn if the client is not on this machine.
     pub served: Times,
 }
 
 impl Counts {
-    /// Of clients that are not here only the server's part is seen.
+    /// Number of turns. If the client is not on this machine only the server's part is seen.
     pub fn n_turns(&self) -> u64 {
         self.times.n().max(self.served.n())
     }
@@ -150,7 +151,7 @@ impl Counts {
         self.served.add(&other.served);
     }
 
-    /// The counts since then; all of them if the earlier ones are another process's that had the same number.
+    /// The counts since `earlier`; all of them if the earlier ones belong to another process that had the same number.
     fn since(&self, earlier: &Self) -> Self {
         let less = || {
             Some(Self {
@@ -171,13 +172,15 @@ impl Counts {
     }
 }
 
-/// The programs, admitted by the kernel and not called yet.
+/// The programs, accepted by the kernel but not attached yet.
 pub struct Loaded {
     programs: Ebpf,
     reach: Reach,
 }
 
 impl Loaded {
+    /// Loads the programs into the kernel.
+    ///
     /// # Errors
     /// An obstacle: rights, the kernel's age, its lockdown.
     pub fn new(reach: Reach) -> Result<Self, Refused> {
@@ -229,18 +232,19 @@ impl Eyes {
         let now = Instant::now();
         let mut earlier = HashMap::with_capacity(hops.len());
         let (mut counted, mut opened_elsewhere) = (Vec::new(), Vec::new());
-        // At addresses that found no room in the kernel's table.
+        // Items at addresses for which the kernel's table had no space.
         let mut n_nowhere = 0;
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
             let is_gone = client.as_ref().is_some_and(|it| it.has_ended);
-            // Its counts between the reading and its end are there now.
+            // If the process has ended, read its counts again, which include those between the first reading and its
+            // end.
             let words = if is_gone { self.hops.get(&key, 0).unwrap_or(words) } else { words };
             let counts = counts(&words);
             let before = self.earlier.get(&key);
             let new = before.map_or_else(|| counts.clone(), |it| counts.since(it));
             if is_gone {
-                // No process adds to it any more.
+                // No process adds to this entry any more.
                 let _ = self.hops.remove(&key);
             } else {
                 earlier.insert(key, counts);
@@ -267,7 +271,7 @@ impl Eyes {
         Ok(look)
     }
 
-    /// How long connections waited whose wait ended since the last look.
+    /// How long the connections waited whose wait ended since the last look.
     fn accepted(&mut self) -> io::Result<HashMap<Asked, Times>> {
         let mut accepted: HashMap<Asked, Times> = HashMap::new();
         for item in &self.accepts {
@@ -284,16 +288,16 @@ impl Eyes {
     }
 }
 
-/// Whether the process that started then is gone, in ns of the clock that goes on in sleep.
+/// Whether the process that started at that time has ended, in ns of the clock that continues during sleep.
 fn has_ended(pid: u32, started_ns: u64) -> bool {
     match stat(pid) {
-        // Its number has to do where only that was noted, and where this clock has another start.
+        // If only the process's number was noted, or our clock has another origin, the number has to suffice.
         Some(stat) => started_ns != 0 && !is_in_time_namespace() && stat.start_ticks != started_ns / NS_PER_TICK,
         None => !std::fs::exists(format!("/proc/{pid}")).unwrap_or(true),
     }
 }
 
-/// Whether times in `/proc` are moved by an offset.
+/// Whether the times in `/proc` are shifted by an offset.
 fn is_in_time_namespace() -> bool {
     static IS_MOVED: LazyLock<bool> = LazyLock::new(|| {
         let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
@@ -318,7 +322,7 @@ fn counts(words: &HopWords) -> Counts {
     }
 }
 
-/// A `struct end`: two numbers in a word, its start, then the name.
+/// Parses a `struct end`: two numbers in one word, the start time, then the name.
 fn end(words: &[u64]) -> Option<End> {
     let numbers = words[0].to_ne_bytes();
     let [parent, pid] =

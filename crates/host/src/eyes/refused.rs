@@ -1,4 +1,4 @@
-//! Why the kernel does not let us count, in words of what is missing.
+//! The reason why the kernel does not let us count, expressed by what is missing.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use aya::programs::ProgramError;
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// Counting on sockets is not possible here.
+/// The reason why counting on sockets is not possible on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refused {
     #[error("the kernel lets only root, or CAP_BPF with CAP_PERFMON, count on sockets")]
@@ -34,7 +34,7 @@ pub enum Refused {
     Object,
 }
 
-/// As the kernel tells it in /sys: `none [integrity] confidentiality`.
+/// The kernel's lockdown in /sys, in the form `none [integrity] confidentiality`.
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
 pub(super) fn of_object(error: &EbpfError) -> Refused {
@@ -65,7 +65,7 @@ pub(super) fn of_program(error: &ProgramError) -> Refused {
     }
 }
 
-/// By the error of the system call, if there is one beneath.
+/// Finds the reason by the error of the system call, if the error has such a cause.
 fn of_cause(error: &(dyn std::error::Error + 'static)) -> Option<Refused> {
     let mut causes = std::iter::successors(Some(error), |it| it.source());
     let kernel = causes.find_map(|it| it.downcast_ref::<io::Error>())?;
@@ -80,7 +80,7 @@ fn of_kernel(error: &io::Error, words: &str) -> Refused {
     if has_rights() && lockdown.contains("[confidentiality]") { Refused::Lockdown } else { Refused::Rights }
 }
 
-/// Whether the rights that are asked for are there.
+/// Whether this process has the required rights.
 pub(super) fn has_rights() -> bool {
     use rustix::thread::{CapabilitySet, capabilities};
     let has = capabilities(None).map_or(CapabilitySet::empty(), |it| it.effective);

@@ -1,4 +1,5 @@
-//! Asking the program of a process: started as its owner, read within bounds, ended with all that it started.
+//! Asking a process's program: it is started as the process's owner, its output is read within limits, and it is ended
+//! with all processes that it started.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -16,7 +17,7 @@ use super::supervise::{self, Supervision, Verdict};
 use super::{ProgramError, Subject};
 use crate::children;
 
-/// The most that is read of what a program prints: `nginx -T` prints whole configurations.
+/// Most bytes that are read of a program's output: `nginx -T` prints whole configurations.
 const MOST_BYTES: usize = 8 << 20;
 /// Pause between two looks at a program.
 const STEP: Duration = Duration::from_millis(5);
@@ -24,29 +25,30 @@ const STEP: Duration = Duration::from_millis(5);
 const OURS: [(&str, &str); 2] =
     [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
 
-/// Which variables of the process's own environment its program gets besides ours.
+/// Which variables of the process's own environment its program gets in addition to ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variables {
     None,
     /// All of them, if the process is not root's: its owner set them, and the program has no more rights than its
-    /// owner. Of a process of root, those whose names begin so (`APACHE_`): no loader or interpreter reads such.
+    /// owner. Of a process of root, only those whose names start with one of these prefixes (`APACHE_`): no loader or
+    /// interpreter reads such variables.
     Own(&'static [&'static str]),
 }
 
 #[derive(Debug, Clone)]
 pub struct Ask<'a> {
-    /// The program's name in its arguments: some look at it.
+    /// The program's name in its arguments: some programs look at it.
     pub name: Option<OsString>,
     pub words: Vec<OsString>,
     pub variables: Variables,
     pub within: Duration,
-    /// Set when somebody wants to end.
+    /// Set to end the program early.
     pub stop: Option<&'a AtomicBool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Its exit code; `None` if a signal ended it.
+    /// The program's exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     pub output: String,
     pub errors: String,
@@ -56,8 +58,8 @@ impl Subject {
     /// Runs the program of the process to its end, as the owner of the process.
     ///
     /// # Errors
-    /// [`ProgramError::NotOurs`] unless this process is root or that user; [`ProgramError::Foreign`] when a program of
-    /// root's asked for a file that others than root can change: its answer does not count then.
+    /// [`ProgramError::NotOurs`] unless this process is root or that user; [`ProgramError::Foreign`] if a program of
+    /// root's opened a file that users other than root can change: its answer is then not used.
     pub fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ProgramError> {
         let failed = |source| ProgramError::Start { path: self.program.path.clone(), source };
         let is_ours = self.is_ours()?;
@@ -78,7 +80,7 @@ impl Subject {
         let mut running = match start(child, ask.within) {
             Ok(running) => running,
             Err(source) => {
-                // Without a filter it is not started, and the kernel says why.
+                // Without a filter the program is not started, and the kernel's error gives the reason.
                 return match supervision.map(Supervision::end) {
                     Some(Verdict::Unsupported(source)) => Err(self.unsupervised(source)),
                     Some(_) if is_seccomp_s(&source) => Err(self.unsupervised(source)),
@@ -104,7 +106,7 @@ impl Subject {
         Ok(Answer { code: status?.and_then(|it| it.code()), output: text(output), errors: text(errors) })
     }
 
-    /// Whether this process is the owner already and need not become another user.
+    /// Whether this process already is the owner and need not become another user.
     fn is_ours(&self) -> Result<bool, ProgramError> {
         let own = rustix::process::geteuid();
         if own.is_root() {
@@ -149,7 +151,7 @@ impl Subject {
         Ok(pairs.collect())
     }
 
-    /// Its output, until it ends.
+    /// Reads the program's output, until the program ends.
     fn read(&self, running: &mut Started, ask: &Ask<'_>) -> Result<(Vec<u8>, Vec<u8>), ProgramError> {
         let path = || self.program.path.clone();
         let failed = |source| ProgramError::Start { path: path(), source };
@@ -157,7 +159,7 @@ impl Subject {
         let mut texts = (Vec::new(), Vec::new());
         let n_steps = ask.within.as_micros().div_ceil(STEP.as_micros());
         for _ in 0..n_steps {
-            // Before the pipes: what it wrote at its end is read then.
+            // The status is read before the pipes, so that the last bytes that the program wrote are read too.
             let has_ended = has_ended(running).map_err(failed)?;
             let mut n_read = children::drain(output.as_mut(), &mut texts.0, MOST_BYTES + 1).map_err(failed)?;
             n_read += children::drain(errors.as_mut(), &mut texts.1, MOST_BYTES + 1).map_err(failed)?;
@@ -179,7 +181,7 @@ impl Subject {
     }
 }
 
-/// Whether a child has ended. It is not collected yet: its number stays its own until its group was ended.
+/// Whether a child has ended. It is not collected yet: its number must stay reserved until its group was ended.
 fn has_ended(running: &Started) -> io::Result<bool> {
     let pid = { i32::try_from(running.id()).ok() }.and_then(Pid::from_raw);
     let pid = pid.ok_or(io::ErrorKind::NotFound)?;
@@ -187,7 +189,7 @@ fn has_ended(running: &Started) -> io::Result<bool> {
     Ok(rustix::process::waitid(WaitId::Pid(pid), options)?.is_some())
 }
 
-/// Whether a child was ended by what a kernel without these filters answers.
+/// Whether the error is the one with which a kernel without these filters answers.
 fn is_seccomp_s(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::EBUSY))
 }
@@ -195,20 +197,20 @@ fn is_seccomp_s(error: &io::Error) -> bool {
 fn start(child: Child, within: Duration) -> io::Result<Started> {
     let child = Arc::new(child);
     let command = |teller: OwnedFd| {
-        // The name is not used: the child executes a descriptor before the name would be looked for.
+        // The path is not used: the child executes a descriptor before the path would be looked up.
         let mut command = Command::new("/proc/self/exe");
         { command.stdin(Stdio::null()).stdout(Stdio::piped()) }.stderr(Stdio::piped());
         let become_program = move || {
             children::tell(&teller)?;
             Err(child.become_program())
         };
-        // SAFETY: it calls the kernel and makes no memory.
+        // SAFETY: the closure only makes system calls and allocates no memory.
         unsafe { command.pre_exec(become_program) };
         command
     };
     let running = children::start(command, within)?;
     let nonblocking = |fd: std::os::fd::BorrowedFd<'_>| {
-        // SAFETY: a descriptor of ours, and numbers.
+        // SAFETY: the call gets a descriptor of ours, and numbers.
         unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     };
     if let (Some(output), Some(errors)) = (&running.stdout, &running.stderr) {

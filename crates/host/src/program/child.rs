@@ -1,6 +1,6 @@
-//! The child's work between its start and the program: it gives up everything, then executes a descriptor.
+//! The child's work between its start and the program: it gives up all rights, then executes a descriptor.
 //!
-//! All memory is made before the child exists: it calls the kernel and nothing else. Every step that fails ends the
+//! All memory is allocated before the child exists: the child only makes system calls. Every step that fails ends the
 //! child before the program starts.
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_ulong};
@@ -14,35 +14,35 @@ use rustix::process::{Gid, Pid, Resource, Rlimit, Signal, Uid};
 use super::subject::Owner;
 use super::supervise::Confinement;
 
-/// The most that the program may use of each: it lists and tests files. Seconds, bytes, descriptors.
+/// The program's limits on each resource, in seconds, bytes and descriptors: it only lists and tests files.
 const LIMITS: [(Resource, u64); 4] =
     [(Resource::Cpu, 60), (Resource::Core, 0), (Resource::Fsize, 16 << 20), (Resource::Nofile, 4_096)];
-/// Version of the structures of capabilities. Source: linux/capability.h, `_LINUX_CAPABILITY_VERSION_3`.
+/// Version of the kernel's structures for capabilities. Source: linux/capability.h, `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 /// More than the kernel has capabilities.
 const MOST_CAPABILITIES: c_ulong = 64;
 /// Source: `linux/close_range.h`.
 const CLOSE_ON_EXEC: u32 = 1 << 2;
-/// Kernels before 5.11 cannot close a range; then this many numbers are tried.
+/// Kernels before 5.11 cannot mark a range of descriptors: there, this many numbers are tried.
 const MOST_DESCRIPTORS: RawFd = 65_536;
 
-/// All that a child needs, made before it exists.
+/// All data of a child, allocated before the child exists.
 pub(super) struct Child {
-    /// The process that it is made in.
+    /// The process that creates the child.
     parent: Pid,
     program: OwnedFd,
     folder: Option<OwnedFd>,
-    /// Who it becomes; `None` if we are that user already.
+    /// The user that the child becomes; `None` if we are it already.
     becomes: Option<(Uid, Gid, Vec<Gid>)>,
     is_root_s: bool,
-    // Owns what the pointers lead to.
+    // Owns the strings to which the pointers lead.
     _texts: Vec<CString>,
     arguments: Vec<*const c_char>,
     variables: Vec<*const c_char>,
     confinement: Option<Confinement>,
 }
 
-// SAFETY: the pointers lead into `_texts`, whose strings do not move and live as long.
+// SAFETY: the pointers lead into `_texts`, whose strings do not move and live as long as this value.
 unsafe impl Send for Child {}
 // SAFETY: nothing is changed through the pointers.
 unsafe impl Sync for Child {}
@@ -80,7 +80,7 @@ impl Child {
         }
     }
 
-    /// Becomes the program; comes back only with the reason why not.
+    /// Becomes the program; returns only on failure, with the reason.
     pub(super) fn become_program(&self) -> io::Error {
         match self.prepare() {
             Ok(()) => self.execute(),
@@ -104,15 +104,15 @@ impl Child {
             rustix::thread::set_thread_res_uid(*uid, *uid, *uid)?;
         }
         drop_capabilities()?;
-        // Root would get every capability of the bounding set back by executing.
+        // Otherwise root would regain every capability of the bounding set by executing.
         if self.is_root_s && !is_bounded {
             return Err(io::Error::from_raw_os_error(libc::EPERM));
         }
         rustix::thread::set_no_new_privs(true)?;
         self.enter_folder()?;
-        // After the change of user, which takes it back.
+        // This comes after the change of user, which resets it.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // A parent that ended before that sends no signal, and the calls of a confined child are not answered any more.
+        // A parent that ended before that call sends no signal, and does not answer the calls of a confined child.
         if rustix::process::getppid() != Some(self.parent) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
@@ -123,7 +123,7 @@ impl Child {
         Ok(())
     }
 
-    /// The folder that the process works in; `/` if its user may not enter that any more.
+    /// Enters the process's working folder; `/` if its user may not enter that any more.
     fn enter_folder(&self) -> io::Result<()> {
         let is_there = { self.folder.as_ref() }.is_some_and(|it| rustix::process::fchdir(it).is_ok());
         if !is_there {
@@ -148,13 +148,13 @@ impl Child {
     }
 }
 
-/// Whether no capability can be gained by executing any more.
+/// Whether executing a program can no longer gain a capability.
 fn drop_bounding_set() -> bool {
     for capability in 0..MOST_CAPABILITIES {
-        // SAFETY: only numbers.
+        // SAFETY: the call gets only numbers.
         let result = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         if result != 0 {
-            // The first number that the kernel does not have.
+            // EINVAL: this is the first number that the kernel does not have.
             return io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL);
         }
     }
@@ -168,34 +168,34 @@ struct CapabilityHeader {
 }
 
 fn drop_capabilities() -> io::Result<()> {
-    // SAFETY: only numbers.
+    // SAFETY: the call gets only numbers.
     unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
-    // Effective, permitted and inheritable, in two words each.
+    // The effective, permitted and inheritable capabilities, in two words each.
     let none = [0_u32; 6];
-    // SAFETY: both are live and have this version's layout.
+    // SAFETY: both are valid and have this version's layout.
     let result = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, none.as_ptr()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn close_others_on_exec() {
-    // SAFETY: only numbers; nothing is closed before the program starts.
+    // SAFETY: the call gets only numbers; nothing is closed before the program starts.
     let result = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, CLOSE_ON_EXEC) };
     if result == 0 {
         return;
     }
     for fd in 3..MOST_DESCRIPTORS {
-        // SAFETY: as above; numbers that are not open are refused.
+        // SAFETY: the call gets only numbers; the kernel refuses numbers that are not open.
         unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }
 
-/// A text for the kernel; what has a zero byte in it cannot be one.
+/// A text for the kernel; a text with a zero byte is an error.
 pub(super) fn text(text: &OsStr) -> io::Result<CString> {
     Ok(CString::new(text.as_bytes())?)
 }
 
-/// Ends a session that begins with this process: the process and all that it started and that did not leave.
+/// Kills the process group of this leader: the process, and all that it started and that did not leave the group.
 pub(super) fn end_group(leader: u32) {
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);

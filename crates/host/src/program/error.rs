@@ -1,4 +1,4 @@
-//! Why a program was not asked: one variant for each reason, with its object.
+//! Reasons why a program could not be asked: one variant for each reason, with its object.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::control::Distrust;
 use crate::user;
 
-/// A program was not asked, or gave no answer.
+/// A program could not be asked, or did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The process has ended, or executes another program now.
@@ -34,27 +34,27 @@ pub enum ProgramError {
         user::shown(*uid)
     )]
     NotOurs { pid: u32, uid: u32 },
-    /// The program was replaced, and what is at its path is not only root's to change.
+    /// The program's file was replaced, and users other than root can change the file that has its path now.
     #[error("{} was replaced after process {pid} started it{}", path.display(), because(why.as_ref()))]
     Replaced {
         pid: u32,
         path: PathBuf,
-        /// The file or folder that others than root can change; `None` if nothing is there.
+        /// The file or folder that users other than root can change; `None` if nothing is at the path.
         why: Option<Distrust>,
     },
-    /// A process of root runs a program that others than root can change.
+    /// A process of root runs a program that users other than root can change.
     #[error("looptax does not run {} as root: {}", path.display(), at_fault(why.as_ref()))]
     Untrusted {
         pid: u32,
         path: PathBuf,
-        /// The file or folder that others than root can change; `None` if the file there is another one.
+        /// The file or folder that users other than root can change; `None` if another file is at the path.
         why: Option<Distrust>,
     },
-    /// The configuration of a program of root's takes in a file that others than root can change.
+    /// The configuration of a program of root's includes a file that users other than root can change.
     #[error("looptax does not run {} as root: its configuration includes {why}", path.display())]
     Foreign {
         path: PathBuf,
-        /// The first such file.
+        /// The first file that users other than root can change.
         why: Distrust,
     },
     /// The kernel cannot supervise a program.
@@ -66,7 +66,7 @@ pub enum ProgramError {
     /// The program did not end in time, and was ended.
     #[error("{} did not end within {} s", path.display(), limit.as_secs())]
     TooLong { path: PathBuf, limit: Duration },
-    /// The program printed more than is read.
+    /// The program printed more than the limit.
     #[error("{} printed more than {} MB", path.display(), limit_bytes >> 20)]
     TooMuch { path: PathBuf, limit_bytes: usize },
     #[error("stopped while {} ran", path.display())]
@@ -88,7 +88,7 @@ fn at_fault(why: Option<&Distrust>) -> String {
 }
 
 impl ProgramError {
-    /// The next step for a person; without a final dot.
+    /// The next step for a person, without a final period.
     pub fn hint(&self) -> String {
         match self {
             Self::Replaced { .. } | Self::Ended { .. } => "restart the process, then try again".to_owned(),

@@ -1,10 +1,11 @@
-//! Programs of running processes: asked for their configuration, by the file that runs and as the user whose it is.
+//! Programs of running processes that are asked for their configuration. looptax executes the file that runs, as the
+//! process's user.
 //!
-//! A program is executed with no more rights than the owner of the process has, without capabilities, terminal,
-//! descriptors or environment of ours, and ended with its process group when its time is over. A program that root
-//! runs is supervised besides (`supervise`): files that others than root can change are kept from it, and it changes
-//! nothing on the machine. Programs that looptax starts itself are judged by [`trusted_program`]. Called by the rooms
-//! that ask web servers and start servers; knows no program by name.
+//! A program is executed with no more rights than the owner of the process has, without our capabilities, terminal,
+//! descriptors or environment, and ended with its process group when its time is over. A program that root runs is also
+//! supervised (`supervise`): it cannot read files that users other than root can change, and it changes nothing on the
+//! machine. Programs that looptax starts itself are checked by [`trusted_program`]. Called by the rooms that ask web
+//! servers and start servers; knows no program by name.
 
 mod ask;
 mod child;

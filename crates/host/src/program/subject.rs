@@ -1,7 +1,7 @@
-//! A process whose program is asked: whose it is, which file it runs, what it was started with.
+//! A process whose program is asked for its configuration: its user, the file that it runs, and its start arguments.
 //!
-//! `/proc/PID` is opened once and held, so that all of it is one process's, whatever becomes of the number. The file
-//! that it runs is opened through `exe` there and used by that descriptor.
+//! `/proc/PID` is opened once and held, so that all facts are of the same process, even if its number is reused. The
+//! file that the process runs is opened through `exe` in that folder and used by its descriptor.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,7 +17,7 @@ use super::ProgramError;
 use super::trust::{self, Refused};
 use crate::control::Distrust;
 
-/// The most that is read of a process's environment, and of its status.
+/// Most bytes that are read of a process's environment, and of its status.
 const MOST_BYTES: u64 = 1 << 20;
 /// The kernel's suffix for the path of a file that was removed.
 const REMOVED: &str = " (deleted)";
@@ -41,24 +41,24 @@ pub struct Subject {
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) fd: OwnedFd,
-    /// Its path, for a person and for what is found beside it.
+    /// The program's path, to show it and to find files in the same folder.
     pub(super) path: PathBuf,
 }
 
 impl Subject {
-    /// Holds a process, and finds out as which user its program may be asked.
+    /// Holds a process open, and finds out as which user its program may be asked.
     ///
     /// # Errors
     /// [`ProgramError::Ended`]; [`ProgramError::SeveralUsers`] for a process with the rights of several users, such as
-    /// a program with the set-user-ID bit: another user chose its words; [`ProgramError::Elsewhere`];
-    /// [`ProgramError::Replaced`], and [`ProgramError::Untrusted`] for a process of root whose program others can
-    /// change.
+    /// a program with the set-user-ID bit, since another user may have chosen its arguments;
+    /// [`ProgramError::Elsewhere`]; [`ProgramError::Replaced`], and [`ProgramError::Untrusted`] for a process of root
+    /// whose program other users can change.
     pub fn hold(pid: u32) -> Result<Self, ProgramError> {
         let ended = |_: Errno| ProgramError::Ended { pid };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(CWD, format!("/proc/{pid}"), flags, Mode::empty());
         let folder = folder.map_err(ended)?;
-        // Before the file, and after it: it may execute another in between.
+        // The owner is read before the file and again after it: the process may execute another program in between.
         let owner = owner(pid, &folder)?;
         if !is_beside_us(&folder) {
             return Err(ProgramError::Elsewhere { pid });
@@ -78,7 +78,7 @@ impl Subject {
         &self.program.path
     }
 
-    /// The variables that it was started with.
+    /// The environment variables with which the process was started.
     pub(super) fn environment(&self) -> Result<Vec<(OsString, OsString)>, ProgramError> {
         let ended = |_| ProgramError::Ended { pid: self.pid };
         let bytes = read(&self.folder, "environ").map_err(ended)?;
@@ -90,7 +90,7 @@ impl Subject {
         Ok(pairs.collect())
     }
 
-    /// The folder that it works in.
+    /// The folder in which the process works.
     pub(super) fn work_folder(&self) -> Option<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, "cwd", flags, Mode::empty()).ok()
@@ -107,7 +107,7 @@ fn read(folder: &OwnedFd, name: &str) -> std::io::Result<Vec<u8>> {
 /// The one user, group and set of groups that a process acts as.
 ///
 /// # Source
-/// `proc_pid_status(5)`: `Uid` and `Gid` are the real, effective, saved and file-system one.
+/// `proc_pid_status(5)`: `Uid` and `Gid` are the real, effective, saved and file-system number.
 fn owner(pid: u32, folder: &OwnedFd) -> Result<Owner, ProgramError> {
     let bytes = read(folder, "status").map_err(|_| ProgramError::Ended { pid })?;
     let text = String::from_utf8_lossy(&bytes);
@@ -127,7 +127,8 @@ fn owner(pid: u32, folder: &OwnedFd) -> Result<Owner, ProgramError> {
     })
 }
 
-/// Whether a process has our numbers of users and processes: one of a container has the same numbers and other rights.
+/// Whether a process is in our user and process namespaces. A process in a container may have the same numbers, but
+/// with other rights.
 fn is_beside_us(folder: &OwnedFd) -> bool {
     ["ns/user", "ns/pid"].iter().all(|name| {
         let theirs = rustix::fs::readlinkat(folder, *name, Vec::new());
@@ -146,21 +147,22 @@ fn program(pid: u32, folder: &OwnedFd, uid: u32) -> Result<Program, ProgramError
     let path = path.strip_suffix(REMOVED.as_bytes()).filter(|_| stat.st_nlink == 0).unwrap_or(&path);
     let path = PathBuf::from(OsStr::from_bytes(path));
     if stat.st_nlink == 0 {
-        // An upgrade put another in its place. That one is what its owner would start now, if only root put it there.
+        // An upgrade has replaced the file. Its owner would now start the new file, provided that only root put it
+        // there.
         return match trust::open_program(&path) {
             Ok(held) => Ok(Program { fd: held.fd, path }),
             Err(Refused::Distrust(why)) => Err(ProgramError::Replaced { pid, path, why: Some(why) }),
             Err(Refused::System(_)) => Err(ProgramError::Replaced { pid, path, why: None }),
         };
     }
-    // Another user's own program may be any file: it is executed with no more than that user's rights.
+    // Another user's own program may be any file: it runs with no more than that user's rights.
     if uid == 0 {
         root_s(&path, &stat).map_err(|why| ProgramError::Untrusted { pid, path: path.clone(), why })?;
     }
     Ok(Program { fd, path })
 }
 
-/// Whether a program of root's is at its path, and only root can change it.
+/// Whether the file at the path is the program of a process of root, and only root can change it.
 fn root_s(path: &Path, stat: &Stat) -> Result<(), Option<Distrust>> {
     match trust::open_program(path) {
         Ok(held) => {

@@ -1,7 +1,7 @@
-//! Whether only root can change what is at a path: the file, each folder on the way to it, and each link.
+//! Whether only root can change the file at a path: the file itself, each folder on the way to it, and each link.
 //!
-//! A [`Walk`] to the path judges each component by its descriptor. The judged file is returned as a descriptor: a name
-//! is not used twice.
+//! A [`Walk`] to the path checks each component by its descriptor. The file that was checked is returned as a
+//! descriptor, so no name is looked up twice.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -20,12 +20,12 @@ const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Why a path was not walked to its end.
+/// The reason why a path was not walked to its end.
 #[derive(Debug)]
 pub(super) enum Refused {
     /// The kernel's error.
     System(Errno),
-    /// Others than root can change it.
+    /// Users other than root can change something on the way.
     Distrust(Distrust),
 }
 
@@ -33,36 +33,36 @@ impl From<io::Error> for Refused {
     fn from(error: io::Error) -> Self {
         match refusal(&error) {
             Some(Refusal::Changeable(why)) => Self::Distrust(why.clone()),
-            // Most links in `/proc` are not names: they lead to a process's own files.
+            // Most links in `/proc` do not name a path: they lead directly to a process's own files.
             Some(Refusal::Link { at, .. }) => Self::Distrust(Distrust { path: at.clone(), why: Why::Kind }),
             _ => Self::System(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
         }
     }
 }
 
-/// A file that only root can change, held.
+/// A file that only root can change, held open.
 #[derive(Debug)]
 pub(super) struct Held {
     /// Opened with `O_PATH`.
     pub(super) fd: OwnedFd,
     pub(super) stat: Stat,
-    /// Its path without links.
+    /// The path of the file, without links.
     pub(super) path: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
-    /// Whether root's files in a folder that everybody may write, and where only owners may delete, count as root's
-    /// (`/tmp`). Not for programs: other files beside them are taken for theirs.
+    /// Whether root's files count as root's in a folder like `/tmp`, where every user may write but only owners may
+    /// delete. Not for programs, which may load other files from their folder.
     pub(super) sticky_counts: bool,
-    /// Whose `/proc/self` is meant. `None` refuses all of `/proc`.
+    /// The process to which `/proc/self` refers. `None` refuses all of `/proc`.
     pub(super) own: Option<u32>,
 }
 
 /// The users that this process trusts, besides root itself.
 #[derive(Debug, Clone, Copy)]
 struct Roots {
-    /// The number that users have who are not mapped into a namespace: root outside is one of them.
+    /// The user id of users who are not mapped into a namespace: the machine's root is one of them.
     unmapped: Option<u32>,
 }
 
@@ -80,7 +80,7 @@ impl Roots {
 /// Walks an absolute path; follows links that are root's.
 ///
 /// # Errors
-/// The first component that is missing, or that others than root can change.
+/// The first component that is missing, or that users other than root can change.
 pub(super) fn walk(path: &Path, rules: Rules) -> Result<Held, Refused> {
     if !path.is_absolute() {
         return Err(Refused::System(Errno::INVAL));
@@ -126,16 +126,16 @@ impl Judged {
         let mode = stat.st_mode;
         let is_folder = FileType::from_raw_mode(mode) == FileType::Directory;
         let is_kept = is_folder && self.rules.sticky_counts && mode & STICKY != 0;
-        // A device, a pipe: the caller judges those.
+        // For a device or a pipe the permission bits do not count: the caller checks these.
         let is_open = matches!(FileType::from_raw_mode(mode), FileType::Directory | FileType::RegularFile);
         if mode & OTHERS_WRITE != 0 && !is_kept && is_open {
             return Ok(Some(Why::Everybody));
         }
-        // With an access list these bits say what its users and groups may at most.
+        // If there is an access list, these bits show the most that its users and groups may do.
         if mode & GROUP_WRITES != 0 && !is_kept && is_open && (stat.st_gid != 0 || has_access_list(fd)) {
             return Ok(Some(Why::Group(stat.st_gid)));
         }
-        // A memory file system is the kernel's own, and only root mounts one where we see it.
+        // A memory file system belongs to the kernel, and only root mounts one where we see it.
         let flags = { rustix::fs::fstatvfs(fd) }.map_or(StatVfsMountFlags::empty(), |it| it.f_flag);
         if flags.contains(StatVfsMountFlags::NOSUID) && !is_kernel_s(fd)? {
             return Ok(Some(Why::Mount));
@@ -170,11 +170,11 @@ fn is_kernel_s(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
 
 const PROGRAM: Rules = Rules { sticky_counts: false, own: None };
 
-/// Whether a program may be started by this process: with rights that others lack, only if root is the only user that
-/// can change it, a folder on the way to it, or a link. An ordinary user's own process may start anything.
+/// Whether this process may start a program. If it has rights that other users lack, it may only if no other user than
+/// root can change the program, a folder on the way to it, or a link. An ordinary user's process may start any program.
 ///
 /// # Errors
-/// The file or folder that others than root can change.
+/// The file or folder that users other than root can change.
 pub fn trusted_program(path: &Path) -> Result<(), Distrust> {
     if !is_privileged() {
         return Ok(());
@@ -183,7 +183,8 @@ pub fn trusted_program(path: &Path) -> Result<(), Distrust> {
         Ok(held) if FileType::from_raw_mode(held.stat.st_mode) == FileType::RegularFile => Ok(()),
         Ok(held) => Err(Distrust { path: held.path, why: Why::Kind }),
         Err(Refused::Distrust(why)) => Err(why),
-        // It cannot be executed either, and the attempt says why: what was passed until here is root's.
+        // This path cannot be executed either, and the attempt to do so reports why. Everything on the way up to here
+        // is root's.
         Err(Refused::System(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(()),
         Err(Refused::System(_)) => Err(Distrust { path: path.to_owned(), why: Why::Kind }),
     }
@@ -198,14 +199,14 @@ pub(super) fn open_program(path: &Path) -> Result<Held, Refused> {
     }
 }
 
-/// The folders in which a program of the system is looked for, whatever PATH says.
+/// The folders in which a program of the system is looked for, whatever PATH contains.
 const SYSTEM_FOLDERS: [&str; 6] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"];
 
-/// A program by its name, in the folders of PATH and then in those of the system. A process with rights that others
-/// lack passes over one that others than root can change: PATH may be what another user has set.
+/// Finds a program by its name, in the folders of PATH and then in those of the system. If this process has rights that
+/// other users lack, it skips a program that users other than root can change: another user may have set PATH.
 ///
 /// # Errors
-/// That there is none, or the last one that was passed over.
+/// There is no such program, or the reason why the last one was skipped.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = std::env::split_paths(&path).filter(|it| it.is_absolute());
@@ -232,7 +233,7 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
     })
 }
 
-/// Whether a path leads to a file that somebody may execute.
+/// Whether a path leads to a file that some user may execute.
 pub fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let found = std::fs::metadata(path);

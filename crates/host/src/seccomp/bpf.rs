@@ -7,7 +7,7 @@ use std::ffi::c_long;
 
 pub use libc::sock_filter;
 
-/// Offset in `seccomp_data` of the call's number.
+/// Offset of the call's number in `seccomp_data`.
 pub const AT_NUMBER: u32 = 0;
 pub const AT_ARCH: u32 = 4;
 
@@ -25,7 +25,7 @@ pub const ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub const ARCH: u32 = 0;
 
-/// x32 programs have the same architecture and this bit in the number. Source: asm/unistd.h.
+/// x32 programs have the same architecture; their call numbers have this bit. Source: asm/unistd.h.
 pub const X32_BIT: u32 = 0x4000_0000;
 
 pub const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
@@ -33,11 +33,11 @@ pub const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 pub const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 /// Instruction: jumps if any of these bits is set.
 pub const IF_ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
-/// Instruction: jumps if the word is at least as large.
+/// Instruction: jumps if the word is at least this large.
 pub const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 pub const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// A step whose jumps still have names.
+/// A step whose jumps still name their goals.
 #[derive(Debug, Clone, Copy)]
 pub enum Step<Goal> {
     Here(Goal),
@@ -45,16 +45,16 @@ pub enum Step<Goal> {
     Load(u32),
     /// Jumps if the word is equal.
     Equal(u32, Goal),
-    /// Jumps if it is not.
+    /// Jumps if the word is not equal.
     NotEqual(u32, Goal),
-    /// Jumps if the word is at least as large.
+    /// Jumps if the word is at least this large.
     AtLeast(u32, Goal),
     /// Jumps if any of these bits is set.
     AnyBit(u32, Goal),
     Return(u32),
 }
 
-/// Turns names into distances. Every jump goes forward and over fewer than 256 steps.
+/// Replaces goals by distances. Every jump leads forward and over fewer than 256 steps.
 pub fn assemble<Goal: Copy + PartialEq>(steps: &[Step<Goal>]) -> Vec<sock_filter> {
     let is_code = |step: &&Step<Goal>| !matches!(step, Step::Here(_));
     let place = |goal: Goal| {
@@ -78,7 +78,7 @@ pub fn assemble<Goal: Copy + PartialEq>(steps: &[Step<Goal>]) -> Vec<sock_filter
     .collect()
 }
 
-/// Returns a program's decision about a call, run as the kernel does: for tests of filters.
+/// Returns a program's decision about a call, as the kernel would make it. For tests of filters.
 ///
 /// # Panics
 /// When the program has an instruction that [`assemble`] does not make.

@@ -1,7 +1,7 @@
 //! Filters of system calls, and calls that wait for an answer.
 //!
-//! The user of this room decides what a filter stops and what an answer is: the supervisor of `run`, and that of
-//! programs that are asked for their configuration.
+//! The caller decides which calls a filter stops and how they are answered. Callers are the supervisor of `run`, and
+//! the one of programs that are asked for their configuration.
 
 pub mod bpf;
 mod notify;

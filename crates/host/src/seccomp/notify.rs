@@ -9,17 +9,17 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use super::{checked, new_fd};
 
-/// Wakes the supervisor on the core of the caller and the caller on the core of the supervisor.
+/// Makes the kernel wake the supervisor on the caller's core, and the caller on the supervisor's core.
 ///
 /// # Source
-/// linux/seccomp.h, Linux 6.6: `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`; libc does not have it.
+/// linux/seccomp.h, Linux 6.6: `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`; libc does not define it.
 const SYNC_WAKE_UP: u64 = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The kernel does what was asked, as if there were no supervisor.
+    /// The kernel executes the call, as if there were no supervisor.
     GoOn,
-    /// It returns 0, and nothing else happens.
+    /// The call returns 0, and nothing else happens.
     Done,
     Value(i64),
     Fail(i32),
@@ -44,18 +44,18 @@ impl Listener {
         Self(fd)
     }
 
-    /// The descriptor, to be waited for.
+    /// The descriptor on which to wait for calls.
     pub fn fd(&self) -> BorrowedFd<'_> {
         use std::os::fd::AsFd;
         self.0.as_fd()
     }
 
     fn ioctl(&self, request: libc::Ioctl, argument: *mut c_void) -> io::Result<()> {
-        // SAFETY: every caller passes a live structure of the type that the request names.
+        // SAFETY: every caller passes a valid structure of the type that the request expects.
         checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) }.into()).map(drop)
     }
 
-    /// Asks the kernel to wake synchronously. Fails if it cannot.
+    /// Asks the kernel to wake synchronously. Fails if the kernel cannot do this.
     pub fn wake_synchronously(&self) -> io::Result<()> {
         let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS;
         // SAFETY: this request takes its flags by value; kernels without it refuse the number.
@@ -66,12 +66,13 @@ impl Listener {
     /// Waits for a call, which the kernel writes to `place`. `place` has to be zero.
     ///
     /// # Safety
-    /// `place` is valid for the kernel's `seccomp_notif`, and no other code reads or writes it meanwhile.
+    /// `place` is valid for the kernel's `seccomp_notif`, and no other code reads or writes it during the call.
     pub unsafe fn receive(&self, place: *mut libc::seccomp_notif) -> io::Result<()> {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, place.cast())
     }
 
-    /// Answers. A call that is gone, because its thread was killed or a signal ended it, is `ENOENT`.
+    /// Answers a call. Returns `ENOENT` if the call no longer waits, because its thread was killed or a signal ended
+    /// it.
     pub fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
         let mut response = libc::seccomp_notif_resp { id, val: 0, error: 0, flags: 0 };
         match answer {
@@ -83,13 +84,13 @@ impl Listener {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_SEND, (&raw mut response).cast())
     }
 
-    /// Whether the call still waits: then its thread is the one that made it.
+    /// Whether the call still waits: if so, the thread with its number is the one that made it.
     pub fn still_waits(&self, id: u64) -> bool {
         let mut id = id;
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast()).is_ok()
     }
 
-    /// Puts `file` under the caller's descriptor `fd`, in place of what is there.
+    /// Puts `file` under the caller's descriptor `fd`, in place of the file that is there.
     pub fn replace(&self, id: u64, file: BorrowedFd<'_>, fd: i32, is_cloexec: bool) -> io::Result<()> {
         let mut request = libc::seccomp_notif_addfd {
             id,
@@ -101,10 +102,10 @@ impl Listener {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ADDFD, (&raw mut request).cast())
     }
 
-    /// Adds a copy of `file` to the caller's descriptors; its number there.
+    /// Adds a copy of `file` to the caller's descriptors; returns the new descriptor's number in the caller.
     ///
     /// # Errors
-    /// `EINVAL` or `ENOTTY` before Linux 5.9, which cannot; `ENOENT` when the call is gone.
+    /// `EINVAL` or `ENOTTY` before Linux 5.9, which cannot do this; `ENOENT` if the call no longer waits.
     pub fn add(&self, id: u64, file: BorrowedFd<'_>, is_cloexec: bool) -> io::Result<i32> {
         let mut request = libc::seccomp_notif_addfd {
             id,
@@ -115,39 +116,39 @@ impl Listener {
         };
         let argument = (&raw mut request).cast::<c_void>();
         let request = libc::SECCOMP_IOCTL_NOTIF_ADDFD;
-        // SAFETY: the structure is live and of the type that the request names.
+        // SAFETY: the structure is valid and of the type that the request expects.
         let number = unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) };
         checked(number.into()).map(|it| it as i32)
     }
 
-    /// Whether no process is left that could call, after waiting at most `patience_ms`; -1 waits for ever.
+    /// Whether all processes under the filter have ended, after waiting for at most `patience_ms`; -1 waits for ever.
     pub fn is_deserted(&self, patience_ms: i32) -> bool {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
-        // SAFETY: one live pollfd.
+        // SAFETY: the call gets one valid pollfd.
         let n = unsafe { libc::poll(&raw mut poll, 1, patience_ms) };
         n > 0 && poll.revents & libc::POLLHUP != 0
     }
 }
 
-/// Whether an error of `receive` only says that there is nothing to do now.
+/// Whether an error of `receive` only means that there is nothing to do now.
 pub fn is_passing(error: &io::Error) -> bool {
     let number = error.raw_os_error().unwrap_or(libc::EIO);
     matches!(number, libc::ENOENT | libc::EINTR | libc::EAGAIN)
 }
 
-/// Puts a filter over this thread and all that come from it; the listener of what it stops.
+/// Puts a filter over this thread and all that it starts; returns the listener for the calls that it stops.
 pub fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<OwnedFd> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     let flags = flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-    // SAFETY: the program is a live array of the given length, which the kernel copies.
+    // SAFETY: the program is a valid array of the given length, which the kernel copies.
     let result = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) };
     new_fd(result)
 }
 
-/// How many bytes the kernel writes for a call.
+/// Number of bytes that the kernel writes for a call.
 pub fn call_bytes() -> io::Result<usize> {
     let mut sizes = libc::seccomp_notif_sizes { seccomp_notif: 0, seccomp_notif_resp: 0, seccomp_data: 0 };
-    // SAFETY: the structure is live.
+    // SAFETY: the structure is valid.
     let result = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_NOTIF_SIZES, 0, &raw mut sizes) };
     checked(result)?;
     Ok(sizes.seccomp_notif.into())

@@ -1,15 +1,16 @@
-//! A whole record judged again: its own summary is never shown, and a sentence reports each difference.
+//! Judges a whole record again: its own summary is never shown, and a sentence reports each difference.
 //!
-//! A file may come from anybody, with a summary that its counts do not give. Called by every reader of a record.
+//! A file may come from anyone, with a summary that does not follow from its counts. Called by every reader of a
+//! record.
 
 use crate::record::{Comparison, Estimate, Figure, METHOD_VERSION, Record, Samples, Tax};
 
 use crate::analysis::{add_trial_bill, compare_slice_lengths, judge_again, remedies};
 
-/// Judges all that a record holds again from its raw counts; `unpack` makes nanoseconds of the latencies that it holds.
+/// Judges every comparison of a record again from its raw counts; `unpack` turns its packed latencies into nanoseconds.
 ///
-/// Gives a sentence for each verdict of which the record's own summary said something else. A summary of another method
-/// is not compared with its counts: its numbers meant something else.
+/// Returns a sentence for each verdict that differs from the record's own summary. A summary of another method version
+/// is not compared with the counts: its numbers have another meaning.
 pub fn judge_record(record: &mut Record, unpack: &mut dyn FnMut(&Samples) -> Vec<u32>) -> Vec<String> {
     let mut untrue = Vec::new();
     for (idx, comparison) in record.comparisons.iter_mut().enumerate() {
@@ -29,7 +30,8 @@ pub fn judge_record(record: &mut Record, unpack: &mut dyn FnMut(&Samples) -> Vec
     untrue
 }
 
-/// Whether two summaries agree bit for bit in what decides: what needs no latencies, which a record may have lost.
+/// Whether two summaries agree bit for bit in the fields that decide. These do not depend on latencies, which a record
+/// may have lost.
 fn says_the_same(said: &Tax, found: &Tax) -> bool {
     let what = |it: &Tax| (it.verdict, it.direction, it.n_epochs, it.uncertain_size);
     let figures = |it: &Tax| {
@@ -44,7 +46,7 @@ fn says_the_same(said: &Tax, found: &Tax) -> bool {
     what(said) == what(found) && figures(said) == figures(found)
 }
 
-/// A figure for comparing; the reason for an absent one is only words.
+/// The bits of a figure, for comparing; the reason for a missing figure is only text and is left out.
 fn bits(figure: &Figure) -> Option<(u64, [Option<u64>; 2], u64)> {
     let Estimate { value, lo, hi, n } = *figure.known()?;
     Some((value.to_bits(), [lo, hi].map(|it| it.map(f64::to_bits)), n))

@@ -1,4 +1,4 @@
-//! The bill: which arm adds to which other one, and what the statistics say of it.
+//! The bill: which arm is compared with which other arm, and the costs that the statistics compute for each.
 //!
 //! Called by `judging`; METHOD.md, "The bill", has the formula.
 
@@ -8,10 +8,10 @@ use crate::stats::{Blocks, Cost};
 
 use super::figures::{figure, plain};
 
-/// Fewer steps are what the table says anyway.
+/// With fewer steps, the bill would only repeat the table.
 const LEAST_STEPS: usize = 2;
 
-/// Returns the arm that an arm adds to, on the way to a Unix socket.
+/// Returns the arm that an arm adds to, one step nearer to the Unix socket.
 fn parent(arm: Arm) -> Option<Arm> {
     match arm {
         Arm::Unix | Arm::UnixUnix => None,
@@ -23,7 +23,7 @@ fn parent(arm: Arm) -> Option<Arm> {
     }
 }
 
-/// The bill of the arms of these names, the baseline first; `None` if there is nothing to add up.
+/// The bill of the arms with these names, the baseline first; `None` if there are too few steps.
 pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> Option<Bill> {
     let arms: Vec<Arm> = names.iter().map(|name| name.parse().ok()).collect::<Option<_>>()?;
     let is_twice = |(idx, arm): (usize, &Arm)| arms[..idx].contains(arm);
@@ -55,7 +55,7 @@ pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64
     Some(Bill { root: root.name().to_owned(), root_time_us: time(&alone), root_cpu_us: cpu(&alone), steps })
 }
 
-/// Each arm with the one among them that it adds to, which comes before it; the root adds to itself.
+/// Each arm with the arm that it adds to, which comes before it in the list; the root adds to itself.
 fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     let above = |arm: Arm| {
         let mut ancestors = std::iter::successors(parent(arm), |it| parent(*it));
@@ -77,7 +77,7 @@ fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     Some(order)
 }
 
-/// The addition of the whole arm beyond its steps.
+/// The part of an arm's whole addition that its steps do not explain.
 fn left_over(before: &[BillStep], over: &str, own: &Figure, in_all: &Figure) -> Option<f64> {
     let mut sum = own.known()?.value;
     let mut at = before.iter().find(|step| step.arm == over)?;

@@ -1,4 +1,4 @@
-//! A published figure as what TCP costs over the socket: one scale for all of them.
+//! A published figure, converted to the cost of TCP over that of the socket: all figures on one scale.
 
 use crate::record::{Figure, Published, ReproductionReason, ReproductionUnit, ReproductionVerdict};
 use serde::Deserialize;
@@ -9,33 +9,33 @@ use serde::Deserialize;
 pub struct Claim {
     pub name: String,
     pub says: Says,
-    /// As it was stated, or the figures that it is made of.
+    /// The figure as it was published, or the figures from which it is computed.
     pub words: String,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Says {
-    /// Throughput over TCP against the socket's, percent: -35.
+    /// Throughput over TCP compared with the socket's, percent: -35.
     TcpRatePct(f64),
-    /// Throughput on the socket against TCP's, percent: +18.
+    /// Throughput on the socket compared with TCP's, percent: +18.
     UnixRatePct(f64),
-    /// Time over TCP against the socket's, percent: +54.
+    /// Time over TCP compared with the socket's, percent: +54.
     TcpTimePct(f64),
-    /// Time on the socket against TCP's, percent: -25.
+    /// Time on the socket compared with TCP's, percent: -25.
     UnixTimePct(f64),
-    /// Percent of the whole, from and to: no matter of the transport.
+    /// Percent of the whole, as a range; it does not depend on the transport.
     SharePct {
         lo: f64,
         hi: f64,
     },
-    /// Time over TCP as a multiple of the socket's, to the last digit that was stated: 3.7 to 0.1.
+    /// Time over TCP as a multiple of the socket's, with the unit of the last published digit: 3.7 and 0.1.
     TcpTimes {
         times: f64,
-        /// The unit of the last digit that was stated.
+        /// The unit of the last published digit.
         digit: f64,
     },
-    /// Requests per second of each.
+    /// Requests per second on each transport.
     Rates {
         unix: f64,
         tcp: f64,
@@ -46,7 +46,8 @@ pub enum Says {
     },
 }
 
-/// The other arm's cost over the baseline's: the least and the most that round to what was published.
+/// The other arm's cost divided by the baseline's: the smallest and the largest value that round to the published
+/// figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratios {
     pub lo: f64,
@@ -55,7 +56,7 @@ pub struct Ratios {
 }
 
 impl Says {
-    /// The cost of TCP over that of the socket.
+    /// The cost of TCP divided by that of the socket.
     pub fn ratios(self) -> Ratios {
         let exact = |value| Ratios { lo: value, value, hi: value };
         match self {
@@ -68,8 +69,8 @@ impl Says {
         }
     }
 
-    /// Whether everything between `least` and `most` is between half and twice of what was published: of the logarithm
-    /// of a ratio, which is what effects add up in, or of a share.
+    /// Whether the whole range from `least` to `most` is between half and twice the published effect. For a ratio, the
+    /// effect is its logarithm, because effects add up as logarithms; for a share it is the share.
     fn near(self, published: Ratios, least: f64, most: f64) -> bool {
         if let Self::SharePct { lo, hi } = self {
             return lo / 2.0 <= least && most <= hi * 2.0;
@@ -82,14 +83,14 @@ impl Says {
     }
 }
 
-/// The ratio of a figure that was stated to a digit.
+/// The ratios that belong to a figure rounded to `digit`.
 fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
     let ends = [stated - digit / 2.0, stated + digit / 2.0].map(&ratio);
     Ratios { lo: ends[0].min(ends[1]), value: ratio(stated), hi: ends[0].max(ends[1]) }
 }
 
 impl Claim {
-    /// For the record, in the row's unit.
+    /// The published figure in the form of the record, in the row's unit.
     pub fn published(&self, unit: ReproductionUnit) -> Published {
         let Ratios { lo, value, hi } = self.says.ratios();
         Published {
@@ -100,7 +101,7 @@ impl Claim {
         }
     }
 
-    /// Compares the measurement with it; `ratio` is the cost of the other arm over that of the baseline.
+    /// Compares the measurement with the claim; `ratio` is the cost of the other arm divided by that of the baseline.
     pub fn judge(&self, ratio: &Figure) -> Judged {
         let published = self.says.ratios();
         let ends = ratio.known().and_then(|it| Some((it.lo?, it.hi?)));
@@ -131,12 +132,12 @@ impl Claim {
     }
 }
 
-/// An interval compared with a published figure.
+/// The comparison of an interval with a published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// The verdict of the comparison.
+    /// How the interval agrees with the figure.
     pub verdict: ReproductionVerdict,
-    /// Why there is no verdict; `None` if there is one, or without an interval.
+    /// Why the comparison is inconclusive; `None` if it is not, or if there is no interval.
     pub why: Option<ReproductionReason>,
 }
 
@@ -150,13 +151,13 @@ impl Judged {
     }
 }
 
-/// A ratio of costs, or a share, in a row's unit. Grows with it.
+/// A ratio of costs, or a share, in a row's unit. The result increases with `ratio`.
 ///
 /// # Units
-/// Percent for a tax and for what is added, else times.
+/// Percent for a tax and for an addition, otherwise a multiple.
 pub fn in_unit(unit: ReproductionUnit, ratio: f64) -> f64 {
     match unit {
-        // RULES of the tax: the share of the baseline's throughput that is lost.
+        // The definition of the tax: the share of the baseline's throughput that is lost.
         ReproductionUnit::TaxPct => 100.0 * (1.0 - 1.0 / ratio),
         ReproductionUnit::AddedPct => 100.0 * (ratio - 1.0),
         ReproductionUnit::Times | ReproductionUnit::SharePct => ratio,

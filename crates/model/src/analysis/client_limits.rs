@@ -1,5 +1,5 @@
-//! Whether the client and not the server sets the pace: an arm whose requests cost more at looptax
-//! than anywhere else says little about its transport. Called by [`super::judged`].
+//! Whether the client and not the server limits the rate: if looptax's own part of a request costs more than all the
+//! rest, an arm says little about its transport. Called by [`super::judged`].
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,18 @@ use crate::stats::Side;
 
 use super::proved_arm::ProvedArm;
 
-/// Above this part of all CPU per request the client's own code is what is measured.
+/// If the client's own code uses more than this part of all CPU time per request, the measurement mostly measures that
+/// code.
 const OWN_CODE: f64 = 0.5;
-/// Above this part of the time of the client's own cores, it has no reserve.
+/// If the client uses more than this part of its cores' time, it has no reserve.
 const BUSY: f64 = 0.9;
-/// Pacing that is late by more than this part of the latency's p99 is part of the figures.
+/// If requests are sent late by more than this part of the latency's p99, the lateness distorts the figures.
 const LATE: f64 = 0.1;
 
-/// Why the client is the bottleneck of each arm of `pair` whose bottleneck it is.
+/// For each arm of `pair` in which the client is the bottleneck: the signs that show it.
 ///
-/// `p99_us` are the arms' 99th percentiles. A whole command does not get limits: its own code is part of the question.
+/// `p99_us` are the arms' 99th percentiles. There are no limits for a whole command: its own code is part of the
+/// question.
 pub(crate) fn find_limits(
     raw: &Raw,
     pair: [u32; 2],
@@ -36,7 +38,8 @@ pub(crate) fn find_limits(
     Side::BOTH.into_iter().flat_map(on_side).collect()
 }
 
-/// The client's user CPU over all CPU of both ends; `None` also where one of them is not known.
+/// The client's user CPU time divided by the CPU time of both ends, if that is above the limit; `None` also if one of
+/// the times is not known.
 fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     let (mut user, mut all) = (0, 0);
     let epochs = raw.of_pair(pair);
@@ -47,8 +50,8 @@ fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     above(user as f64 / all as f64, OWN_CODE).map(|share_pct| ClientLimitCause::OwnCode { share_pct })
 }
 
-/// The client's CPU time over that of its cores, where the server has others. An open loop may spin
-/// through its waits, and then says nothing: what counts there is whether it is late.
+/// The client's CPU time divided by the time of its cores, if the server runs on other cores. An open loop may spin
+/// while it waits, so its CPU time shows nothing; what matters there is whether it is late.
 fn busy(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     let (mut used_ns, mut had_ns) = (0.0, 0.0);
     for (_, epoch) in raw.of_pair(pair) {
@@ -64,7 +67,7 @@ fn busy(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     above(used_ns / had_ns, BUSY).map(|busy_pct| ClientLimitCause::BusyCores { busy_pct })
 }
 
-/// Number of the client's cores, where all are known and none is the server's, too.
+/// Number of the client's cores, if all cores are known and the server uses none of them.
 fn cores_alone(epoch: &Epoch) -> Option<usize> {
     let all = |cores: &[Option<u32>]| cores.iter().copied().collect::<Option<BTreeSet<u32>>>();
     let (client, server) = (all(&epoch.client_cores)?, all(&epoch.server_cores)?);
@@ -72,7 +75,7 @@ fn cores_alone(epoch: &Epoch) -> Option<usize> {
     (is_split && !client.is_empty()).then_some(client.len())
 }
 
-/// Requests of an open loop that looptax itself sent late, compared with the arm's p99.
+/// How late looptax itself sent requests of an open loop, compared with the arm's p99.
 fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<ClientLimitCause> {
     let mut lags: Vec<u32> = raw.of_pair(pair).filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()]).collect();
     lags.sort_unstable();
@@ -80,7 +83,7 @@ fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<Cl
     (by_us > LATE * p99_us?).then_some(ClientLimitCause::Late { by_us })
 }
 
-/// In percent; `None` if it is not a number.
+/// The share in percent if it is above `most`; `None` if it is not, or if it is not a number.
 fn above(share: f64, most: f64) -> Option<f64> {
     (share.is_finite() && share > most).then_some(100.0 * share)
 }

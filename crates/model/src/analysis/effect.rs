@@ -1,7 +1,7 @@
-//! The cost of the other arm over the baseline, as a ratio: by its rate, its response times, their spread.
+//! The cost of the other arm divided by that of the baseline: by rate, by response times, by their spread.
 //!
-//! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
-//! of the look that the run stopped at. Nothing is computed from other people's numbers here.
+//! The statistics are the same as in every comparison: one figure per epoch, Hodges-Lehmann over the epochs, the level
+//! of the look at which the run stopped. Published numbers are not used here.
 
 use crate::record::{Arm, Comparison, Figure, ReproductionSide, Samples, SideUnit, Tax};
 use crate::stats::{Epoch, Quantile, QuantileComparison as Compared, Side, Slice, compare, deviation, hodges_lehmann};
@@ -12,31 +12,31 @@ use super::figures::plain;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// How much is done in a time, or how long a fixed amount of work takes.
+    /// How much is done per unit of time, or how long a fixed amount of work takes.
     #[default]
     Rate,
     /// The mean time of a request.
     Mean,
-    /// The median of that time.
+    /// The median time of a request.
     P50,
-    /// The 99th percentile of that time.
+    /// The 99th percentile of the times.
     P99,
-    /// The 99.9th percentile of that time.
+    /// The 99.9th percentile of the times.
     P999,
-    /// The standard deviation of that time.
+    /// The standard deviation of the times.
     Spread,
 }
 
 #[derive(Debug)]
 pub struct Found {
-    /// Cost of the other arm over that of the baseline.
+    /// Cost of the other arm divided by that of the baseline.
     pub ratio: Figure,
     pub sides: [ReproductionSide; 2],
 }
 
-/// The effect of the tax with this index among the comparison's.
+/// The effect for the tax with this index in the comparison.
 ///
-/// `unpack` makes nanoseconds of the latencies that the record holds.
+/// `unpack` turns the packed latencies of the record into nanoseconds.
 pub fn estimate_effect(
     comparison: &Comparison,
     tax_idx: usize,
@@ -66,7 +66,7 @@ pub fn estimate_effect(
     Found { ratio, sides: sides.map(|figure| ReproductionSide { figure, unit: SideUnit::Us }) }
 }
 
-/// The arm's own rate, or how long a whole command takes on it.
+/// The arm's own rate, or the time of a whole command on it.
 fn side_of(comparison: &Comparison, arm: &Arm) -> ReproductionSide {
     let per_s = |times: f64| map(&arm.throughput_per_s, |rate| rate * times);
     let stream = comparison.workload.stream.as_ref();
@@ -81,7 +81,7 @@ fn side_of(comparison: &Comparison, arm: &Arm) -> ReproductionSide {
     ReproductionSide { figure, unit }
 }
 
-/// The ratio of two arms' figures, one of each per epoch, and the figures.
+/// The ratio of two arms' figures, given one figure per arm and epoch, and each arm's own figure.
 fn by_epoch(tax: &Tax, sides: [Vec<Option<f64>>; 2]) -> (Figure, [Figure; 2]) {
     let [baseline, other] = &sides;
     let logs = baseline.iter().zip(other);
@@ -112,7 +112,7 @@ fn missing(why: &str) -> (Figure, [Figure; 2]) {
     (none(), [none(), none()])
 }
 
-/// One arm's mean response time in each epoch, µs; in a closed loop by the rate and the connections.
+/// One arm's mean response time in each epoch, µs; in a closed loop it is computed from the rate and the connections.
 fn means_us(epochs: &[Epoch], side: Side, connections: u32) -> Vec<Option<f64>> {
     let of_slice = |slice: &Slice| {
         let n = slice.completions.max(1) as f64;
@@ -140,7 +140,7 @@ fn typical(values: &[f64], alpha: f64) -> Figure {
     plain(hodges_lehmann::estimate(values, alpha))
 }
 
-/// The figure of a growing function of what another figure is of.
+/// The figure of `f`(quantity) for an increasing function `f`.
 pub fn map(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
     match of {
         Figure::Known(it) => {

@@ -1,4 +1,4 @@
-//! Estimates as the record keeps them, and the reasons for absent ones.
+//! Estimates in the form of the record, and the reasons for missing ones.
 //!
 //! Changes no number. Called by [`super::judged`].
 
@@ -9,7 +9,7 @@ const NO_EPOCH: &str = "no whole epoch was measured";
 const NO_CLIENT_CPU: &str = "the client's CPU time could not be read";
 const NO_SERVER_CPU: &str = "the server's CPU time could not be read";
 
-/// The estimate as a figure, or `reason`.
+/// The estimate as a figure; `reason` if there is no estimate.
 pub(crate) fn figure(estimate: Option<Estimate>, reason: &str) -> Figure {
     match estimate {
         Some(it) => Figure::new(it.value, it.lo, it.hi, it.n as u64),
@@ -17,21 +17,21 @@ pub(crate) fn figure(estimate: Option<Estimate>, reason: &str) -> Figure {
     }
 }
 
-/// [`figure`] of something that every whole epoch has.
+/// [`figure`] of a quantity that every whole epoch has.
 pub(crate) fn plain(estimate: Option<Estimate>) -> Figure {
     figure(estimate, NO_EPOCH)
 }
 
-/// The facts for the reasons of absent percentiles.
+/// The facts from which the reasons for missing percentiles are made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     pub n_epochs: usize,
-    /// How long one took, in seconds.
+    /// How long an epoch took, in seconds.
     pub epoch_s: f64,
 }
 
 impl Pace {
-    /// The mean over the epochs of `pair`, with connecting and priming.
+    /// The mean over the epochs of `pair`, including connecting and priming.
     pub(crate) fn from_raw(raw: &Raw, pair: [u32; 2]) -> Self {
         let (mut n_epochs, mut ns) = (0, 0);
         for (_, epoch) in raw.of_pair(pair) {
@@ -56,7 +56,7 @@ pub(crate) fn latency_tax(judgement: &Judgement, pace: Pace) -> Latency {
     }
 }
 
-/// One arm's latency statistics, µs: quantiles over blocks, so that their intervals can be trusted.
+/// One arm's latency statistics, µs. The quantiles are computed over blocks, so their intervals can be trusted.
 pub(crate) fn latency(judgement: &Judgement, side: Side, pace: Pace) -> Latency {
     let quantile = |quantile| of_quantile(judgement, quantile, pace, |tax| tax.sides_us[side.idx()]);
     Latency {
@@ -107,8 +107,8 @@ pub(crate) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
     }
 }
 
-/// System calls per request over all slices of a side, guards and drains included; `None` without
-/// requests, and if none were counted.
+/// System calls per request over all slices of a side, including guards and drains; `None` without requests, or if no
+/// calls were counted.
 pub(crate) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls> {
     let epochs = raw.of_pair(pair);
     let (mut requests, mut calls) = (0, [0, 0, 0]);
@@ -169,7 +169,7 @@ fn time(seconds: f64) -> String {
     if seconds < 120.0 { format!("{:.0} s", seconds.ceil()) } else { format!("{:.0} minutes", (seconds / 60.0).ceil()) }
 }
 
-/// As the formulas take it: without an end it goes on for ever.
+/// The estimate in the form of the statistics: a missing end is infinite.
 pub(crate) fn with_ends(it: &crate::record::Estimate) -> Estimate {
     Estimate {
         value: it.value,

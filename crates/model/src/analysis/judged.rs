@@ -1,7 +1,7 @@
-//! From the epochs of one pair of arms to what the record says about them.
+//! Turns the epochs of one pair of arms into the record's part about them.
 //!
-//! Puts together; the figures are made in `figures`, the words in `words`, the metrics in the
-//! statistics. The live run and `show` call [`judge`] with the same input and get the same digits.
+//! Only combines results: `figures` makes the figures, `words` the sentences, and the statistics the metrics. The live
+//! run and `show` call [`judge`] with the same input and get the same digits.
 
 use std::collections::BTreeMap;
 
@@ -16,37 +16,37 @@ use super::{client_limits, validity, words};
 /// The input of [`judge`].
 #[derive(Debug)]
 pub struct Question<'a> {
-    /// The comparison's raw data; only the epochs of `pair` are looked at.
+    /// The comparison's raw data; only the epochs of `pair` are used.
     pub raw: &'a Raw,
     /// Arms' indexes, `[baseline, other]`.
     pub pair: [u32; 2],
-    /// The same epochs by [`Raw::counts`].
+    /// The same epochs as [`Raw::counts`] returns them.
     pub epochs: &'a [Epoch],
     /// The two arms, `[baseline, other]`.
     pub arms: [ProvedArm; 2],
     /// Connections per arm.
     pub connections: u32,
-    /// Two-sided level of every interval: that of the look the run stopped at.
+    /// Two-sided level of every interval: the level of the look at which the run stopped.
     pub alpha: f64,
-    /// Half the width of "no difference that matters", as a fraction.
+    /// Half the width of the range "no difference that matters", as a fraction.
     pub delta: f64,
-    /// The reasons why it is invalid beyond those in raw data and proofs.
+    /// The reasons why it is invalid, besides those that raw data and proofs show.
     pub invalid: Vec<String>,
-    /// The look the run stopped at, from 0; `None` when it was broken off.
+    /// The look at which the run stopped, from 0; `None` if the run was interrupted.
     pub look: Option<u32>,
     pub stopped_early: bool,
 }
 
-/// The record's part about one pair of arms.
+/// The record's part about one pair of arms, with the figures of each arm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// The other arm against the baseline.
+    /// The other arm compared with the baseline.
     pub tax: Tax,
     /// Each arm by itself, `[baseline, other]`.
     pub arms: [Arm; 2],
     /// Sentences for [`record::Comparison::warnings`].
     pub warnings: Vec<String>,
-    /// For [`record::Comparison::stalls`]; epochs are counted over all pairs.
+    /// For [`record::Comparison::stalls`]; epochs are numbered over all pairs.
     pub stalls: Vec<Stall>,
 }
 
@@ -54,7 +54,7 @@ pub fn judge(question: &Question) -> Judged {
     let Question { raw, pair, epochs, arms, .. } = question;
     let mut invalid = question.invalid.clone();
     for reason in validity::invalid(raw, *pair, arms) {
-        // An analysis brings the reasons of the live run along.
+        // An analysis already includes the reasons that the live run found.
         if !invalid.contains(&reason) {
             invalid.push(reason);
         }
@@ -70,7 +70,7 @@ pub fn judge(question: &Question) -> Judged {
     });
     let pace = Pace::from_raw(raw, *pair);
     let names = arms.each_ref().map(|arm| arm.name.as_str());
-    // The width of an interval does not matter once it has answered the question.
+    // Once the interval has answered the question, its width does not matter.
     let is_open = judgement.verdict == crate::stats::Verdict::Inconclusive;
     let warnings = judgement.warnings.iter();
     let warnings = warnings.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
@@ -88,9 +88,9 @@ pub fn judge(question: &Question) -> Judged {
     }
 }
 
-/// The arms of a comparison in the order of their indexes, each as its first pair shows it.
+/// The arms of a comparison in the order of their indexes, each with the figures from its first pair.
 ///
-/// So the baseline, which is in every pair, has the figures of the first one.
+/// So the baseline, which is in every pair, has the figures of the first pair.
 pub fn arms(pairs: impl IntoIterator<Item = ([u32; 2], [Arm; 2])>) -> Vec<Arm> {
     let mut by_idx = BTreeMap::new();
     for (idxs, arms) in pairs {

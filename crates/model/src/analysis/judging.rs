@@ -1,7 +1,7 @@
-//! A record's comparison judged from its raw numbers.
+//! Judges a comparison of a record from its raw numbers.
 //!
-//! `compare` and `show` both come through [`judge`], which reads nothing but the record: the
-//! verdict of a live run and of its analysis are the same, bit for bit.
+//! `compare` and `show` both call [`judge`], which reads only the record: the verdicts of a live run and of its later
+//! analysis are the same, bit for bit.
 
 use crate::record;
 use crate::stats::{Estimate, selfcheck};
@@ -11,11 +11,11 @@ use crate::analysis::judged::{self, Question};
 use crate::analysis::proved_arm::ProvedArm;
 use crate::analysis::{bill, trial, validity, why};
 
-/// How the measuring of one pair of arms ended: facts that its raw numbers do not hold.
+/// How the measurement of one pair of arms ended: facts that its raw numbers do not contain.
 pub struct Ending {
-    /// The reasons why it is invalid beyond those in raw data and proofs.
+    /// The reasons why it is invalid, besides those that raw data and proofs show.
     pub invalid: Vec<String>,
-    /// The interim analysis it stopped at, from 0; `None` when it was broken off.
+    /// The interim analysis at which it stopped, from 0; `None` if it was interrupted.
     pub look: Option<u32>,
     pub alpha: f64,
     /// Whether more interim analyses were planned.
@@ -23,7 +23,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Of a judged record: what spoilt the run is a fact of it and stays.
+    /// The ending in a judged record: a cause that made the run invalid is a fact and remains.
     fn of_record(tax: &record::Tax) -> Self {
         Self {
             invalid: match &tax.reason {
@@ -37,15 +37,14 @@ impl Ending {
     }
 }
 
-/// Judges a record's comparison again; `unpack` makes nanoseconds of the latencies that it holds.
+/// Judges a comparison of a record again; `unpack` turns its packed latencies into nanoseconds.
 pub fn judge_again(comparison: &mut Comparison, unpack: &mut dyn FnMut(&Samples) -> Vec<u32>) {
     let arms: Vec<ProvedArm> = comparison.arms.iter().map(ProvedArm::from).collect();
     let endings: Vec<Ending> = comparison.tax.iter().map(Ending::of_record).collect();
     judge(comparison, &arms, &endings, unpack);
 }
 
-/// Judges a comparison from its raw epochs: `arms` has the baseline first, `endings` one for each
-/// of the others.
+/// Judges a comparison from its raw epochs. `arms` has the baseline first; `endings` has one entry for each other arm.
 pub fn judge(
     comparison: &mut Comparison,
     arms: &[ProvedArm],
@@ -73,8 +72,8 @@ pub fn judge(
         });
         let mut tax = judged.tax;
         if comparison.is_of_program() {
-            // The mechanism that leads a program over the socket takes part of its CPU time, which is not the
-            // transport's.
+            // Part of the CPU time is used by the mechanism that leads a program over the socket; it does not belong to
+            // the transport.
             tax.dearer_by_cpu = None;
         }
         comparison.tax.push(tax);
@@ -93,7 +92,8 @@ pub fn judge(
     why::complete(comparison);
 }
 
-/// Returns the addition of each arm, at the level of the strictest look that one of the pairs stopped at.
+/// Returns the additions of the arms to each other, at the level of the strictest look at which one of the pairs
+/// stopped.
 fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     let names: Vec<String> = { comparison.arms.iter() }.map(|arm| arm.name.clone()).collect();
     let alphas = comparison.tax.iter().map(|tax| tax.alpha);
@@ -105,7 +105,7 @@ fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     can_be.then(bill).flatten()
 }
 
-/// Holds comparisons that differ in nothing but the length of their slices against each other.
+/// Compares comparisons that differ only in the length of their slices.
 pub fn compare_slice_lengths(comparisons: &mut [Comparison]) {
     for later in 1..comparisons.len() {
         let (before, rest) = comparisons.split_at_mut(later);

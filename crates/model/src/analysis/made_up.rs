@@ -1,8 +1,8 @@
-//! Made-up epochs for the tests of this folder. The figures are those of no machine.
+//! Invented epochs for the tests of this folder. No machine produced the figures.
 
 use crate::record::{self as record, CpuTicks, Epoch, Hex64, Samples, Slice};
 
-/// An epoch with these requests per slice of 50 ms, `[baseline, other]`; `idx` varies the rest.
+/// An epoch with these requests per slice of 50 ms, `[baseline, other]`; `idx` varies the other numbers.
 pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
     let order = "obboboob";
     let slices = order.chars().zip(0..).map(|(letter, slice_idx)| {
@@ -39,7 +39,7 @@ pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
     }
 }
 
-/// Latencies of one side, which [`unpacked`] makes 9 or 10 microseconds of each.
+/// Packed latencies of one side; [`unpacked`] turns each into 9 or 10 microseconds.
 pub(crate) fn samples(side: u32, count: u64) -> Samples {
     Samples { count, packed: side.to_string() }
 }
@@ -77,7 +77,7 @@ pub(crate) fn arm(name: &str) -> super::proved_arm::ProvedArm {
     }
 }
 
-/// One without arms and epochs: one connection, both ends on one core, as fast as answers come.
+/// A comparison without arms and epochs: one connection, both ends on one core, a closed loop without pauses.
 pub(crate) fn comparison() -> record::Comparison {
     record::Comparison::unmeasured(
         record::Target {

@@ -1,8 +1,8 @@
-//! Raw epochs of a record in; estimates, verdicts, the bill, the ranking of remedies, the differences of two runs and
-//! how published claims agree out.
+//! From raw epochs of a record to estimates, verdicts, the bill, the ranking of remedies, the differences of two runs,
+//! and the agreement of published claims.
 //!
-//! Pure: no I/O, no clock. The live run and `show` do the same, from the record's counts to
-//! [`judged`], so that both give the same digits. No formula of a metric is in here: those are the statistics'.
+//! Pure: no I/O, no clock. The live run and `show` use the same path from the record's counts through [`judged`], so
+//! that both give the same digits. The formulas of the metrics are not here, but in the statistics.
 
 mod again;
 mod bill;

@@ -1,10 +1,10 @@
-//! An arm as the proof found it, before its speed is judged.
+//! An arm with its proof, before its speed is judged.
 //!
-//! Made by the live run, or from a record; read by `judged` and by what it asks.
+//! Made by the live run, or from a record; read by `judged` and by the modules that it calls.
 
 use crate::record::{Arm, Proof};
 
-/// An arm before its speed is judged: where it led and how that was proved.
+/// An arm before its speed is judged: its address, and how its transport was proved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProvedArm {
     /// `unix`, `tcp`, ….

@@ -1,7 +1,7 @@
 //! The remedies, from the comparisons of one run: each remedy's gain, saving and verdict, ranked.
 //!
-//! An arm is compared with today's in epochs that both share. A change of workload or placement was measured
-//! in a separate comparison. Called after the run and by `show`; METHOD.md, "Remedies", has the formulas.
+//! An arm is compared with today's arm in epochs that both share. A change of workload or placement was measured in a
+//! separate comparison. Called after the run and by `show`; METHOD.md, "Remedies", has the formulas.
 
 use crate::dsn::Arm;
 use crate::record::{self as record, Comparison, Estimate, Figure, GainRange, Remedies, Remedy, RemedyKind, Tax};
@@ -10,7 +10,7 @@ use crate::stats::Blocks;
 
 use super::figures::{figure, plain};
 
-/// Returns the gain of each remedy over `today`, by number of connections.
+/// Returns the gain of each remedy over the arm `today`, for each number of connections.
 pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     let mut all: Vec<Remedies> = Vec::new();
     for (idx, base) in comparisons.iter().enumerate() {
@@ -38,8 +38,8 @@ pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     all
 }
 
-/// Remedies that start from today's arm are first; of these, proved gains, the largest at the top, then undecided ones,
-/// those without an effect, and losses.
+/// Remedies that start from today's arm come first. Among these: proved gains, the largest first, then undecided
+/// remedies, those without an effect, and losses.
 fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     let gain = remedy.gain_pct.known().map_or(f64::NAN, |it| it.value);
     let class = match remedy.verdict {
@@ -53,12 +53,12 @@ fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     (remedy.is_today, class, gain)
 }
 
-/// Returns the kind of change from today's arm to another, and whether today's is the remedy.
+/// Returns the kind of change from today's arm to another, and whether today's arm is the better of the two.
 fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
     let is_forwarded = |arm: Arm| matches!(arm, Arm::Nat | Arm::Proxy);
     Some(match (today, other) {
         (Arm::TlsUnix, Arm::Unix) | (Arm::Tls, Arm::Tcp) => (RemedyKind::TlsOff, false),
-        // The second is the socket for a program that keeps TLS there.
+        // The second pattern is the socket for a program that keeps TLS there.
         (_, Arm::Unix) | (Arm::Tls, Arm::TlsUnix) => (RemedyKind::Unix, false),
         (_, Arm::Abstract) => (RemedyKind::Abstract, false),
         (_, Arm::Redirect) => (RemedyKind::Redirect, false),
@@ -76,7 +76,7 @@ fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
     let (kind, is_today_better) = kind(today.parse().ok()?, tax.arm.parse().ok()?)?;
     let (from, to, sign) =
         if is_today_better { (tax.arm.as_str(), today, 1.0) } else { (today, tax.arm.as_str(), -1.0) };
-    // θ = ln(today's rate / the other's).
+    // θ = ln(rate of today's arm / rate of the other).
     let gain = |theta: f64| 100.0 * (sign * theta).exp_m1();
     let saved = |cost: f64| sign * cost;
     Some(Remedy {
@@ -100,7 +100,7 @@ fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
 /// Returns the remedy measured in a separate comparison, with one thing changed.
 fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let kind = other.remedy?;
-    // Today's arm has what is taken away to see what it is worth.
+    // Here today's arm already has the remedy; the other comparison measures without it.
     let is_base_better = matches!(kind, RemedyKind::Persistent | RemedyKind::OneCore);
     let (before, after) = if is_base_better { (other, base) } else { (base, other) };
     let gained = Alone::from_comparison(before, Epochs::All).zip(Alone::from_comparison(after, Epochs::All));
@@ -108,7 +108,7 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let saved = |of: fn(&Gained) -> Option<stats::Estimate>| gained.as_ref().and_then(of);
     Some(Remedy {
         kind,
-        // A connection for each request is not what was measured as today's arm.
+        // Today's arm does not open a connection for each request.
         is_today: kind != RemedyKind::Persistent,
         from: today.to_owned(),
         to: today.to_owned(),
@@ -122,7 +122,8 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     })
 }
 
-/// As of a pair: what hangs on disturbed epochs is not decided. Here nothing cancels what others took.
+/// The verdict, as for a pair: if it depends on disturbed epochs, it is inconclusive. Since the comparisons did not run
+/// in turns, disturbances do not cancel.
 fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> record::Verdict {
     let mut taxes = [before, after].into_iter().flat_map(|it| &it.tax);
     if taxes.any(|tax| tax.verdict == record::Verdict::Invalid) {
@@ -144,17 +145,17 @@ fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> 
 #[derive(Clone, Copy)]
 enum Epochs {
     All,
-    /// Those in which other processes did not take much of the machine.
+    /// Only epochs in which other processes did not take much of the machine.
     Quiet,
 }
 
-/// The cost of a request over the baseline by itself; a request, not a batch.
+/// The cost of a request in the baseline of one comparison; per request, not per batch.
 struct Alone {
     time_us: stats::Estimate,
     cpu_us: Option<stats::Estimate>,
 }
 
-/// The gain of one comparison over another.
+/// The gain of one comparison over another, in their baselines.
 struct Gained {
     /// ln(rate after / rate before).
     theta: stats::Estimate,
@@ -197,7 +198,7 @@ fn estimate(saved: &Estimate) -> stats::Estimate {
     }
 }
 
-/// A figure of the record on another scale.
+/// A figure of the record, converted to another scale.
 fn mapped(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
     match of {
         Figure::Known(known) => plain(Some(estimate(known).map_monotone(f))),

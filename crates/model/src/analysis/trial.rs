@@ -1,7 +1,7 @@
-//! The results about an application's pages besides those about any requests.
+//! The results for an application's pages that other comparisons do not have.
 //!
-//! Slices end when their pages are answered, so that no tail is cut off; and the supervisor's own part of a page is
-//! known, slice by slice. Called by [`super::judging`].
+//! Slices end when their pages are answered, so no tail is cut off; and the supervisor's own part of a page is known,
+//! slice by slice. Called by [`super::judging`].
 
 use crate::record::{self as record, Comparison, Figure, Raw, Trial};
 use crate::stats::{
@@ -10,7 +10,7 @@ use crate::stats::{
 
 use crate::analysis::figures::plain;
 
-/// Fills in the figures of a judged trial from its raw epochs; `epochs` are the same with their latencies.
+/// Fills in the figures of a judged trial from its raw epochs; `epochs` are the same epochs with their latencies.
 pub(crate) fn complete(comparison: &mut Comparison, epochs: &[Epoch]) {
     let Some(alpha) = comparison.tax.first().map(|tax| tax.alpha) else {
         return;
@@ -39,7 +39,8 @@ fn figure(found: &QuantileComparison, pick: impl Fn(&QuantileTax) -> stats::Esti
     }
 }
 
-/// The other arm's addition to a page, each slice without the time that the supervisor had its connections.
+/// The other arm's addition to a page, after each slice is shortened by the time that the supervisor held its
+/// connections.
 fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
     let epochs = raw.of_pair([0, 1]);
     let added = epochs.map(|(_, epoch)| bare(epoch)?.contrast(|slice| Some(us_per_page(slice))));
@@ -50,7 +51,7 @@ fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
     }
 }
 
-/// An epoch whose slices last as long as their pages without the supervisor.
+/// The epoch with slices shortened by the supervisor's time.
 fn bare(epoch: &record::Epoch) -> Option<Epoch> {
     let mut bare = epoch.counts();
     for (slice, (_, raw)) in bare.slices.iter_mut().zip(epoch.sided()) {

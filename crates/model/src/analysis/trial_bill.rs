@@ -1,8 +1,9 @@
-//! The addition of each server's way to an application's page, and whether the sum is the addition of all of them.
+//! How much each server's transport adds to an application's page, and whether these parts sum to the addition of all
+//! servers together.
 //!
-//! Each was tried by itself while a coin drew the others' ways, and once all were moved together: with two servers these
-//! are the main effects of a 2² design, whose sum is the whole effect whatever the two do to each other. Called where a
-//! trial ends and where one is analysed again.
+//! Each server was tried by itself while a coin drew the transports of the others, and once all servers were moved
+//! together. With two servers, the parts are the main effects of a 2² design; their sum is the whole effect, however
+//! the two interact. Called at the end of a trial and when a trial is analysed again.
 
 use crate::record::{self as record, Comparison, TrialBill, TrialPart, Verdict};
 use crate::stats::{Epoch, Slice, hodges_lehmann};
@@ -13,8 +14,8 @@ use crate::analysis::trial::us_per_page;
 /// Time and CPU time per page that TCP adds in an epoch, µs; NaN for CPU time that could not be read.
 type Added = [f64; 2];
 
-/// Puts the bill into the comparison in which all servers were moved together, if each was also tried by itself; none
-/// if a contrast is invalid, or is not TCP against the socket.
+/// Adds the bill to the comparison in which all servers were moved together, if each server was also tried by itself.
+/// Adds no bill if a comparison is invalid, or does not compare TCP with the socket.
 pub fn add_trial_bill(comparisons: &mut [Comparison]) {
     let is_whole = |it: &Comparison| it.trial.as_ref().is_some_and(|it| it.only.is_none());
     let Some(whole_idx) = comparisons.iter().position(is_whole) else {
@@ -76,7 +77,7 @@ fn bill_of(whole: &Comparison, comparisons: &[Comparison], alpha: f64) -> Option
     })
 }
 
-/// The epochs with one number, one of each contrast; those that one contrast lacks are left out.
+/// The epochs with the same number, one from each comparison; numbers that are missing in a comparison are left out.
 fn blocks(added: &[Vec<Option<Added>>]) -> Vec<Vec<Added>> {
     let n = added.iter().map(Vec::len).min().unwrap_or(0);
     let block = |idx: usize| added.iter().map(|it| it[idx]).collect::<Option<Vec<Added>>>();
@@ -88,7 +89,7 @@ fn estimate(blocks: &[Vec<Added>], of: &dyn Fn(&[Added]) -> f64, alpha: f64) -> 
     plain(hodges_lehmann::estimate(&all, alpha))
 }
 
-/// Returns TCP's addition to a page in this epoch; without the supervisor's time if it is known.
+/// Returns how much TCP adds to a page in this epoch; the supervisor's time is subtracted if it is known.
 fn added(epoch: &record::Epoch) -> Option<Added> {
     let mut pages = epoch.counts();
     for (slice, (_, raw)) in pages.slices.iter_mut().zip(epoch.sided()) {

@@ -1,6 +1,6 @@
-//! Objections of the raw counts and the proofs to a comparison, before any statistics.
+//! Objections to a comparison that follow from the raw counts and the proofs, before any statistics.
 //!
-//! Facts in sentences, without a final dot: some make it invalid, others only warn. Called by
+//! Facts in sentences, without a final dot: some make the comparison invalid, others only warn. Called by
 //! [`super::judged`].
 
 use crate::record::{Raw, Samples, ServerCount, Slice};
@@ -8,17 +8,17 @@ use crate::stats::Side;
 
 use super::proved_arm::ProvedArm;
 
-/// The server's count and ours may differ by this part.
+/// The server's count and looptax's may differ by this part.
 const MISCOUNTED: f64 = 0.01;
-/// looptax's own queries that the server counts, at most, on a short run.
+/// On a short run, the counts may differ by this number: the server also counts looptax's own queries.
 const OWN_QUESTIONS: u64 = 200;
-/// A backlog at the end of more slices than this share is not a stall any more.
+/// If more slices than this share end with a backlog, the cause is not a stall.
 const BACKLOG_SHARE: f64 = 0.05;
 
 /// Reasons why the epochs of `pair` cannot be used.
 pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut reasons = Vec::new();
-    // A command that is too short to be looked at does not disprove its arm: see `warnings`.
+    // A command that is too short to be observed does not disprove its arm: see `warnings`.
     for arm in arms.iter().filter(|arm| !arm.verified && arm.proof.seen.is_none()) {
         reasons.push(format!("`{}` was not proved to be the arm that it is called", arm.name));
     }
@@ -40,7 +40,7 @@ pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> 
     reasons
 }
 
-/// A backlog longer than a guard at the end of slice after slice: the rate is more than the arm can serve.
+/// Many slices end with a backlog that is longer than a guard: the rate is higher than the arm can serve.
 fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let of_side = |side: Side| {
         let slices = || slices(raw, pair).filter(move |(it, _)| *it == side);
@@ -49,7 +49,7 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
         (n_behind as f64 > BACKLOG_SHARE * n as f64).then(|| {
             format!(
                 "{} did not sustain the rate: at the end of {n_behind} of {n} slices, requests had waited longer than \
-                 a guard and were still unsent",
+                 a guard time and were still unsent",
                 arms[side.idx()].name
             )
         })
@@ -57,15 +57,15 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
     Side::BOTH.into_iter().filter_map(of_side).collect()
 }
 
-/// A warning when the server's own count is not ours.
+/// A warning if the server's own count differs from looptax's.
 ///
-/// It may count a little more: our questions to it, once per epoch, are in it.
+/// The server may count slightly more: it also counts the queries that looptax sends for its own use, once per epoch.
 pub fn miscounted(count: &ServerCount) -> Option<String> {
     let apart = count.sent.abs_diff(count.counted);
     let is_little = apart <= OWN_QUESTIONS || apart as f64 <= MISCOUNTED * count.sent as f64;
     (!is_little).then(|| {
         format!(
-            "the server counted {} ({}), looptax {}: the rates may be wrong",
+            "the server counted {} ({}), and looptax counted {}: the rates may be wrong",
             count.counted, count.counter, count.sent
         )
     })
@@ -77,7 +77,7 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     for arm in arms.iter().filter(|arm| !arm.verified) {
         warnings.extend(arm.proof.seen.map(|seen| {
             format!(
-                "looptax saw no connection of {} in its {} runs: it makes none, or they are too short to see",
+                "looptax saw no connection of {} in its {} runs: the command makes none, or they are too short to see",
                 arm.name, seen.n_runs
             )
         }));
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(warning_of(100_000, 100_900), None);
         assert_eq!(warning_of(1_000, 1_100), None);
         let warning = warning_of(100_000, 98_000).unwrap();
-        assert!(warning.contains("98000 (Com_select), looptax 100000"), "{warning}");
+        assert!(warning.contains("98000 (Com_select), and looptax counted 100000"), "{warning}");
     }
 
     #[test]

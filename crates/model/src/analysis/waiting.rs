@@ -1,17 +1,18 @@
-//! A request that mostly waits: the difference of the two arms is then not the cost of a transport.
+//! Requests that mostly wait: the difference of the two arms is then not the cost of a transport.
 
 use crate::record::{Figure, Tax};
 
-/// Least time that counts, µs: a delayed acknowledgement comes after 40 ms, and a request on the other arm hides half of
-/// its wait at most where every second answer waits.
+/// A shorter difference does not count, µs. A delayed acknowledgement takes 40 ms; if every second answer waits, a
+/// request on the other arm hides at most half of its wait.
 const LEAST_US: f64 = 5_000.0;
-/// Largest share of it that CPU time may be.
+/// The largest share of the difference that may be CPU time.
 const MOST_CPU: f64 = 0.2;
-/// The addition of a delayed acknowledgement, µs: the kernel's timer, and up to a tick of 4 ms on each side.
+/// The range of the time that a delayed acknowledgement adds, µs: the kernel's timer of 40 ms, from one tick of 4 ms
+/// less to two ticks more.
 const DELAYED_US: [f64; 2] = [36_000.0, 48_000.0];
 
-/// Returns the warning about a tax that is a wait, if one connection sends one request at a time. The cause is not
-/// measured and not named: the warning only reports that a quantile differs by the length of a timer.
+/// Returns the warning about a tax that consists of waiting, if one connection sends one request at a time. The cause
+/// is not measured, so the warning only reports that a quantile differs by the length of a timer.
 ///
 /// # Source
 /// RFC 9293, 3.7.4 (Nagle's algorithm) and 3.8.6.3 (delayed acknowledgements); Linux, `TCP_DELACK_MIN`: 40 ms.
@@ -21,8 +22,8 @@ pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
     let is_known = longer.lo.is_some_and(|lo| lo > 0.0);
     (connections == 1 && is_known && is_wait(longer.value, cpu_us)).then(|| {
         let timer = if [&tax.latency_us.p50, &tax.latency_us.p99].into_iter().any(is_delayed) {
-            "; a quantile differs by some 40 ms, for which Linux delays an acknowledgement: compare \
-             TcpExtTCPDelayedACKs of `nstat` before and after to see whether it does so here"
+            "; a quantile differs by some 40 ms, the time by which Linux may delay an acknowledgement: to see whether \
+             it does so here, compare TcpExtTCPDelayedACKs of `nstat` before and after"
         } else {
             ""
         };
@@ -36,12 +37,12 @@ pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
     })
 }
 
-/// Whether a request takes `longer_us` longer without work.
+/// Whether a request takes `longer_us` longer mostly without CPU time.
 fn is_wait(longer_us: f64, cpu_us: f64) -> bool {
     longer_us >= LEAST_US && cpu_us <= MOST_CPU * longer_us
 }
 
-/// Whether a quantile differs by what a delayed acknowledgement takes.
+/// Whether a quantile differs by the length of a delayed acknowledgement.
 fn is_delayed(quantile: &Figure) -> bool {
     quantile.known().is_some_and(|it| (DELAYED_US[0]..DELAYED_US[1]).contains(&it.value))
 }

@@ -1,6 +1,6 @@
 //! The layers of `why` per request, and whether they add up.
 //!
-//! Reads only the record's own epochs, so that a later analysis of it gives the same.
+//! Reads only the record's own epochs, so that a later analysis gives the same result.
 
 use crate::record::{self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, SampledPart, Why, WhyRow};
 use crate::stats::{
@@ -10,17 +10,17 @@ use crate::stats::{
 
 use crate::analysis::figures::plain;
 
-/// More lost samples than this share make it invalid.
+/// If more than this share of the samples is lost, the result is invalid.
 const MOST_LOST: f64 = 0.01;
-/// A warning reports more CPU time in no layer than this share.
+/// If more than this share of the CPU time belongs to no layer, a sentence reports it.
 const MOST_UNATTRIBUTED: f64 = 0.03;
-/// Samples and clocks that differ by more than this share are not of the same time.
+/// If samples and clocks differ by more than this share, they do not describe the same time.
 const MOST_APART: f64 = 0.1;
-/// Fewer epochs give no interval: that of two reaches 13 standard errors to each side, and says nothing.
+/// With fewer epochs there is no interval: that of two epochs reaches 13 standard errors to each side and is useless.
 const LEAST_EPOCHS: usize = 3;
 const ALPHA: f64 = 0.05;
 
-/// Fills in the figures of everything that was sampled beside the comparison's own epochs.
+/// Fills in the figures of all samples that were taken in addition to the comparison's own epochs.
 pub(crate) fn complete(comparison: &mut record::Comparison) {
     for why in &mut comparison.why {
         let own: Vec<&Epoch> = comparison.raw.epochs.iter().filter(|it| it.pair == why.pair).collect();
@@ -31,7 +31,7 @@ pub(crate) fn complete(comparison: &mut record::Comparison) {
 fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     let sampled: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let found = share_without_sampler(&sampled, own);
-    // If only programs are seen, the samples do not hold the sampler's own part: it is the kernel's.
+    // If only programs are seen, the samples do not include the sampler's own part, which is in the kernel.
     let share = found.filter(|_| why.sampling.sees_kernel);
     let requests = requests_of(&sampled);
     let unit_us = sample_us(why);
@@ -47,7 +47,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
         (less_the_sampler(row, share), p)
     });
     why.rows = adjusted(rows.collect());
-    // As fractions: a record is not trusted with sums that fit.
+    // As floating-point numbers: a record from elsewhere may hold numbers whose sum overflows.
     let all = |epoch: &SampledEpoch, side: usize| {
         let layers = epoch.layer_ns[side].iter();
         layers.map(|ns| *ns as f64 / 1e3).sum()
@@ -72,10 +72,10 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     why.invalid = invalid(why, has_one_core);
 }
 
-/// Processes, or functions: per request, as layers are.
+/// Processes or functions: their cost per request, as for layers.
 fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, unit_us: f64, share: Option<Estimate>) {
     let rows = parts.iter().map(|part| {
-        // A record is not trusted with as many of them as there are epochs.
+        // A record from elsewhere may have another number of them than it has epochs.
         let us = |side: usize| {
             let epochs = 0..requests[side].len();
             epochs.map(move |epoch_idx| ns_to_us(part.ns.get(epoch_idx).map(|ns| &ns[side])))
@@ -91,7 +91,7 @@ fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, unit_us: f64, share
     }
 }
 
-/// Counts from epochs of the warm-up, each with the requests of those.
+/// Counts from epochs of the warm-up, divided by the requests of these epochs.
 fn counts_of_warm_up(why: &Why) -> Vec<(WhyRow, Option<f64>)> {
     let of_sides = |amount: &dyn Fn(&CountedEpoch, usize) -> u64| -> Amounts {
         let epochs = |side| why.counted.iter().map(move |it| amount(it, side) as f64);
@@ -117,7 +117,7 @@ fn amounts(epochs: &[SampledEpoch], amount: impl Fn(&SampledEpoch, usize) -> f64
     [0, 1].map(|side| epochs.iter().map(|epoch| amount(epoch, side)).collect())
 }
 
-/// All requests of the slices, guard and drain included: what CPU times belong to.
+/// All requests of the slices, including those of guard and drain: the CPU times belong to these requests.
 fn requests_of(epochs: &[&Epoch]) -> Amounts {
     Side::BOTH.map(|side| {
         let total = |epoch: &&Epoch| epoch.slices_of(side).map(|it| it.requests as f64).sum();
@@ -125,14 +125,15 @@ fn requests_of(epochs: &[&Epoch]) -> Amounts {
     })
 }
 
-/// A layer without samples in a run: zero, as exactly as its epochs allow.
+/// The row of a layer without samples in a run: zero, with the interval that its epochs allow.
 pub(crate) fn unseen(why: &Why, name: &str) -> WhyRow {
     let epochs: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let none = amounts(&why.epochs, |_, _| 0.0);
     row_of(name, &none, &requests_of(&epochs), sample_us(why)).0
 }
 
-/// How many samples of a run are in a layer, over one arm; `None` where the record does not say how large one is.
+/// The number of samples of a run in a layer, over one arm; `None` if the record does not say how much time a sample
+/// stands for.
 pub(crate) fn n_samples(why: &Why, name: &str, side: usize) -> Option<f64> {
     let us = Some(sample_us(why)).filter(|us| *us > 0.0)?;
     let Some(layer) = why.layers.iter().position(|it| it == name) else {
@@ -147,12 +148,12 @@ fn sample_us(why: &Why) -> f64 {
     why.sampling.period_ns as f64 / 1e3
 }
 
-/// Returns a row that is not sampled: clocks, and complete counts.
+/// Returns a row for figures that do not come from samples: clocks, and complete counts.
 fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64>) {
     row_of(name, amounts, requests, 0.0)
 }
 
-/// A row whose amounts are made of samples of `unit` each.
+/// A row whose amounts consist of samples of `unit` each.
 fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyRow, Option<f64>) {
     let enough = |it: Estimate| {
         if it.n < LEAST_EPOCHS { Estimate::without_interval(it.value, it.n) } else { it }
@@ -169,7 +170,7 @@ fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyR
     (row, found.and_then(|it| it.p).filter(|_| is_known))
 }
 
-/// Rows with their probabilities, corrected for how many they are.
+/// The rows with their probabilities, corrected for the number of rows.
 fn adjusted(rows: Vec<(WhyRow, Option<f64>)>) -> Vec<WhyRow> {
     let (rows, ps): (Vec<WhyRow>, Vec<Option<f64>>) = rows.into_iter().unzip();
     let ps: Vec<f64> = ps.into_iter().map(|it| it.unwrap_or(f64::NAN)).collect();
@@ -177,7 +178,7 @@ fn adjusted(rows: Vec<(WhyRow, Option<f64>)>) -> Vec<WhyRow> {
     with.map(|(row, p)| WhyRow { p: p.is_finite().then_some(p), ..row }).collect()
 }
 
-/// CPU time of client and server as the kernel counts it, µs; `None` where it does not tell.
+/// CPU time of client and server as the kernel counts it, µs; `None` if the kernel does not report it.
 fn cpu_us(epochs: &[&Epoch]) -> Option<Amounts> {
     let of_side = |side: Side| -> Option<Vec<f64>> {
         let total = |epoch: &&Epoch| {
@@ -194,7 +195,8 @@ fn by_clocks(name: &str, epochs: &[&Epoch]) -> Option<WhyRow> {
     Some(row(name, &cpu_us(epochs)?, &requests_of(epochs)).0)
 }
 
-/// The core's time less the CPU time of client and server: a request that waits for a timer costs it and no CPU time.
+/// The core's time minus the CPU time of client and server: a request that waits for a timer uses the first but not the
+/// second.
 fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
     let used_us = cpu_us(epochs)?;
     let idle_us = Side::BOTH.map(|side| {
@@ -210,8 +212,9 @@ fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
     Some(row("neither end on a core", &idle_us, &requests_of(epochs)).0)
 }
 
-/// Which share of a request's CPU time is its own and not the sampler's, both arms together: the two kinds of epochs took
-/// turns. An interruption costs the same whatever it interrupts, and each is a sample: it is on the layers by their size.
+/// The share of a request's CPU time that is not the sampler's, both arms together: epochs with and without the sampler
+/// took turns. An interruption costs the same whatever it interrupts, and each interruption is a sample, so the
+/// sampler's part is spread over the layers in proportion to their size.
 fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate> {
     let [with, without] = [sampled, own].map(|epochs| -> Option<Estimate> {
         let both = |[base, other]: Amounts| -> Vec<f64> {
@@ -222,13 +225,14 @@ fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate>
     });
     let (with, without) = with.zip(without)?;
     let added = difference(without, with);
-    // 1 - added/with: monotone in what was added.
+    // 1 - added/with: monotone in `added`.
     let share = added.map_monotone(|us| 1.0 - us / with.value);
     let n = sampled.len().min(own.len());
     Some(if n < LEAST_EPOCHS { Estimate::without_interval(share.value, n) } else { share })
 }
 
-/// Returns the sampler's addition to a request, per cent, if its own share is known; none if nothing remains.
+/// Returns how much the sampler adds to a request, percent, if the share of the request without the sampler is known;
+/// `None` if that share is not positive.
 fn added_pct(share: Estimate) -> Option<Estimate> {
     let added = |share: f64| 100.0 * (1.0 / share - 1.0);
     let value = (share.value > 0.0).then(|| added(share.value))?;
@@ -244,7 +248,7 @@ fn added_pct(share: Estimate) -> Option<Estimate> {
     })
 }
 
-/// A row less the sampler's part of it; its intervals take in how well that part is known.
+/// A row without the sampler's part; its intervals include the uncertainty of that part.
 fn less_the_sampler(row: WhyRow, share: Option<Estimate>) -> WhyRow {
     let Some(share) = share.filter(|it| it.value > 0.0) else {
         return row;
@@ -282,8 +286,8 @@ fn invalid(why: &Why, has_one_core: bool) -> Vec<String> {
     lost.into_iter().chain(apart).chain(unattributed(0).or_else(|| unattributed(1))).collect()
 }
 
-/// Returns a sentence if the samples of an arm differ from the CPU time of the kernel's clocks by more than few samples
-/// leave open.
+/// Returns a sentence if the samples of an arm differ from the CPU time of the kernel's clocks by more than the small
+/// number of samples explains.
 fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
     if !why.sampling.sees_kernel {
         return None;

@@ -1,4 +1,4 @@
-//! The names of metrics as the record has them, of comparisons, and warnings as sentences.
+//! The names of metrics as they are in the record, the names of comparisons, and warnings as sentences.
 //!
 //! Called by [`super::judged`] and `diff`.
 
@@ -19,7 +19,7 @@ pub(crate) fn field(metric: Metric) -> &'static str {
     }
 }
 
-/// The warning as a sentence, or `None` where the record holds the same as figures.
+/// The warning as a sentence; `None` if the record already holds the same fact as figures.
 pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     let name = |side: Side| names[side.idx()];
     match warning {
@@ -56,7 +56,8 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             "the interval is {factor:.1} times as wide as counting requests would make it: most of it is noise of the \
              machine or of other programs"
         )),
-        // `stopped_early`, `stalls`, `diagnostics.modes` and `diagnostics.totals_disagree`: the report words them.
+        // The report makes sentences from `stopped_early`, `stalls`, `diagnostics.modes` and
+        // `diagnostics.totals_disagree`.
         Warning::StoppedEarly { .. }
         | Warning::Stalls { .. }
         | Warning::TwoModes { .. }

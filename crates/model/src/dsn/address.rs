@@ -21,27 +21,27 @@ pub struct Address {
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub database: Option<String>,
-    /// Socket, where the URL names one: for PostgreSQL its folder.
+    /// Socket, if the URL names one; for PostgreSQL, the socket's folder.
     pub socket: Option<PathBuf>,
-    /// The parameters that demand TLS, as they were written: `sslmode=require`, `rediss://`; several parameters with a
-    /// space between.
+    /// The parameters that demand TLS, as they were written: `sslmode=require`, `rediss://`; several parameters are
+    /// separated by a space.
     pub tls: Option<String>,
     /// The parameter that rules TLS out, as it was written: `sslmode=disable`.
     pub no_tls: Option<String>,
     /// Path and query of a page of HTTP, as they were written.
     pub page: Option<String>,
-    /// `MongoDB`: the database that holds the account, where the URL names it (`authSource`).
+    /// `MongoDB`: the database that holds the account, if the URL names it (`authSource`).
     pub accounts: Option<String>,
-    /// `MongoDB`: the options for its drivers in the URL's query, as they are written. One of them may be
+    /// `MongoDB`: the options for its drivers in the URL's query, as they are written. One of the options may be
     /// secret.
     pub options: Option<Secret>,
-    /// Names of the parameters that mean nothing here.
+    /// Names of the parameters that looptax ignores.
     pub unread: Vec<String>,
-    /// PostgreSQL: the conditions that libpq has to insist on, and that a socket may not meet.
+    /// PostgreSQL: conditions that libpq insists on and that a connection over a socket may not meet.
     pub conditions: Vec<Condition>,
 }
 
-/// The parts of a URL or a keyword string, before it is known which part counts.
+/// The parts of a URL or a keyword string, before it is known which of several contradicting parts applies.
 struct Parts {
     protocol: Protocol,
     /// Whether the path is that of a socket.
@@ -54,39 +54,39 @@ struct Parts {
     pairs: Vec<(String, String)>,
     /// A scheme that demands TLS, as it was written.
     sealed: Option<String>,
-    /// As in [`Address::page`].
+    /// The same as [`Address::page`].
     page: Option<String>,
-    /// As in [`Address::options`].
+    /// The same as [`Address::options`].
     options: Option<Secret>,
 }
 
-/// Parameters that name a socket for all but libpq, which has its folder in `host`.
+/// Parameters that name a socket for all drivers except libpq, which has the socket's folder in `host`.
 const SOCKETS: [&str; 5] = ["socket", "unix_socket", "unixsocket", "localSocket", "socketPath"];
-/// Parameters that count whatever the protocol.
+/// Parameters that are read for every protocol.
 const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database", "db"];
 /// `MongoDB`'s parameter for the database that holds the account.
 const ACCOUNTS: &str = "authSource";
 /// Parameters about TLS, in the words of any driver.
 const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
-/// How libpq 17 and later begin TLS. `direct` demands it; compare begins it the other way.
+/// How libpq 17 and later begin TLS. `direct` demands it; `compare` begins it the other way.
 const NEGOTIATION: &str = "sslnegotiation";
 /// Values that rule TLS out.
 const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
-/// Other values that do not demand it.
+/// Other values that do not demand TLS.
 const WISHES: [&str; 5] = ["allow", "prefer", "preferred", "postgres", ""];
 
-/// A URL that cannot be read. The text never holds the URL: there may be a password in it.
+/// A URL that cannot be read. The error's text never contains the URL, which may hold a password.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// It does not begin as a URL does.
+    /// It does not begin like a URL.
     #[error("this is not a DSN: a DSN begins with the protocol, as in mysql://, postgres:// or redis://")]
     NoScheme,
     #[error("the URL is invalid: {source}")]
     Broken { source: url::ParseError },
-    /// Its scheme belongs to nothing that is known.
+    /// Its scheme is not known.
     #[error("`{scheme}://` is not a database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
-    /// Its port is not a number of a port.
+    /// Its port is not a valid port number.
     #[error("the port is not a number from 1 to 65535")]
     Port,
     /// Some part of it is not UTF-8 when decoded.
@@ -95,7 +95,7 @@ pub enum AddressError {
 }
 
 impl Address {
-    /// An address that says nothing but what is spoken there.
+    /// An address that holds only the protocol.
     pub const fn bare(protocol: Protocol) -> Self {
         Self {
             protocol,
@@ -115,10 +115,10 @@ impl Address {
         }
     }
 
-    /// Reads a URL: `mysql://user:password@host:port/database`, with `socket=`, `unix_socket=` or (for
-    /// PostgreSQL) `host=` in its query, a percent-encoded path as its host, or `unix:///path` and
-    /// `redis+socket:///path` for Redis, `fastcgi:///path`, `memcached:///path` and nginx's `http://unix:/path:/page`.
-    /// Reads libpq's `host=… user=… password=…`, too.
+    /// Reads a URL: `mysql://user:password@host:port/database`, with `socket=`, `unix_socket=` or (for PostgreSQL)
+    /// `host=` in its query, or with a percent-encoded path as its host. Also reads `unix:///path` and
+    /// `redis+socket:///path` for Redis, `fastcgi:///path`, `memcached:///path`, nginx's `http://unix:/path:/page`, and
+    /// libpq's `host=… user=… password=…`.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -133,12 +133,12 @@ impl Address {
     /// Returns the address that libpq makes of these parameters.
     ///
     /// # Errors
-    /// That the port is not a number.
+    /// If the port is not a number.
     pub fn of_libpq(parameters: &[(String, String)]) -> Result<Self, AddressError> {
         Parts::of_keywords(parameters).address()
     }
 
-    /// The same, of what somebody can log in to: a page is refused as any unknown scheme is.
+    /// Reads an address with a login: the URL of a page is refused like an unknown scheme.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -152,7 +152,7 @@ impl Address {
         }
     }
 
-    /// The socket's file: PostgreSQL's clients get the folder that it is in.
+    /// The socket's file; PostgreSQL's clients get the folder that contains it.
     pub fn socket_file(&self) -> Option<PathBuf> {
         let path = self.socket.as_deref()?;
         Some(match self.protocol {
@@ -162,7 +162,7 @@ impl Address {
     }
 }
 
-/// Whether the path is that of PostgreSQL's socket, and not of its folder.
+/// Whether the path is that of PostgreSQL's socket, not that of its folder.
 fn is_postgres_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with(".s.PGSQL.")
@@ -170,7 +170,7 @@ fn is_postgres_file(path: &Path) -> bool {
 
 impl Parts {
     fn of_keywords(all: &[(String, String)]) -> Self {
-        // Of a name that is there twice libpq takes the last.
+        // If a name occurs twice, libpq uses the last value.
         let is_last = |(idx, (name, _)): &(usize, &(String, String))| all[idx + 1..].iter().all(|it| it.0 != *name);
         let pairs = all.iter().enumerate().filter(is_last).map(|(_, it)| it.clone()).collect();
         Self {
@@ -199,7 +199,7 @@ impl Parts {
         let written = url.host_str().filter(|host| !host.is_empty() && !is_hostless);
         let names_path = matches!(protocol, Protocol::Fastcgi | Protocol::Memcached);
         let is_socket = is_socket || written.is_none() && names_path && url.path().len() > 1;
-        // The part behind the host belongs to the page.
+        // The part after the host belongs to the page.
         let page = (protocol == Protocol::Http).then(|| page_of(&url));
         let query = Query::new(url.query().filter(|_| page.is_none()).unwrap_or_default());
         Ok(Self {
@@ -241,12 +241,13 @@ impl Parts {
         Some(value)
     }
 
-    /// Which part counts: libpq takes host and port from the parameters as well, and they win.
+    /// Decides which part applies: libpq also reads host and port from the parameters, and these take precedence.
     fn address(self) -> Result<Address, AddressError> {
         let own = |names: &[&str]| self.named(names).map(str::to_owned);
         let is_postgres = self.protocol == Protocol::Postgres;
         let is_mongodb = self.protocol == Protocol::Mongodb;
-        // Of a list libpq asks the first that answers; an IP address wins over a host, and an empty host over the URL's.
+        // From a list, libpq uses the first host that answers. An IP address takes precedence over a host name, and an
+        // empty host over the URL's host.
         let first =
             |text| self.named(&[text]).filter(|_| is_postgres).map(|it| it.split(',').next().unwrap_or_default());
         let ip = first("hostaddr").filter(|it| !it.is_empty());
@@ -256,7 +257,7 @@ impl Parts {
             .host
             .as_deref()
             .map(|host| if is_postgres { host.split(',').next().unwrap_or_default() } else { host });
-        // A client of Redis takes such a path for a name.
+        // A Redis client treats such a path as a host name.
         let takes_path = self.protocol != Protocol::Redis;
         let is_encoded =
             takes_path && own_host.is_some_and(|host| host.starts_with('/') || is_postgres && host.starts_with('@'));
@@ -306,7 +307,7 @@ impl Parts {
         })
     }
 
-    /// The parameters about TLS whose value, in small letters, is such a one.
+    /// The parameters about TLS with a value, in lower case, for which `is_wanted` is true.
     fn tls(&self, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
         let is_about_tls = |name: &str| TLS.contains(&name) || name == NEGOTIATION;
         let wanted = self
@@ -321,7 +322,7 @@ impl Parts {
         self.pairs.iter().filter_map(|(name, value)| Condition::of(name, value)).collect()
     }
 
-    /// Names of the parameters that [`Self::address`] does not look at.
+    /// Names of the parameters that [`Self::address`] does not use.
     fn unread(&self) -> Vec<String> {
         let is_read = |(name, value): &(String, String)| match &**name {
             "host" | "hostaddr" => self.protocol == Protocol::Postgres,
@@ -336,7 +337,7 @@ impl Parts {
     }
 }
 
-/// The parameters that libpq takes from the text; `None` if it is neither a keyword string nor a URL of PostgreSQL's.
+/// The parameters that libpq reads from the text; `None` if it is neither a keyword string nor a PostgreSQL URL.
 pub fn libpq_parameters(text: &str) -> Option<Vec<(String, String)>> {
     if let Some(pairs) = keywords(text) {
         return Some(pairs);
@@ -345,12 +346,13 @@ pub fn libpq_parameters(text: &str) -> Option<Vec<(String, String)>> {
     (parts.protocol == Protocol::Postgres).then(|| parts.of_libpq())
 }
 
-/// Whether the text is meant as an address that [`Address`] reads.
+/// Whether the text is intended as an address that [`Address`] reads.
 pub fn is_address(text: &str) -> bool {
     text.contains("://") || keywords(text).is_some()
 }
 
-/// The query without what names socket and login here, which no driver of `MongoDB` looks for in it.
+/// The query without the parameters for socket and login that looptax reads; no driver of `MongoDB` looks for them
+/// there.
 fn options_of(query: Query<'_>) -> Option<Secret> {
     let is_option = |name: &str| !EVERYWHERE.contains(&name) && !SOCKETS.contains(&name);
     let pairs = query.pairs().filter(|pair| is_option(&pair.name()));

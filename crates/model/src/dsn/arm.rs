@@ -1,4 +1,4 @@
-//! The arms: the words for what takes part in a comparison.
+//! The arms: the words for the transports that take part in a comparison.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,19 +20,19 @@ pub enum Arm {
     TlsUnix,
     /// TCP to a container's own address, over a virtual Ethernet pair and a bridge.
     Bridge,
-    /// TCP to a port of the host that the kernel translates to the container's.
+    /// TCP to a port of the host; the kernel translates it to the container's port.
     Nat,
-    /// TCP to a port of the host that a process copies to the container's.
+    /// TCP to a port of the host; a process copies its data to the container's port.
     Proxy,
     /// Opened as TCP and moved to the Unix socket, as `looptax run` does for a program.
     Redirect,
-    /// A Unix socket to a pooler, and one from it to the server.
+    /// A Unix socket to a pooler, and another Unix socket from the pooler to the server.
     UnixUnix,
-    /// TCP to a pooler, a Unix socket behind it.
+    /// TCP to a pooler, and a Unix socket from the pooler to the server.
     TcpUnix,
-    /// A Unix socket to a pooler, TCP behind it.
+    /// A Unix socket to a pooler, and TCP from the pooler to the server.
     UnixTcp,
-    /// TCP to a pooler and behind it.
+    /// TCP to a pooler, and TCP from the pooler to the server.
     TcpTcp,
 }
 
@@ -54,7 +54,7 @@ impl Arm {
         Self::TcpTcp,
     ];
 
-    /// Those through a pooler, the one with two sockets first.
+    /// The arms through a pooler; the one with two sockets comes first.
     pub const POOLED: [Self; 4] = [Self::UnixUnix, Self::TcpUnix, Self::UnixTcp, Self::TcpTcp];
 
     /// The word for it, in options, records and reports.
@@ -82,7 +82,7 @@ impl Arm {
         matches!(self, Self::Unix | Self::Abstract | Self::TlsUnix | Self::Redirect | Self::UnixUnix | Self::UnixTcp)
     }
 
-    /// The way from a pooler to the server; `None` if there is no pooler in between.
+    /// The transport from a pooler to the server; `None` if there is no pooler in between.
     pub fn second_hop(self) -> Option<Self> {
         match self {
             Self::UnixUnix | Self::TcpUnix => Some(Self::Unix),
@@ -91,7 +91,7 @@ impl Arm {
         }
     }
 
-    /// Whether its bytes are sealed.
+    /// Whether the connection uses TLS.
     pub fn is_tls(self) -> bool {
         matches!(self, Self::Tls | Self::TlsUnix)
     }

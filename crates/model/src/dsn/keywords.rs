@@ -21,13 +21,13 @@ pub(crate) fn keywords(text: &str) -> Option<Vec<(String, String)>> {
         found.push((name.to_owned(), value));
         rest = behind.trim_start();
     }
-    // It tells such a string from any other text with an `=` in it.
+    // The first keyword distinguishes such a string from any other text that contains a `=`.
     let first = &found.first()?.0;
     let is_first_known = PARAMETERS.iter().any(|it| it.name == first);
     is_first_known.then_some(found)
 }
 
-/// The value at the beginning, and what is behind it; `None` where its quote never ends.
+/// The value at the beginning, and the rest of the text; `None` if its quote never ends.
 fn value(text: &str) -> Option<(String, &str)> {
     let (body, is_quoted) = match text.strip_prefix('\'') {
         Some(body) => (body, true),
@@ -46,7 +46,7 @@ fn value(text: &str) -> Option<(String, &str)> {
     (!is_quoted).then_some((value, ""))
 }
 
-/// The string again without what is secret in it.
+/// The string, with secrets masked.
 pub fn without_secrets(pairs: &[(String, String)]) -> String {
     let is_shown = |(name, _): &&(String, String)| !is_secret(name);
     let words = pairs.iter().filter(is_shown).map(|(name, value)| {

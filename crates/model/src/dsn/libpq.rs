@@ -1,26 +1,26 @@
 //! libpq's parameters, and what each means over a Unix socket.
 //!
 //! # Source
-//! `PQconndefaults` of libpq 13 to 18; what each value does over both transports was tried with these libraries:
-//! `cargo lab oracle libpq`.
+//! `PQconndefaults` of libpq 13 to 18; `cargo lab oracle libpq` tried with these libraries how each value works over
+//! both transports.
 
 use OverSocket::{FailsUnless, Ignored, Methods, Place, Same, ServerUser};
 
 /// The meaning of a parameter over a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverSocket {
-    /// The same as over TCP.
+    /// It means the same as over TCP.
     Same,
-    /// It names the place itself.
+    /// It is itself a part of the address.
     Place,
-    /// Nothing: libpq does not look at it there.
+    /// Nothing: libpq ignores it there.
     Ignored,
     /// Every connection fails, except with one of these values.
     FailsUnless(&'static [&'static str]),
     /// Connections fail unless the server's process runs as this user. Ignored over TCP.
     ServerUser,
-    /// Connections fail unless the server asks for one of these methods, which the line of `pg_hba.conf` for sockets
-    /// decides.
+    /// Connections fail unless the server requests one of these methods; the line of `pg_hba.conf` for sockets decides
+    /// which method it requests.
     Methods,
 }
 
@@ -29,7 +29,7 @@ pub enum OverSocket {
 pub struct Parameter {
     /// Its name in a connection string.
     pub name: &'static str,
-    /// The variable of the environment; empty if there is none.
+    /// Its environment variable; empty if there is none.
     pub variable: &'static str,
     pub over_socket: OverSocket,
 }
@@ -38,7 +38,7 @@ const fn parameter(name: &'static str, variable: &'static str, over_socket: Over
     Parameter { name, variable, over_socket }
 }
 
-/// All of libpq 13 to 18.
+/// All parameters of libpq 13 to 18.
 pub const PARAMETERS: &[Parameter] = &[
     parameter("application_name", "PGAPPNAME", Same),
     parameter("authtype", "PGAUTHTYPE", Ignored),
@@ -84,7 +84,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("sslkey", "PGSSLKEY", Ignored),
     parameter("sslkeylogfile", "", Ignored),
     parameter("sslmode", "PGSSLMODE", Ignored),
-    // With a weak sslmode it fails over both.
+    // With a weak sslmode it fails over both transports.
     parameter("sslnegotiation", "PGSSLNEGOTIATION", Ignored),
     parameter("sslpassword", "", Ignored),
     parameter("sslrootcert", "PGSSLROOTCERT", Ignored),
@@ -100,7 +100,7 @@ pub fn parameter_of(name: &str) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|it| it.name == name || !it.variable.is_empty() && it.variable == name)
 }
 
-/// A parameter that was set, and that a connection over the socket may fail on.
+/// A parameter that is set and that may make a connection over the socket fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// As it was written: `PGCHANNELBINDING=require`.
@@ -110,7 +110,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Returns the condition of this parameter, by its name or variable, for a socket; `None` if there is none.
+    /// Returns the condition that this parameter (its name or its variable) sets for a socket; `None` if it sets none.
     pub fn of(name: &str, value: &str) -> Option<Self> {
         let over_socket = parameter_of(name)?.over_socket;
         let asks = match over_socket {
@@ -122,13 +122,13 @@ impl Condition {
         (asks && !value.is_empty()).then(condition)
     }
 
-    /// Whether a server that runs as this user meets it.
+    /// Whether a server that runs as this user meets the condition.
     pub fn admits_user(&self, user: &str) -> bool {
         self.value == user
     }
 
-    /// Whether `require_auth` admits this method of libpq's, `none` included: a list of methods, or of methods with `!`
-    /// that are not admitted.
+    /// Whether `require_auth` accepts this method of libpq, which may be `none`. The value lists accepted methods, or
+    /// refused methods with `!`.
     pub fn admits_method(&self, method: &str) -> bool {
         let mut listed = self.value.split(',');
         let is_negated = self.value.starts_with('!');

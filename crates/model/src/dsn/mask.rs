@@ -1,17 +1,17 @@
-//! Finds the passwords in a text: the only place that hides one.
+//! Finds the passwords in a text: the only place that hides them.
 //!
-//! Text that may be one counts as one. An ambiguous text loses more than its password; it
-//! never keeps a part of it.
+//! Every text that may be a password counts as one. From an ambiguous text more than the password is hidden; no part of
+//! the password ever stays.
 
 use std::ops::Range;
 
 use crate::dsn::keywords::keywords;
 use crate::dsn::secret_names::{is_key, is_secret};
 
-/// The text in the place of a password.
+/// The text that replaces a password.
 pub const MASK: &str = "****";
 
-/// The text with what is secret hidden.
+/// The text with its secrets masked.
 pub fn masked(text: &str) -> String {
     let mut shown = text.to_owned();
     for range in secrets_in(text).into_iter().rev() {
@@ -20,9 +20,9 @@ pub fn masked(text: &str) -> String {
     shown
 }
 
-/// Returns the ranges of the secrets in a text: behind a user's name in a URL or a Go DSN, and in every `name=value`,
-/// of a query, a keyword string or a list, if the name is that of a secret. In order, without overlaps; ranges of
-/// bytes, found only by ASCII characters.
+/// Returns the ranges of the secrets in a text: after a user's name in a URL or a Go DSN, and in every `name=value` of
+/// a query, a keyword string or a list, if the name is that of a secret. The ranges are in order, do not overlap, count
+/// bytes, and begin and end at ASCII characters.
 pub fn secrets_in(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = in_login(text).into_iter().collect();
     found.extend(in_values(text));
@@ -38,21 +38,20 @@ pub fn secrets_in(text: &str) -> Vec<Range<usize>> {
     merged
 }
 
-/// From the first `:` behind the scheme to the last `@`: a password may hold either, and a `/`.
+/// From the first `:` after the scheme to the last `@`: a password may contain both characters, and a `/`.
 fn in_login(text: &str) -> Option<Range<usize>> {
     let scheme_end = text.find("://").map(|at| at + 3);
     let start = scheme_end.unwrap_or(0);
     let at = text.rfind('@').filter(|at| *at > start)?;
     match text[start..at].find(':').map(|colon| start + colon) {
         Some(colon) if scheme_end.is_some() || is_login(text, colon, at) => Some(colon + 1..at),
-        // Redis' and Symfony's form: only the secret.
+        // The form of Redis and Symfony: only the secret.
         None if text.starts_with("redis") => Some(start..at),
         _ => None,
     }
 }
 
-/// Whether `user:password@` is in a text without a scheme; not so in `127.0.0.1:3306=@name` and
-/// `[::1]:5432=/run/a@b`.
+/// Whether a text without a scheme contains `user:password@`; `127.0.0.1:3306=@name` and `[::1]:5432=/run/a@b` do not.
 fn is_login(text: &str, colon: usize, at: usize) -> bool {
     let behind = &text[at + 1..];
     let is_word =
@@ -60,7 +59,7 @@ fn is_login(text: &str, colon: usize, at: usize) -> bool {
     is_word || ["tcp(", "unix("].iter().any(|it| behind.starts_with(it))
 }
 
-/// The value of each `name=value` whose name says that it is secret.
+/// The value of each `name=value` whose name is that of a secret.
 fn in_values(text: &str) -> Vec<Range<usize>> {
     let is_keywords = keywords(text).is_some();
     let equals = text.match_indices('=').map(|(at, _)| at);
@@ -76,7 +75,7 @@ fn in_values(text: &str) -> Vec<Range<usize>> {
     secret.collect()
 }
 
-/// Returns the end of the value that begins here, by its separator.
+/// Returns the range of the value that begins here; the separator before its name decides where it ends.
 fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
     let blanks = text[start..].len() - text[start..].trim_start().len();
     let until = |what: &[char]| text[start..].find(what).map_or(text.len(), |at| start + at);
@@ -84,7 +83,8 @@ fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
         Some(b'?' | b'&') => start..until(&['&']),
         Some(b',') => start..until(&[',']).max(quoted_end(text, start + blanks)),
         Some(b';') => start..until(&[';']).max(quoted_end(text, start + blanks)),
-        // A word ends at a blank, the first of a list at its `;` or `,`; which of them it is, is open.
+        // A value among words ends at a blank, and the first value of a list at its `;` or `,`. It is not known which
+        // of them this is, so the later end is used.
         _ => {
             let word = keyword_at(text, start);
             let listed = text[word.start..].find([';', ',', '&']);
@@ -93,13 +93,13 @@ fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
     }
 }
 
-/// The value of libpq's keyword: a word, or something in quotes.
+/// The value of a libpq keyword: a word, or a quoted text.
 fn keyword_at(text: &str, start: usize) -> Range<usize> {
     let start = text.len() - text[start..].trim_start().len();
     start..word_end(text, start).max(quoted_end(text, start))
 }
 
-/// Where the word that begins here ends: at a blank with no backslash before it.
+/// Where the word that begins here ends: at a blank without a backslash before it.
 fn word_end(text: &str, start: usize) -> usize {
     let mut is_escaped = false;
     let end = text[start..].find(|c: char| {
@@ -110,7 +110,7 @@ fn word_end(text: &str, start: usize) -> usize {
     end.map_or(text.len(), |at| start + at)
 }
 
-/// Returns the end of the quotes that begin here; the beginning if there are none.
+/// Returns where the quoted text that begins here ends; its start if there are no quotes.
 fn quoted_end(text: &str, start: usize) -> usize {
     let Some(quote) = text[start..].chars().next().filter(|c| "'\"".contains(*c)) else {
         return start;

@@ -1,8 +1,8 @@
-//! Addresses of databases: which kinds of server and which arms there are, what a URL or keyword string says, and what
-//! in it is secret.
+//! Addresses of databases: which kinds of server and which arms there are, what a URL or keyword string contains, and
+//! which parts of it are secret.
 //!
-//! Text in, values out: nothing here connects, reads a file or looks at the machine. Every room that
-//! meets an address calls it.
+//! Text in, values out: nothing here connects, reads a file or looks at the machine. Every room that handles an address
+//! calls it.
 
 mod address;
 mod arm;

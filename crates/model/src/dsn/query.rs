@@ -1,4 +1,4 @@
-//! The query of a URL: the only place that takes one apart.
+//! The query of a URL; only this file parses one.
 
 use percent_encoding::percent_decode_str;
 
@@ -11,7 +11,7 @@ pub struct Query<'a>(&'a str);
 /// One `name=value` of a [`Query`].
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
-    /// Both as they are written.
+    /// Name and value as they are written.
     pub text: &'a str,
     name: &'a str,
     value: &'a str,
@@ -26,7 +26,7 @@ impl Pair<'_> {
         decoded(self.value)
     }
 
-    /// Whether the name says that the value is secret.
+    /// Whether the name is that of a secret.
     pub fn is_secret(&self) -> bool {
         is_secret(self.name) || is_key(self.name)
     }
@@ -44,7 +44,7 @@ impl<'a> Query<'a> {
         Self(query.split_once('#').map_or(query, |(query, _)| query))
     }
 
-    /// Its parts in order; empty ones are passed over.
+    /// Its parts in order; empty parts are skipped.
     pub fn pairs(self) -> impl Iterator<Item = Pair<'a>> {
         let parts = self.0.split('&').filter(|text| !text.is_empty());
         parts.map(|text| {
@@ -60,7 +60,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// As forms encode it: `+` is a blank.
+/// The text decoded as in forms: `+` is a blank.
 fn decoded(text: &str) -> String {
     let text = text.replace('+', " ");
     percent_decode_str(&text).decode_utf8_lossy().into_owned()

@@ -24,14 +24,14 @@ const SCHEMES: [(&str, Protocol); 17] = [
     ("http", Protocol::Http),
 ];
 
-/// Whether a scheme is that of a port for TLS.
+/// Whether a scheme means a port with TLS.
 pub(crate) fn is_sealed(scheme: &str) -> bool {
     ["rediss", "valkeys"].contains(&scheme)
 }
 
-/// Returns the protocol of a scheme, and whether the scheme is that of a socket; `None` for one that is not known.
+/// Returns the protocol of a scheme, and whether the scheme means a socket; `None` for an unknown scheme.
 pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
-    // SQLAlchemy names the driver behind a plus.
+    // SQLAlchemy writes the driver's name after a plus.
     let base = match scheme {
         "redis+socket" | "redis+unix" | "valkey+unix" | "redis-socket" | "unix" => {
             return Some((Protocol::Redis, true));
@@ -41,7 +41,7 @@ pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
     SCHEMES.iter().find(|(scheme, _)| *scheme == base).map(|(_, protocol)| (*protocol, false))
 }
 
-/// The scheme to write in place of an unknown one: that of the server behind a pooler, or the one that it resembles.
+/// The scheme to suggest in place of an unknown one: that of the server behind a pooler, or the most similar one.
 pub(crate) fn instead_of(scheme: &str) -> String {
     let mut kinds = Kind::ALL.into_iter();
     if let Some(kind) = kinds.find(|it| it.is_pooler() && it.name() == scheme) {
@@ -49,7 +49,7 @@ pub(crate) fn instead_of(scheme: &str) -> String {
         let (written, port) = (facts.protocol.map_or("", Protocol::name), facts.usual.ports[0]);
         return format!(": for {}, write {written}:// with its port ({port})", facts.title);
     }
-    // A known scheme may be refused for another reason.
+    // If the scheme itself is known, it was refused for another reason.
     let meant = nearest(scheme, SCHEMES.iter().map(|(scheme, _)| *scheme)).filter(|it| *it != scheme);
     meant.map_or_else(String::new, |it| format!("; did you mean {it}://?"))
 }

@@ -13,12 +13,12 @@ impl Secret {
         Self(clear.into())
     }
 
-    /// The password in clear: for the authentication exchange, and for programs that need it.
+    /// The password in clear text: for the authentication exchange, and for programs that need it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Whether there is no password.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,21 +1,22 @@
-//! Which names say that their value is a password, or as good as one.
+//! Names whose value is a password or equivalent to one.
 //!
-//! Called by `mask`, which hides values, and by the readers of forms that carry them.
+//! Called by `mask`, which hides values, and by the readers of forms that contain them.
 
 use percent_encoding::percent_decode_str;
 
-/// Parts of the name of a password, in any place.
+/// A name that contains one of these words is that of a password.
 const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
-/// `MongoDB`'s options that have `auth` in their names and say where the account is looked for, and how it logs in.
+/// `MongoDB`'s options that contain `auth` in their names but hold no secret: the database with the account, and the
+/// method of the login.
 const OPEN: [&str; 2] = ["authsource", "authmechanism"];
 
-/// Whether the value of such a name is a password, or as good as one. Options of a command line are not
-/// meant: each tool's options that take a password are known.
+/// Whether the value of such a name is a password or equivalent to one. Command-line options are not included: the
+/// options of each tool that hold a password are listed elsewhere.
 pub(crate) fn is_secret(name: &str) -> bool {
     contains_any(name, &PASSWORDS) && !OPEN.contains(&&*plain(name))
 }
 
-/// Whether it is what clouds and TLS call a secret, within an address.
+/// Whether the name is that of a key for a cloud or for TLS, in an address.
 pub(crate) fn is_key(name: &str) -> bool {
     contains_any(name, &["key"])
 }

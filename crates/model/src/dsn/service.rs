@@ -1,25 +1,25 @@
 //! libpq's service file: a connection's parameters under a name.
 //!
 //! # Source
-//! `parseServiceFile` of PostgreSQL's `fe-connect.c`; psql 15 was asked for each error that is named here.
+//! `parseServiceFile` of PostgreSQL's `fe-connect.c`; each error that is named here was tried with psql 15.
 
 use crate::dsn::libpq::PARAMETERS;
 
 /// A line of a service file that libpq refuses.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// It is not `name=value` with a parameter of libpq's, and without blanks around the name.
+    /// It is not `name=value` with a parameter of libpq and without blanks around the name.
     #[error("syntax error in line {line}")]
     Line { line: usize },
-    /// A service is named in a service.
+    /// The service names another service.
     #[error("line {line} names a service within a service, which libpq refuses")]
     Nested { line: usize },
-    /// A directory server has the parameters.
+    /// The parameters are on a directory server.
     #[error("line {line} gets the parameters from LDAP, which looptax does not query")]
     Ldap { line: usize },
 }
 
-/// The parameters of a service, in order; `None` if the text has no service of this name.
+/// The parameters of a service, in order; `None` if the text has no service with this name.
 ///
 /// # Errors
 /// The first line of the service that libpq refuses.

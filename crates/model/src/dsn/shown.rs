@@ -1,4 +1,4 @@
-//! An address as it may be shown, and the two forms of a URL that no parser of URLs reads as they are.
+//! An address in the form that may be shown, and the two forms of a URL that URL parsers cannot read unchanged.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use url::Url;
 use crate::dsn::keywords::{self, keywords};
 use crate::dsn::{Query, masked};
 
-/// An address as it may be shown, saved and read again: all of it but its secrets.
+/// An address in the form that may be shown, saved and read again: everything except its secrets.
 pub fn shown(text: &str) -> String {
     if let Some(pairs) = keywords(text) {
         return keywords::without_secrets(&pairs);
@@ -23,7 +23,7 @@ pub fn shown(text: &str) -> String {
         url.set_fragment(None);
         Some(url.to_string())
     };
-    // A password with an unencoded `/` continues in the path, and one with a `?` in the query.
+    // A password with an unencoded `/` continues in the path, and a password with an unencoded `?` in the query.
     let is_clear = |url: &Url| {
         let query = url.query().unwrap_or_default();
         !is_hostless && !url.path().contains('@') && !query.replace("=@", "").contains('@')
@@ -32,8 +32,8 @@ pub fn shown(text: &str) -> String {
     url.and_then(without).unwrap_or_else(|| masked(text))
 }
 
-/// `unix://user:password@/path` has a user and no host, which the parser refuses: it gets one, and the
-/// flag says so. nginx's `http://unix:/path:/page` gets its path as the host.
+/// `unix://user:password@/path` has a user and no host, which the URL parser refuses: a host is inserted, and the flag
+/// reports that. For nginx's `http://unix:/path:/page`, the path becomes the host.
 pub(crate) fn with_host(text: &str) -> (Cow<'_, str>, bool) {
     if let Some(rest) = text.strip_prefix("http://unix:").filter(|it| is_path(it)) {
         let (path, page) = rest.split_once(':').unwrap_or((rest, ""));
@@ -51,7 +51,7 @@ pub(crate) fn with_host(text: &str) -> (Cow<'_, str>, bool) {
     (format!("{scheme}://{authority}none{path}").into(), true)
 }
 
-/// Whether it is a socket: a path, or the name of an abstract one.
+/// Whether the text is a socket: a path, or the name of an abstract socket.
 pub(crate) fn is_path(text: &str) -> bool {
     text.starts_with(['/', '@'])
 }

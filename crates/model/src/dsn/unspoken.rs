@@ -1,5 +1,5 @@
-//! Addresses without a login: uWSGI, whose protocol looptax does not speak, and several servers of `MongoDB`, or
-//! one of a set. They are spelled, and nothing else.
+//! Addresses that looptax does not log in to: uWSGI, whose protocol it does not speak, and `MongoDB` addresses with
+//! several servers or with a replica set. looptax only writes such addresses in each driver's form.
 
 use std::path::PathBuf;
 
@@ -11,22 +11,23 @@ use crate::dsn::{AddressError, Kind, Query, Secret};
 #[derive(Debug, Clone)]
 pub struct Unspoken {
     pub kind: Kind,
-    /// Host as it was written, of several the first; `None` without one, or for a socket.
+    /// Host as it was written (the first if there are several); `None` without a host, or for a socket.
     pub host: Option<String>,
     pub port: u16,
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub database: Option<String>,
-    /// Socket, where the URL names one.
+    /// Socket, if the URL names one.
     pub socket: Option<PathBuf>,
-    /// The URL's query as it is written: `MongoDB`'s options, of which one may be secret.
+    /// The URL's query as it is written: `MongoDB`'s options. One of the options may be secret.
     pub options: Option<Secret>,
-    /// Whether it names several servers, or one as a part of a set: then its clients are sent on to hosts and ports.
+    /// Whether the address names several servers, or a server of a replica set: its clients are then redirected to
+    /// hosts and ports.
     pub is_one_of_several: bool,
 }
 
 impl Unspoken {
-    /// One that says nothing but its kind.
+    /// An address that holds only the kind.
     pub const fn bare(kind: Kind) -> Self {
         Self {
             kind,
@@ -41,8 +42,8 @@ impl Unspoken {
         }
     }
 
-    /// Reads `uwsgi://host:port`, and `mongodb://user:password@host:port,host:port/database` where it names several
-    /// servers or one of a set; `None` for all else, which [`crate::dsn::Address`] reads.
+    /// Reads `uwsgi://host:port`, and `mongodb://user:password@host:port,host:port/database` if it names several
+    /// servers or a replica set; `None` for all other addresses, which [`crate::dsn::Address`] reads.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -97,7 +98,7 @@ impl Unspoken {
         })
     }
 
-    /// A URL of this form with another host in the place of its host; all else is kept. `None` if it is not such a URL.
+    /// A URL of this form with its host replaced; everything else is kept. `None` if it is not such a URL.
     pub fn with_host(text: &str, host: &str) -> Option<String> {
         Self::parse(text)?.ok()?;
         let (scheme, body) = text.split_once("://")?;

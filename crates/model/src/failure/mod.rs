@@ -1,7 +1,8 @@
-//! Failures: the fault, its cause, the next step, and whether a measurement is spoilt by it.
+//! Failures: the fault, its cause, the next step, and whether it makes a measurement invalid.
 //!
-//! Each room owns its error type and says of each error by [`Explain`] what a person can do about it. [`Failure`]
-//! carries any of them to the code that prints it; no code on the way looks into it or knows its type.
+//! Each room has its own error type, and describes through [`Explain`] what a person can do about each error.
+//! [`Failure`] carries any of these errors to the code that prints it; code on the way neither inspects it nor knows
+//! its type.
 
 mod nearest;
 
@@ -11,7 +12,7 @@ use std::io;
 
 pub use nearest::nearest;
 
-/// An error that knows what to do about it. A type that knows nothing implements it with an empty body.
+/// An error that knows what to do about it. An error type without advice implements it with an empty body.
 pub trait Explain: Error + Send + Sync + 'static {
     /// The next step for a person; without a final dot.
     fn hint(&self) -> Option<String> {
@@ -28,7 +29,7 @@ impl Explain for io::Error {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Wrong usage, or the environment does not allow it: nothing was concluded.
+    /// Wrong usage, or an environment that does not allow the command: nothing was concluded.
     Environment,
     /// A measurement that was under way is invalid.
     Invalid,
@@ -36,7 +37,7 @@ pub enum Severity {
 
 /// An error on its way to a person, with its causes and the next step.
 ///
-/// `{}` prints what happened, `{:#}` its causes too, in one line.
+/// `{}` prints the message; `{:#}` prints the causes, too, in one line.
 #[derive(Debug)]
 pub struct Failure {
     error: Box<dyn Error + Send + Sync>,
@@ -62,14 +63,14 @@ impl Failure {
         self
     }
 
-    /// Says that the measurement under way is invalid.
+    /// Marks the measurement under way as invalid.
     #[must_use]
     pub fn invalid(mut self) -> Self {
         self.severity = Severity::Invalid;
         self
     }
 
-    /// Puts a sentence before what happened, which becomes its cause.
+    /// Adds a message in front; the previous message becomes its cause.
     #[must_use]
     pub fn context(self, message: impl fmt::Display) -> Self {
         let (message, source) = (message.to_string(), self.error);

@@ -1,14 +1,14 @@
-//! Which known name a misspelt one was meant as.
+//! Finds the known name that a misspelt name was meant to be.
 
-/// The candidate that looks most like `found`, if any does.
+/// The candidate that is most similar to `found`, if any is similar enough.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Names are short; what is longer than any of them resembles none, and would take long to compare.
+    // Names are short; a longer text resembles no name, and the comparison would take long.
     const MOST_CHARS: usize = 64;
     if found.chars().count() > MOST_CHARS {
         return None;
     }
     let found = found.to_ascii_lowercase();
-    // A third of the letters may be wrong: `radnom` is `random`, `foo` is not `pow`.
+    // A third of the letters may be wrong: `radnom` is read as `random`, but `foo` not as `pow`.
     let most = (found.chars().count() / 3).clamp(1, 3);
     candidates
         .into_iter()

@@ -1,4 +1,4 @@
-//! The addition of each part of an arm to a request, in steps.
+//! The bill: how much time and CPU time each arm adds to a request, step by step.
 
 use crate::stats::range::Real;
 use schemars::JsonSchema;
@@ -6,35 +6,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Figure;
 
-/// The bill of a comparison of several arms: each adds something to another one of them.
+/// The bill of a comparison of several arms: how much each arm adds to another arm.
 ///
-/// Made from blocks: the same-numbered epochs of all pairs, whose order was drawn by chance.
+/// Computed from blocks. A block holds the epochs with the same number of all pairs of arms; their order was drawn by
+/// chance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bill {
     /// The arm that the steps start from.
     pub root: String,
-    /// Its time per request and connection, µs.
+    /// Time per request and connection of the root arm, µs.
     pub root_time_us: Figure,
-    /// Its CPU time per request, of both ends and of the programs between them, µs.
+    /// CPU time per request of the root arm, of both ends and of the programs between them, µs.
     pub root_cpu_us: Figure,
-    /// The others, each after the one that it adds to.
+    /// The other arms, each listed after the arm that it is compared with.
     pub steps: Vec<BillStep>,
 }
 
-/// The addition of an arm to another one.
+/// The addition of one arm to another arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BillStep {
     /// The arm.
     pub arm: String,
-    /// The one that it is compared with.
+    /// The arm that it is compared with.
     pub over: String,
     /// Added time per request and connection, µs.
     pub time_us: Figure,
     /// Added CPU time per request, µs.
     pub cpu_us: Figure,
-    /// Added time over the root, measured as a whole, µs.
+    /// Time that this arm adds to the root arm, measured directly, µs.
     pub in_all_us: Figure,
-    /// The rest of that without the steps on the way, µs; `null` for the first step.
+    /// `in_all_us` minus the steps between the root and this arm, µs; `null` for the first step.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub left_over_us: Option<f64>,

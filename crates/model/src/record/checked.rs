@@ -1,7 +1,7 @@
 //! The result of `looptax check`: points with answers, and the lines to change.
 //!
-//! Its own JSON, apart from records of runs: the points of one address, or every connection of a file or a process
-//! with its own points.
+//! A JSON form separate from records of runs. It holds the points of one address, or every connection of a file or a
+//! process, each with its points.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;
@@ -13,42 +13,42 @@ use crate::record::PointCode;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Checked {
-    /// Of an address: its points, in the order in which a switch would meet them.
+    /// For an address: its points, in the order in which a switch would meet them.
     Address(Vec<Point>),
-    /// Of a file or a process: each connection that was found there.
+    /// For a file or a process: each connection that was found there.
     Connections(Vec<CheckedConnection>),
 }
 
 /// One point of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
-    /// The question.
+    /// The question that the point answers.
     pub topic: Topic,
-    /// The state, for a program.
+    /// The state, as a code for programs.
     pub code: PointCode,
     /// The answer.
     pub outcome: Outcome,
-    /// In words.
+    /// The answer in words.
     pub what: String,
-    /// How it is known.
+    /// How looptax knows the answer.
     pub how: String,
     /// The next step, in words.
     pub next: Option<String>,
-    /// The same as what has to be run or written, in this order.
+    /// The same next step as commands to run or lines to write, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
 }
 
-/// Something to run or to write that fixes a point. `…` stands for the client's password.
+/// A command to run or a line to write that fixes a point. `…` stands for the client's password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Where it belongs.
+    /// Where the text has to be run or written.
     pub place: StepPlace,
-    /// The statement, the command or the line itself.
+    /// The statement, command or line.
     pub text: String,
 }
 
-/// Where a step belongs.
+/// Where a step has to be run or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepPlace {
@@ -64,32 +64,32 @@ pub enum StepPlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Topic {
-    /// Which transport the configuration takes.
+    /// Which transport the configuration uses.
     Configuration,
-    /// Whether a server is there.
+    /// Whether a server listens at the address.
     Server,
-    /// Whether it has a socket.
+    /// Whether the server has a socket.
     Socket,
-    /// The way to the socket.
+    /// Whether the client can reach the socket's file.
     Path,
-    /// The confinement of the client.
+    /// Whether a security module confines the client.
     Confinement,
     /// Whether one server is behind both endpoints.
     #[serde(rename = "same server")]
     SameServer,
-    /// Who one is over either transport.
+    /// Which account the client gets over each transport.
     Account,
-    /// Whether one gets in over either transport.
+    /// Whether the login works over each transport.
     Login,
-    /// Who demands TLS.
+    /// Whether the account, the URL or the server demands TLS.
     #[serde(rename = "TLS")]
     Tls,
     /// How the account's password is checked.
     Plugin,
-    /// PostgreSQL's rules.
+    /// The rules in PostgreSQL's `pg_hba.conf`.
     #[serde(rename = "pg_hba.conf")]
     Hba,
-    /// The room for connections that come at once.
+    /// Whether the socket's queue holds the connections that arrive together.
     Backlog,
     /// Features that only work on TCP.
     #[serde(rename = "what is lost")]
@@ -100,36 +100,36 @@ pub enum Topic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// This is in the way of nothing.
+    /// Nothing about this point prevents the switch.
     Pass,
-    /// Good to know; it is in the way of nothing by itself.
+    /// Good to know; it does not by itself prevent the switch.
     Note,
-    /// It could not be found out.
+    /// looptax could not find it out.
     Unknown,
     /// The switch would not work, or not safely.
     Fail,
 }
 
-/// The result about one connection that was found.
+/// The result for one connection that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedConnection {
     /// Where it was found.
     pub source: String,
-    /// The applications that may be meant; empty for a connection that was only seen.
+    /// The applications that the file may belong to; empty for a connection that was only seen on a process.
     pub applications: Vec<String>,
-    /// Which of the file's connections.
+    /// Which of the file's connections this is.
     pub label: String,
     /// The server at the other end: `mysql`.
     pub product: String,
-    /// Its address now, for a person.
+    /// Its present address, for a person.
     pub place: String,
-    /// Line of the file.
+    /// Its line in the file.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,
     /// Its state.
     pub verdict: SwitchVerdict,
-    /// Point by point.
+    /// The points of the check.
     pub points: Vec<Point>,
     /// The lines to write.
     pub changes: Vec<Change>,
@@ -139,45 +139,45 @@ pub struct CheckedConnection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchVerdict {
-    /// It takes the socket.
+    /// The connection uses the socket already.
     AlreadyThere,
-    /// It would.
+    /// The connection would work over the socket.
     WouldWork,
-    /// Nothing is known that is in the way, and something is open.
+    /// Nothing is known that prevents the switch, but some point is open.
     Open,
-    /// It would not.
+    /// The connection would not work over the socket.
     WouldNotWork,
     /// Nothing listens where the configuration points: perhaps it is not in use.
     NobodyThere,
 }
 
-/// The change for one application.
+/// The change for one application that the file may belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The application.
     pub title: String,
     /// Setting by setting.
     pub edits: Vec<Edit>,
-    /// Other steps, in addition or instead.
+    /// Steps in addition to the edits or instead of them.
     pub advice: String,
     /// The programs to restart and caches to clear.
     pub restart: String,
-    /// Typical mistakes with it.
+    /// Typical mistakes with this change.
     pub traps: Vec<String>,
-    /// Whether this is more than generally known.
+    /// Whether a test or a source shows this; `false` if it is only generally known.
     pub is_read: bool,
 }
 
-/// One setting, without its password.
+/// One changed setting, without its password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Edit {
     /// Its line; `null` in an environment.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,
-    /// As it is; `null` for one that is added below that line.
+    /// The present text; `null` for a setting that is added below that line.
     pub before: Option<String>,
-    /// As it has to be; `null` for one that is removed.
+    /// The new text; `null` for a setting that is removed.
     pub after: Option<String>,
 }
 
@@ -199,7 +199,7 @@ impl Point {
         self
     }
 
-    /// Says what to run or to write.
+    /// Adds the commands to run or the lines to write.
     #[must_use]
     pub fn with_steps<T: Into<String>>(mut self, place: StepPlace, texts: impl IntoIterator<Item = T>) -> Self {
         let step = |text: T| Step { place, text: text.into() };

@@ -1,8 +1,8 @@
-//! The codes beside sentences: kebab-case, stable, for programs.
+//! Codes that accompany sentences for readers: kebab-case, stable, for programs.
 //!
 //! Each code has one sentence, which is its documentation in the schema and in docs/codes.md.
 
-/// Makes an enum of codes, whose list holds the comment of each variant as its sentence.
+/// Makes an enum of codes with a list in which the comment of each variant is its sentence.
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident { $($(#[doc = $sentence:literal])+ $variant:ident,)+ }) => {
         $(#[$meta])*
@@ -23,187 +23,190 @@ pub(super) use codes;
 codes! {
     /// The result of a point of `looptax check`.
     PointCode {
-        /// A server that is known listens on the port.
+        /// A known server listens on the port.
         ServerListens,
-        /// No server that is known was seen on the port.
+        /// No known server was seen on the port.
         ServerNotSeen,
         /// Nothing listens on the port.
         NothingListens,
-        /// Something listens on the port, and what it is cannot be seen.
+        /// Something listens on the port, but looptax cannot see what.
         ListenerUnknown,
-        /// A server listens on the port that speaks otherwise than the address says.
+        /// The server that listens on the port speaks another protocol than the address says.
         ListenerOfAnotherKind,
         /// The host is another machine.
         ServerElsewhere,
         /// The host is the name of a container of a Compose file.
         ServerInContainer,
-        /// The host is the loopback of a container, whose server is not asked from here.
+        /// The host is the loopback address of a container, whose server looptax cannot query from here.
         LoopbackOfContainer,
-        /// The port beside `localhost` does not count, and the socket is another server's.
+        /// The driver ignores the port, because the host is `localhost`, and the socket belongs to another server.
         PortIgnored,
         /// libpq takes parameters from a service file.
         ServiceRead,
-        /// A variable of this environment would decide where libpq connects, or whether it takes a socket.
+        /// A variable of this environment would decide where libpq connects, or whether it uses a socket.
         VariableDecides,
-        /// Closed connections hold enough ports towards the server that connecting may fail.
+        /// Closed connections hold a large part of the ports towards the server, and new connections may fail.
         PortsHeld,
         /// The server listens only on TCP.
         SocketMissing,
-        /// The server's own file is to make it listen on a socket.
+        /// A change of the server's own file is to make it listen on a socket.
         SocketToBeMade,
-        /// The folder of a socket that is to be made does not take one of the server's, or does not let the client through.
+        /// The server cannot make a socket in the folder that is meant for it, or the folder does not let the client
+        /// through.
         FolderUnfit,
-        /// Which program is the application, or the user that it runs as, is not known.
+        /// The application's program, or the user that it runs as, is not known.
         ClientUnknown,
         /// Programs that are not moved are connected to a port that the server gives up for the socket.
         OthersAtPort,
         /// The client can connect to the socket.
         SocketReachable,
-        /// The client does not see the socket, or a folder on the way to it.
+        /// The client does not see the socket, or a folder on the path to it.
         SocketNotVisible,
         /// Nothing is at the path, and no process listens on a socket of that name.
         SocketAbsent,
-        /// No volume of the file brings the socket's folder into the container.
+        /// No volume of the file mounts the socket's folder in the container.
         FolderNotInContainer,
-        /// The path is one within a container, and what is there is not known.
+        /// The path is inside a container, and looptax does not know what is there.
         SocketInContainer,
-        /// The path is in a volume of the file.
+        /// The path is in a volume that the file defines.
         SocketInVolume,
-        /// A setting of the unit takes Unix sockets from its program.
+        /// A setting of the unit forbids its program Unix sockets.
         UnitForbidsSockets,
         /// A setting of the unit hides the socket from its program.
         UnitHidesSocket,
-        /// The unit's user is not known here.
+        /// The unit's user does not exist here.
         UnitUserUnknown,
-        /// A folder on the way to the socket does not let the client through.
+        /// A folder on the path to the socket does not let the client through.
         FolderDenied,
-        /// The socket's own permissions do not let the client in.
+        /// The permissions of the socket's file keep the client out.
         SocketDenied,
         /// The file at the path is not a socket.
         NotASocket,
         /// No process listens on the socket.
         SocketDeserted,
-        /// The socket's queue of connections is full just now.
+        /// The socket's queue of connections is full at the moment.
         BacklogFull,
-        /// The path is longer than the kernel takes.
+        /// The path is longer than the kernel accepts.
         PathTooLong,
-        /// The permissions allow the connection, and a security module denies it.
+        /// The permissions allow the connection, but a security module denies it.
         ConfinementDenies,
-        /// The way to the socket could not be tried.
+        /// Whether the client can reach the socket could not be tried.
         PathNotTried,
-        /// The socket that is yet to be made will let the client in.
+        /// The socket does not exist yet; its permissions will let the client connect.
         SocketWillLetIn,
-        /// Something is where the socket is to be made.
+        /// There is already something at the path where the socket is to be made.
         PathTaken,
-        /// Others go to the same port, at which no process would listen any more.
+        /// Other programs connect to the same port, on which no process would listen any more.
         PortUsedByOthers,
-        /// A driver's usual socket, which `localhost` means, cannot be reached.
+        /// The driver's usual socket, which it uses for `localhost`, cannot be reached.
         UsualSocketUnreachable,
         /// No security module confines the client.
         NotConfined,
-        /// The client is confined, and what its policy allows is not known.
+        /// The client is confined, and looptax does not know what its policy allows.
         Confined,
-        /// Whether the client is confined cannot be seen.
+        /// Whether the client is confined cannot be determined.
         ConfinementUnknown,
-        /// One server is behind both endpoints.
+        /// Both endpoints belong to one server.
         ServerSame,
-        /// Two servers are behind the endpoints.
+        /// The endpoints belong to two servers.
         ServersDiffer,
-        /// Whether one server is behind both endpoints is not known.
+        /// Whether both endpoints belong to one server is not known.
         ServerSameUnknown,
-        /// The account is the same over both, with the same rights.
+        /// The account is the same over both transports, with the same rights.
         AccountSame,
-        /// Another account over the socket, with all rights of the one over TCP.
+        /// The client gets another account over the socket, with all rights of the account over TCP.
         AccountDiffers,
-        /// Another account over the socket, which gets more than the one over TCP.
+        /// The client gets another account over the socket, with more rights than the account over TCP.
         AccountGetsMore,
-        /// The account comes in over TCP, and none does over the socket.
+        /// An account can log in over TCP, but none over the socket.
         AccountMissing,
-        /// An account comes in over the socket, and none does over TCP.
+        /// An account can log in over the socket, but none over TCP.
         AccountSocketOnly,
-        /// The login fails over both, so nothing is known of the account.
+        /// The login fails over both transports, so nothing is known about the account.
         AccountUnknown,
-        /// The account of the socket lacks rights that the one of TCP has.
+        /// The account over the socket lacks rights that the account over TCP has.
         RightsMissing,
-        /// The account of the socket lacks rights that no statement gives, for a row for more databases hides theirs.
+        /// The account over the socket lacks rights that no statement can add: a grant for a pattern of databases takes
+        /// precedence and hides them.
         RightsHidden,
-        /// User or password are not known, so no login was tried.
+        /// The user or the password is not known, so no login was tried.
         CredentialsUnknown,
-        /// No login was tried over the socket, because it was not reached.
+        /// No login was tried over the socket, because the socket was not reached.
         LoginNotTried,
         /// No login was tried, because nothing shows that the server listens there.
         PeerUnproved,
-        /// The server lets one in and does not answer what it is asked, so that nothing is known of the account.
+        /// The server accepts the login but gives unusable answers to queries, so nothing is known about the account.
         AnswersUnfit,
-        /// libpq insists on something that a connection over the socket meets.
+        /// libpq insists on something that a connection over the socket provides.
         ConditionMet,
-        /// libpq insists on something that no connection over the socket meets.
+        /// libpq insists on something that no connection over the socket provides.
         ConditionUnmet,
-        /// libpq insists on something, and whether a connection over the socket meets it is not known.
+        /// libpq insists on something, and whether a connection over the socket provides it is not known.
         ConditionUnknown,
-        /// The login works over both.
+        /// The login works over both transports.
         LoginWorks,
         /// The login works over TCP and fails over the socket.
         LoginFailsOverSocket,
-        /// The login works over TCP and fails over the socket for somebody who is not the client.
+        /// The login works over TCP and fails over the socket, but it was tried by another system user than the
+        /// client's.
         LoginFailsForUs,
         /// The login works over the socket and fails over TCP.
         LoginFailsOverTcp,
-        /// The login fails over both.
+        /// The login fails over both transports.
         LoginFails,
-        /// The account demands TLS, on the socket too.
+        /// The account demands TLS on the socket, too.
         AccountDemandsTls,
-        /// The URL demands TLS, or the server does of TCP, and there is none on its socket.
+        /// The URL demands TLS, or the server demands it over TCP, and the server's socket offers none.
         TlsNotOnSocket,
-        /// The URL demands TLS, or the server does of TCP, and a driver may go on paying for it on the socket.
+        /// The URL demands TLS, or the server demands it over TCP, and a driver may still pay for TLS on the socket.
         TlsOnSocket,
-        /// Sessions on the socket are encrypted now.
+        /// Sessions on the socket are encrypted at the moment.
         SessionsSealedOnSocket,
-        /// Sessions from this machine over TCP are encrypted now.
+        /// Sessions from this machine over TCP are encrypted at the moment.
         SessionsSealedOverTcp,
         /// The server demands a secure transport, and a socket counts as one.
         SocketCountsAsSecure,
         /// The account's plugin fails with some drivers while the server's password cache is cold.
         PasswordCacheCold,
-        /// `pg_hba.conf` was not found, or may not be read.
+        /// `pg_hba.conf` was not found, or looptax may not read it.
         HbaNotReadable,
-        /// No local line of `pg_hba.conf` is for this user and database.
+        /// No `local` line of `pg_hba.conf` is for this user and database.
         HbaLineMissing,
-        /// Which line of `pg_hba.conf` decides is not known for sure.
+        /// Which line of `pg_hba.conf` decides is not certain.
         HbaLineUnsure,
         /// The line of `pg_hba.conf` refuses the socket.
         HbaRejects,
-        /// The line of `pg_hba.conf` lets in the accounts of a map of users.
+        /// The line of `pg_hba.conf` accepts the accounts of a user name map.
         HbaMapUnknown,
-        /// The line of `pg_hba.conf` lets in another system user than the client's.
+        /// The line of `pg_hba.conf` accepts another system user than the client's.
         HbaPeerDiffers,
-        /// The line of `pg_hba.conf` lets in the client's system user.
+        /// The line of `pg_hba.conf` accepts the client's system user.
         HbaPeerSame,
-        /// The line of `pg_hba.conf` lets everybody in without a password.
+        /// The line of `pg_hba.conf` accepts every user without a password.
         HbaTrust,
-        /// The line of `pg_hba.conf` asks for a password, as TCP does.
+        /// The line of `pg_hba.conf` requires a password, as over TCP.
         HbaPassword,
-        /// A burst of connections finds room in the socket's queue.
+        /// The socket's queue is long enough for a burst of connections.
         BacklogEnough,
-        /// A burst of connections finds no room in the socket's queue.
+        /// The socket's queue is too short for a burst of connections.
         BacklogShort,
-        /// The same, and the client waits for room.
+        /// The socket's queue is too short for a burst of connections, but the client waits until there is space.
         BacklogWaits,
-        /// How many connections come at once is not known, or how many may wait.
+        /// How many connections arrive together, or how many may wait, is not known.
         BacklogUnknown,
-        /// Tools that only see TCP connections no longer see these.
+        /// Tools that see only TCP connections no longer see these connections.
         TcpToolsBlind,
-        /// The configuration takes the socket already.
+        /// The configuration uses the socket already.
         TakesSocket,
         /// The present configuration reaches nothing, or not the socket that it names.
         ReachesNothing,
-        /// The configuration takes TCP.
+        /// The configuration uses TCP.
         TakesTcp,
-        /// The configuration takes TCP, to a server that looptax does not speak to.
+        /// The configuration uses TCP, to a server whose protocol looptax does not speak.
         TakesTcpUnspoken,
-        /// Which transport the configuration takes is not known.
+        /// Which transport the configuration uses is not known.
         TransportUnknown,
-        /// The process is connected over TCP, and which file says so is not known.
+        /// The process is connected over TCP, and which file contains the address is not known.
         ConnectedOverTcp,
     }
 }
@@ -211,29 +214,29 @@ codes! {
 codes! {
     /// The fact in a note of `looptax find`.
     NoteCode {
-        /// Processes of other users cannot be looked into.
+        /// looptax may not inspect processes of other users.
         ProcessesHidden,
-        /// Network namespaces of containers cannot be looked into.
+        /// looptax may not enter the network namespaces of containers.
         NamespacesClosed,
-        /// Sockets were listed in a form that is not understood.
+        /// Sockets were listed in a form that looptax does not understand.
         SocketsUnread,
         /// A server listens only on TCP.
         SocketMissing,
-        /// Many short connections over TCP come and go.
+        /// Many short connections over TCP are opened and closed.
         ConnectionsShortLived,
-        /// A server's socket is gone while the server runs.
+        /// The file of a server's socket is gone while the server runs.
         SocketLost,
-        /// A server's socket was replaced by another file while the server runs.
+        /// The file of a server's socket was replaced by another file while the server runs.
         SocketReplaced,
         /// No process listens on a socket that a server left.
         SocketDeserted,
         /// A client over TCP does not see its server's socket.
         SocketNotVisible,
-        /// The cost of a request over TCP was measured, without a usable figure.
+        /// The cost of a request over TCP was measured, but gave no usable figure.
         CostNotMeasured,
-        /// A process like those of a switch is over TCP again.
+        /// A process like those that a switch moved uses TCP again.
         FellBack,
-        /// Requests of more processes than there is room for were not counted.
+        /// Requests were not counted, because looptax had no room for more processes.
         HopsLost,
         /// Connections on a server's socket are encrypted.
         SealedOnSocket,
@@ -251,27 +254,27 @@ codes! {
         ServerFileWritten,
         /// A file could not be written; all are as they were.
         FilesNotWritten,
-        /// The command that was given has run.
+        /// The user's reload command has run.
         Reloaded,
-        /// The command that was given failed.
+        /// The user's reload command failed.
         ReloadFailed,
-        /// No command was given; the application has to be reloaded by hand.
+        /// The user gave no reload command; the application has to be reloaded by hand.
         ReloadByHand,
         /// The server sees the account over the socket, and the application opens nothing over TCP.
         SeenOverSocket,
         /// The application still connects over TCP.
         StillOverTcp,
-        /// Nothing connected within the time.
+        /// Nothing connected in the time allowed.
         NothingConnected,
         /// The server refused logins.
         LoginsRefused,
-        /// The application's processes are gone.
+        /// The application's processes have ended.
         ApplicationGone,
-        /// The server does not answer any more.
+        /// The server no longer answers.
         ServerGone,
-        /// As many connects at once as there are workers were answered.
+        /// All of the simultaneous connections, one per worker, were answered.
         BurstAnswered,
-        /// Of as many connects at once as there are workers some failed.
+        /// Some of the simultaneous connections, one per worker, failed.
         BurstFailed,
         /// The page is as it was before.
         PageAsBefore,
@@ -279,7 +282,7 @@ codes! {
         PageDiffers,
         /// How many requests for the page failed during the switch.
         PageVisited,
-        /// Somebody stopped it.
+        /// The user stopped the switch.
         Stopped,
         /// The old files are back.
         FilesPutBack,
@@ -287,11 +290,11 @@ codes! {
         FilesNotPutBack,
         /// The application works as before.
         WorksAsBefore,
-        /// Whether the application works as before was not seen.
+        /// Nothing showed whether the application works as before.
         NotSeenAgain,
         /// How long requests took before and after.
         RequestsTimed,
-        /// Something to know of the proof.
+        /// A note about the proof.
         ProofNote,
         /// A line of the server's log.
         ServerLog,

@@ -1,6 +1,6 @@
-//! Whole commands: what ran where otherwise a load generator sends requests.
+//! Whole commands, which ran in place of the load generator's requests.
 //!
-//! Command lines as they were run, with the passwords that looptax knows blotted out. Variables are
+//! The command lines are saved as they were run, except that the passwords that looptax knows are masked. Variables are
 //! listed only by name, because their values may be secret.
 
 use crate::stats::range::Count;
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 /// The commands of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Commands {
-    /// The line as it was given, with `{transport}`; `null` where each arm was given its own.
+    /// The line as it was given, with `{transport}`; `null` if each arm was given its own line.
     pub template: Option<String>,
-    /// The command lines that ran, one for each arm, in their order.
+    /// The command lines that ran, one for each arm, in the order of the arms.
     pub lines: Vec<CommandLine>,
-    /// How long a run was allowed to take.
+    /// The longest time that a run was allowed to take.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub timeout_s: u64,
@@ -25,9 +25,9 @@ pub struct Commands {
 pub struct CommandLine {
     /// The arm.
     pub arm: String,
-    /// Its words, quoted as for a shell.
+    /// Its words, quoted for a shell.
     pub line: String,
-    /// Names of the environment variables that were set for it.
+    /// Names of the environment variables that were set for the command.
     #[serde(default)]
     pub variables: Vec<String>,
 }

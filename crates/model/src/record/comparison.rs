@@ -1,6 +1,6 @@
 //! One comparison: some arms of one server under one workload, placement and client model.
 //!
-//! Each is complete in itself, so that a part of a run can be read without the rest.
+//! Each comparison is complete in itself: a reader needs no other part of the run.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use crate::record::{
 
 /// Some arms of one server, compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-// serde derives a function of the type; the trait's own one checks the values that were read: see `consistent`.
+// serde derives a function of the type. The function that the trait has checks the values that were read: see
+// `consistent`.
 #[serde(remote = "Self")]
 pub struct Comparison {
     /// The server.
@@ -25,35 +26,35 @@ pub struct Comparison {
     #[serde(deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub connections: u32,
-    /// Which cores the ends ran on.
+    /// Which cores the two ends of the connections ran on.
     pub placement: PlacementUsed,
-    /// How the load generator waited; the baseline's way where the arms differ.
+    /// How the load generator waited; if that differs between the arms, how it waited in the baseline.
     pub client: Client,
-    /// The real client that this stands for, where one was asked for.
+    /// The real client that the load generator imitates, if the run was to imitate one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_like: Option<ClientLike>,
-    /// The load that made it send.
+    /// The load: when connections send a request.
     #[serde(default)]
     pub load: Load,
-    /// The remedy that it was made to measure, where the run asked what would help.
+    /// The remedy that this comparison measures, if the run was to measure remedies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<RemedyKind>,
-    /// The whole commands that ran in its place; `null` where requests were measured.
+    /// The whole commands that ran instead of requests; `null` if requests were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
-    /// The application whose pages were measured; `null` where requests were.
+    /// The application whose pages were measured; `null` if requests were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
-    /// The CPU time of its requests by layer, for each arm except the baseline; empty if not asked for.
+    /// The CPU time of its requests by layer, for each arm except the baseline; empty if it was not requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
     /// When what ran.
     pub schedule: Schedule,
     /// The arms; indexes elsewhere point into this list.
     pub arms: Vec<Arm>,
-    /// The cost of each arm over the baseline.
+    /// The cost of each other arm compared with the baseline.
     pub tax: Vec<Tax>,
-    /// The addition of each arm to another one, if there are several.
+    /// How much each arm adds to another arm, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
     /// Warnings to read before believing the figures.
@@ -62,10 +63,10 @@ pub struct Comparison {
     /// Slices whose last answers came late.
     #[serde(default)]
     pub stalls: Vec<Stall>,
-    /// The server's own count, if it keeps one and no other client uses it.
+    /// The server's own count of requests, if the server has a counter and no other client uses it.
     #[serde(default)]
     pub server_count: Option<ServerCount>,
-    /// Closed TCP connections that keep their ports, where the workload leaves them behind.
+    /// Closed TCP connections that keep their ports, if the workload leaves such connections.
     #[serde(default)]
     pub time_wait: Option<TimeWait>,
     /// Every epoch, as it was counted.
@@ -73,13 +74,13 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether a program of somebody else made the requests: a whole command, or an application whose pages were asked for.
+    /// Whether another program made the requests: a whole command, or an application that served pages.
     pub fn is_of_program(&self) -> bool {
         self.commands.is_some() || self.trial.is_some()
     }
 
-    /// Whether pages took longer over the socket, and it is not known that they would without the supervisor's part, which
-    /// an application has not whose configuration names the socket.
+    /// Whether pages took longer over the socket and may have done so only because of the supervisor. An application
+    /// whose configuration names the socket runs without the supervisor.
     pub fn is_slower_by_supervisor(&self) -> bool {
         let added = self.trial.as_ref().map(|it| &it.added_by_configuration_us);
         let highest = added.and_then(Figure::known).map(|it| it.hi);
@@ -90,7 +91,7 @@ impl Comparison {
         is_slower && highest.is_some_and(|hi| hi.is_none_or(|hi| hi >= 0.0))
     }
 
-    /// A comparison over one connection per arm of which nothing is measured or judged yet.
+    /// A comparison over one connection per arm in which nothing is measured or judged yet.
     pub fn unmeasured(
         target: Target,
         workload: Workload,
@@ -126,46 +127,47 @@ impl Comparison {
 /// A database server. No field of it can hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` where commands brought their own.
+    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` if the commands brought their
+    /// own server.
     pub kind: String,
-    /// The version as the server states it; empty for the echo server.
+    /// The version as the server reports it; empty for the echo server.
     pub version: String,
     /// Whether looptax started it.
     pub private: bool,
-    /// How the target was named: `private:mariadb`, or the URL without its password.
+    /// The target as it was given: `private:mariadb`, or the URL without its password.
     pub name: String,
-    /// Settings that matter, as the server states them.
+    /// Settings that matter, as the server reports them.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// Its process, if there is one and it is known.
+    /// The server's process, if it has one that is known.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
-    /// Processes that serve only one arm, alike except for the address, of which a coin picks one per
-    /// epoch (memcached listens on a socket or on TCP); `null` if one server is behind all arms.
+    /// The number of processes that serve only one arm; they are alike except for the address, and a coin picks one of
+    /// them in each epoch (memcached listens either on a socket or on TCP). `null` if one server serves all arms.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub processes_per_arm: Option<u32>,
-    /// When it started, RFC 3339, where known.
+    /// When the server started, RFC 3339, if known.
     pub started_at: Option<String>,
-    /// Whether it offers TLS on the port of `tcp`, where it tells.
+    /// Whether the server offers TLS on the port of `tcp`, if the server tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offers_tls: Option<bool>,
-    /// The cores on which its own clients were seen to run, before the measurement.
+    /// How often the server's own clients were seen on its core before the measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meetings: Option<Meetings>,
 }
 
-/// How often the clients of a server of one thread were found on its core.
+/// How often the clients of a single-threaded server were found on the server's core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Meetings {
-    /// Their programs.
+    /// The clients' programs.
     pub programs: Vec<String>,
-    /// Looks at a thread that had run since the look before.
+    /// Number of times that looptax looked at a client's thread that had run since the previous look.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_looks: u32,
-    /// Of these, the ones that found it where the server's thread ran last.
+    /// The looks that found the client's thread on the core where the server's thread ran last.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_same: u32,
@@ -177,17 +179,17 @@ pub struct Workload {
     /// A word of `looptax compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole
     /// command.
     pub name: String,
-    /// How a request is put: `prepared` or `text`; `null` if there is only one way.
+    /// How a request is sent: `prepared` or `text`; `null` if there is only one way.
     pub protocol: Option<String>,
-    /// Statements that one request runs in turn.
+    /// Statements that one request runs one after another.
     #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub statements: u32,
-    /// Commands that one request sends at once.
+    /// Commands that one request sends together.
     #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub pipeline: u32,
-    /// How often each key is asked for, where not all alike: `zipf:0.99`.
+    /// How requests are distributed over the keys, if not uniformly: `zipf:0.99`.
     #[serde(default)]
     pub distribution: Option<String>,
     /// Rows or keys that requests choose from.
@@ -214,7 +216,7 @@ pub struct Stream {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub bytes: u64,
-    /// Size of one write, where the client writes them.
+    /// Size of one write, if the client writes the data.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub write_bytes: Option<u64>,
@@ -224,10 +226,11 @@ fn one() -> u32 {
     1
 }
 
-/// The load that made connections send: only the answers, or a pause or a schedule too.
+/// When connections send a request: as soon as they have the previous answer, or after a pause, or by a schedule.
 ///
-/// With a pause or a schedule the response time decides, not the rate: θ is then ln of the other
-/// arm's median response time over the baseline's, and the tax the share of it that the other arm adds.
+/// With a pause or a schedule the verdict comes from the response time, not from the rate: θ is then ln of the other
+/// arm's median response time over the baseline's, and the tax is the share of the other arm's response time that
+/// exceeds the baseline's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Requests per second that were due, over all connections of an arm; `null` in a closed loop.
@@ -238,11 +241,11 @@ pub struct Load {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub capacity_per_s: Option<f64>,
-    /// That share in percent.
+    /// The rate as a percentage of `capacity_per_s`.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share_pct: Option<f64>,
-    /// Gaps between the requests: `poisson` or `fixed`.
+    /// Distribution of the gaps between requests: `poisson` or `fixed`.
     pub arrivals: Option<String>,
     /// Whether client threads spun through waits under 60 µs, to send on time.
     pub spins: bool,
@@ -257,39 +260,39 @@ pub struct Load {
 }
 
 impl Load {
-    /// Whether the rate follows only from the server.
+    /// Whether only the server's answers set the rate.
     pub fn is_flat_out(&self) -> bool {
         self.rate_per_s.is_none() && self.think_us.is_none()
     }
 }
 
-/// The server's own count of what it was asked, beside ours.
+/// The server's own count of the requests that it received, and looptax's count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerCount {
     /// The server's counter: `Com_stmt_execute`, `xact_commit`, `commandstats calls of get` …
     pub counter: String,
-    /// The requests that looptax sent by its own count, warm-up included.
+    /// The requests that looptax sent by its own count, including the warm-up.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub sent: u64,
-    /// By how much the server's counter grew meanwhile.
+    /// By how much the server's counter grew during that time.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub counted: u64,
 }
 
-/// Sockets in `TIME_WAIT` around a comparison, and the ports that there are for all.
+/// Sockets in `TIME_WAIT` before and after a comparison, and the number of local ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeWait {
-    /// Before it.
+    /// Before the comparison.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub before: u64,
-    /// After it.
+    /// After the comparison.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub after: u64,
-    /// Local ports that the kernel chooses from.
+    /// Number of local ports that the kernel chooses from.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub local_ports: u64,
@@ -299,29 +302,29 @@ pub struct TimeWait {
     pub reuse: u64,
 }
 
-/// The placement that was asked for, and its result.
+/// The placement that was requested, and the one that resulted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementUsed {
-    /// The placement asked for.
+    /// The requested placement.
     pub asked: Placement,
     /// The real placement, for a person: "16 pairs dealt over 2 cores".
     pub real: String,
 }
 
-/// A slice whose drain took longer than half of it.
+/// A slice whose drain took longer than half the slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
-    /// The arm that was waited for.
+    /// The arm whose last answer was late.
     pub arm: String,
-    /// Epoch, from 0.
+    /// Number of the epoch, from 0.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub epoch_idx: u32,
-    /// Slice in the epoch, from 0.
+    /// Number of the slice in its epoch, from 0.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub slice_idx: u32,
-    /// How long the last answer took to come.
+    /// How long after the end of the window the last answer arrived.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub drain_ms: f64,

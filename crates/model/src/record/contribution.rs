@@ -1,7 +1,7 @@
-//! One machine's part of a pool of results: the figures, and the facts about the machine that change them. Nothing that
-//! names it.
+//! One machine's part of a pool of results: the figures, and the facts about the machine that change them. Nothing in
+//! it identifies the machine.
 //!
-//! `looptax show --publish` writes it, one line of JSON; `looptax-fleet` makes and checks it.
+//! `looptax show --publish` writes it as one line of JSON; `looptax-fleet` makes and checks it.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Client, Figure, Placement, Verdict};
 use crate::stats::range::{Real, SmallCount, Version};
 
-/// The version of [`Contribution`]. Raised when a field changes its meaning or goes away.
+/// The version of [`Contribution`]. Raised when a field changes its meaning or is removed.
 pub const CONTRIBUTION_SCHEMA_VERSION: u32 = 1;
 
-/// Results of one machine, without a name of it, a path, a label or a user.
+/// Results of one machine, without its name and without any path, label or user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contribution {
     /// The version of this form: [`CONTRIBUTION_SCHEMA_VERSION`].
@@ -30,14 +30,14 @@ pub struct Contribution {
     pub machine: ContributedMachine,
     /// Its results, in the order in which they were measured.
     pub results: Vec<ContributedResult>,
-    /// SHA-256 of this object as one line of JSON with this field empty, hexadecimal.
+    /// SHA-256, in hexadecimal, of this object as one line of JSON in which this field is empty.
     pub sha256: String,
 }
 
 /// The facts about a machine that change results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContributedMachine {
-    /// The kernel's version, without what a distribution or a builder adds: `6.1.0`.
+    /// The kernel's version, without the suffixes that a distribution or a builder adds: `6.1.0`.
     pub kernel: String,
     /// The preemption model.
     pub preemption: Option<String>,
@@ -63,7 +63,7 @@ pub struct ContributedMachine {
     pub mitigations: BTreeMap<String, String>,
 }
 
-/// One tax.
+/// The tax of one arm in one comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContributedResult {
     /// The server's kind.
@@ -72,43 +72,43 @@ pub struct ContributedResult {
     pub version: String,
     /// Whether looptax started it.
     pub private: bool,
-    /// One of looptax's own workloads.
+    /// A built-in workload.
     pub workload: String,
-    /// How statements went out.
+    /// How statements were sent.
     pub protocol: Option<String>,
-    /// Requests in a send.
+    /// Requests that are sent together.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub pipeline: u32,
-    /// Connections of each arm.
+    /// Connections per arm.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub connections: u32,
-    /// Where both ends ran.
+    /// Which cores the two ends ran on.
     pub placement: Placement,
     /// How the client waited.
     pub client: Client,
-    /// Share of what the slower arm serves, percent; `null` for as much as it serves.
+    /// The rate as a percentage of what the slower arm can serve; `null` if there was no limit on the rate.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share_pct: Option<f64>,
-    /// Requests after which a connection was opened again; `null` for never.
+    /// Requests after which a connection was closed and opened again; `null` for never.
     pub reconnect_every: Option<u32>,
-    /// The arm that others are compared with.
+    /// The arm that other arms are compared with.
     pub baseline: String,
-    /// The arm.
+    /// The arm that is compared with it.
     pub arm: String,
-    /// Throughput lost, percent, with its interval; not known where its size is uncertain.
+    /// Throughput lost, percent, with its interval; missing if its size is uncertain.
     pub tax_pct: Figure,
-    /// From where to where it may be, percent, where its size is uncertain.
+    /// The range that holds the tax, percent, if its size is uncertain.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub range_pct: Option<[f64; 2]>,
-    /// CPU time that other processes took, percent of the machine; `null` where that is not known.
+    /// CPU time that other processes took, percent of the machine; `null` if not known.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
-    /// The same of the hypervisor.
+    /// CPU time that the hypervisor took, percent of the machine; `null` if not known.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub steal_pct: Option<f64>,

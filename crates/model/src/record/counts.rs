@@ -1,15 +1,15 @@
-//! The raw counts of a record as the statistics take them.
+//! The raw counts of a record in the form that the statistics need.
 //!
-//! A record may come from anybody: what does not fit together gives an epoch without an effect, never
-//! a panic. Called by the experiment at its looks, and by the code that judges a record.
+//! A record may come from anyone: if its counts do not fit together, the epoch has no effect, and nothing panics.
+//! Called by the experiment at its looks, and by the code that judges a record.
 
 use crate::stats::{self as stats, Noise, Response, Side};
 
 use crate::record::{CpuTicks, Epoch, Raw, Samples, Seats, Slice};
 
 impl Raw {
-    /// The epochs of `pair` (arms' indexes, `[baseline, other]`) with their positions among all
-    /// epochs, in the order of time.
+    /// The epochs of `pair` (arms' indexes, `[baseline, other]`), each with its index among all epochs, in the order of
+    /// time.
     pub fn of_pair(&self, pair: [u32; 2]) -> impl Iterator<Item = (usize, &Epoch)> + Clone {
         let epochs = self.epochs.iter().enumerate();
         epochs.filter(move |(_, epoch)| epoch.pair == pair)
@@ -17,8 +17,8 @@ impl Raw {
 
     /// The counts and latencies of the epochs of `pair`, in the order of time.
     ///
-    /// `unpack` makes nanoseconds of what the record holds. An epoch whose latencies were not kept does not have
-    /// any.
+    /// `unpack` turns the packed samples of the record into nanoseconds. An epoch whose latencies were not kept has no
+    /// latencies here.
     pub fn counts(&self, pair: [u32; 2], mut unpack: impl FnMut(&Samples) -> Vec<u32>) -> Vec<stats::Epoch> {
         self.of_pair(pair)
             .map(|(_, epoch)| stats::Epoch {
@@ -39,10 +39,10 @@ impl Epoch {
         }
     }
 
-    /// The slices with their sides.
+    /// The slices, each with its side.
     ///
-    /// The order says which side ran: in an A/A run both sides are the same arm. A slice without a
-    /// known letter is left out, which leaves the epoch unbalanced and so without an effect.
+    /// `order` decides the side, not the arm: in an A/A run both sides are the same arm. A slice without a known letter
+    /// is left out; the epoch is then unbalanced and so without an effect.
     pub fn sided(&self) -> impl Iterator<Item = (Side, &Slice)> {
         let slices = self.order.chars().zip(&self.slices);
         slices.filter_map(|(order, slice)| {
@@ -57,8 +57,8 @@ impl Epoch {
         self.sided().filter_map(of_side)
     }
 
-    /// Whether a slice ran where the epoch's client kept to: told without knowing its arm. A slice of which that is not
-    /// known did not.
+    /// Whether a slice ran in the placement that the epoch's client kept to. The answer does not depend on the slice's
+    /// arm; it is `false` if the slice's placement is not known.
     pub fn is_in_place(&self, slice: &Slice) -> bool {
         self.follows.is_none_or(|wanted| slice.seats.and_then(Seats::placement) == Some(wanted))
     }
@@ -81,7 +81,7 @@ impl Epoch {
         }
     }
 
-    /// Whether an end of a connection could change its core.
+    /// Whether an end of a connection could move to another core.
     pub fn can_move(&self) -> bool {
         self.client_cores.iter().chain(&self.server_cores).any(Option::is_none)
     }

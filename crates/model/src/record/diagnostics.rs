@@ -1,7 +1,7 @@
 //! Diagnostics of the data of a comparison.
 //!
-//! None of it decides; it helps to judge whether to believe. `null` = not computed, with too few
-//! epochs for instance. All of it can be computed again from the epochs.
+//! They help to judge whether to believe a verdict. `null` means not computed, for example with too few epochs. All of
+//! them can be computed again from the epochs.
 
 use crate::stats::range::{Amount, Probability, Real, SmallCount};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Diagnostics of one arm compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostics {
-    /// Half the difference in θ between epochs that start with the one and with the other arm.
+    /// Half the difference in θ between epochs that start with one arm and epochs that start with the other.
     pub order_effect: Option<Tested>,
     /// Rank correlation of θ with time.
     pub trend: Option<Tested>,
@@ -22,77 +22,78 @@ pub struct Diagnostics {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub theta_sd: Option<f64>,
-    /// Variance over mean of slice counts within an arm.
+    /// Variance of the slice counts within an arm divided by their mean.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub dispersion: Option<f64>,
-    /// Half-width in points that no design beats in the same time.
+    /// The smallest half-width, in percentage points, that any design could reach in the same time.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub sampling_floor_pct: Option<f64>,
-    /// Epochs that do not count for the tax, if there are any.
+    /// Number of epochs that do not count for the tax.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_epochs_left_out: u32,
     /// Whether the totals, stalls included, contradict the estimate.
     pub totals_disagree: Option<bool>,
-    /// CPU time that the hypervisor gave to others, percent of all.
+    /// CPU time that the hypervisor gave to other machines, percent of all CPU time.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub steal_pct: Option<f64>,
-    /// CPU time of processes that are neither ours nor the server, percent of all.
+    /// CPU time of processes that are neither looptax nor the server, percent of all CPU time.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
-    /// Requests in flight by Little's law over connections, `[baseline, other]`; 1 when all is well.
+    /// Requests in flight by Little's law divided by the number of connections, `[baseline, other]`; 1 if all is well.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub littles_law_ratio: Option<[f64; 2]>,
-    /// Rate in the first 10 ms of the windows over that of the rest, `[baseline, other]`; 1 when the
-    /// guard was long enough.
+    /// Rate in the first 10 ms of the windows divided by the rate in the rest, `[baseline, other]`; 1 if the guard was
+    /// long enough.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub guard_transient_ratio: Option<[f64; 2]>,
     /// Arms whose rate jumps between two levels.
     #[serde(default)]
     pub modes: Vec<RateModes>,
-    /// θ with short minus θ with long slices, in points, where it was measured.
+    /// θ with short slices minus θ with long slices, in percentage points, if it was measured.
     pub slice_invariance_pct: Option<crate::record::Figure>,
-    /// Arms whose pace the client set and not the server, each with its cause.
+    /// Arms whose rate was limited by the client and not by the server, each with its cause.
     #[serde(default)]
     pub client_limits: Vec<ClientLimit>,
 }
 
-/// The client is the bottleneck of an arm.
+/// An arm in which the client is the bottleneck.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientLimit {
     /// The arm.
     pub arm: String,
-    /// How it shows.
+    /// The sign that shows it.
     pub cause: ClientLimitCause,
 }
 
-/// How it shows that the client is the bottleneck.
+/// The sign that shows that the client is the bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ClientLimitCause {
-    /// Its own code takes most of all CPU time per request, that of both ends.
+    /// The client's own code uses most of the CPU time per request of both ends.
     OwnCode {
-        /// Its user CPU time, percent of all.
+        /// The client's user CPU time, percent of the CPU time of both ends.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         share_pct: f64,
     },
-    /// The cores that it has for itself are all but full.
+    /// The cores that only the client uses are almost fully busy.
     BusyCores {
-        /// Its CPU time, percent of theirs.
+        /// The client's CPU time, percent of the time of these cores.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         busy_pct: f64,
     },
-    /// An open loop's requests went out late by its own doing, for much of the latency's p99.
+    /// The client sent requests of an open loop late through its own fault, by an amount that is a large part of the
+    /// latency's p99.
     Late {
-        /// The 99th percentile of it, µs; median over epochs.
+        /// The 99th percentile of this lateness, µs; median over epochs.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         by_us: f64,

@@ -10,20 +10,20 @@ use crate::record::{Client, Figure, Placement};
 pub struct Diff {
     pub before: String,
     pub after: String,
-    /// The names that their users gave them, the earlier one first.
+    /// The labels that the users gave the two runs, the earlier run first.
     #[serde(default)]
     pub labels: [Option<String>; 2],
-    /// The differing conditions of the two.
+    /// The conditions in which the two runs differ.
     pub conditions: Vec<Condition>,
-    /// The measurements of both.
+    /// The measurements that both runs made.
     pub pairs: Vec<DiffPair>,
-    /// The measurements of only one of them, in words.
+    /// The measurements that only one of the runs made, in words.
     pub left_out: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
-    /// Which: `kernel`.
+    /// Name of the condition: `kernel`.
     pub name: String,
     pub before: String,
     pub after: String,
@@ -47,14 +47,14 @@ pub struct DiffPair {
     pub layers: Vec<DiffLayers>,
 }
 
-/// Where a request's CPU time went in both runs.
+/// Where the CPU time of a request was spent in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLayers {
     pub arm: String,
-    /// The arm that it is taken over; `None` for the arm's own time.
+    /// The arm whose time is subtracted; `None` if the figures are the arm's own time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
-    /// The layers that either run has; then their sum, and the time by the kernel's clocks without the sampler.
+    /// The layers that occur in either run; then their sum, and the time by the kernel's clocks without the sampler.
     pub rows: Vec<DiffLayer>,
 }
 
@@ -62,11 +62,12 @@ pub struct DiffLayers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLayer {
     pub name: String,
-    /// Earlier, µs.
+    /// In the earlier run, µs.
     pub before_us: Figure,
     pub after_us: Figure,
     pub change_us: Figure,
-    /// Probability of such a change or a larger one if there is none, corrected by Holm over all layers of the arm.
+    /// Probability of such a change or a larger one if there is no change, corrected by Holm over all layers of the
+    /// arm.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
@@ -77,12 +78,12 @@ pub struct DiffLayer {
 pub struct DiffTax {
     pub arm: String,
     pub baseline: String,
-    /// Percent of throughput lost, earlier.
+    /// Throughput lost in the earlier run, percent.
     pub before_pct: Figure,
     pub after_pct: Figure,
-    /// Later minus earlier, in points of percent.
+    /// The later tax minus the earlier one, percentage points.
     pub change_points: Figure,
-    /// CPU time that a request costs more at both ends, earlier, µs.
+    /// CPU time that the arm adds to a request at both ends in the earlier run, µs.
     pub before_cpu_us: Figure,
     pub after_cpu_us: Figure,
     pub change_cpu_us: Figure,
@@ -92,9 +93,9 @@ pub struct DiffTax {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffArm {
     pub arm: String,
-    /// Requests per second, earlier.
+    /// Requests per second in the earlier run.
     pub before_per_s: Figure,
     pub after_per_s: Figure,
-    /// Change in percent of the earlier.
+    /// Change, percent of the earlier run's figure.
     pub change_pct: Figure,
 }

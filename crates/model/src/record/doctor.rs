@@ -1,6 +1,6 @@
 //! The result of `looptax doctor`: whether this machine allows honest verdicts.
 //!
-//! Its own JSON, apart from records of runs.
+//! A JSON form separate from records of runs.
 
 use crate::stats::range::{Count, Real, SmallCount};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Hex64;
 
-/// The checks of one machine, and what follows from them.
+/// The checks of one machine, and the conclusion from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Doctor {
     /// The server that was used.
@@ -21,25 +21,25 @@ pub struct Doctor {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub epochs_per_run: u32,
-    /// Runs that were asked for of each check.
+    /// Number of runs requested for each check.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub runs: u32,
     /// How the client waited.
     pub client: String,
-    /// CPU time that other processes took meanwhile, percent; `null` where unknown.
+    /// CPU time that other processes took during the checks, percent; `null` if unknown.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
-    /// CPU time that the hypervisor took meanwhile, percent; `null` where unknown.
+    /// CPU time that the hypervisor took during the checks, percent; `null` if unknown.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub steal_pct: Option<f64>,
-    /// Whether that is too much.
+    /// Whether other processes and the hypervisor took too much.
     pub is_busy: bool,
-    /// Check by check.
+    /// The result of each check.
     pub checks: Vec<DoctorResult>,
-    /// The conclusion from them.
+    /// The conclusion from the checks.
     pub answer: DoctorAnswer,
 }
 
@@ -47,15 +47,15 @@ pub struct Doctor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoctorAnswer {
-    /// A check failed: verdicts of this machine are not honest.
+    /// A check failed: verdicts of this machine cannot be trusted.
     Failed,
     /// No check gave an answer.
     Unanswered,
-    /// The machine was busy meanwhile: nothing is known about it.
+    /// The machine was busy during the checks: nothing is known about it.
     Busy,
-    /// No check failed, and some gave no answer.
+    /// No check failed, but some gave no answer.
     SomeOpen,
-    /// No check failed, in so few runs that only gross errors would show.
+    /// No check failed, but with so few runs only gross errors would show.
     NoGrossError,
     /// Verdicts of this machine can be believed.
     Believable,
@@ -67,14 +67,14 @@ pub enum DoctorAnswer {
 pub enum DoctorResult {
     /// The same arm on both sides must show no difference.
     Aa(AaCheck),
-    /// A known delay must come out.
+    /// An injected delay of known length must show in the tax.
     Inject(InjectCheck),
-    /// The length of the slices must not matter.
+    /// Slices of different lengths must give the same tax.
     Slices(SlicesCheck),
 }
 
 impl DoctorResult {
-    /// Whether it passed; `None` where it gave no answer.
+    /// Whether it passed; `None` if it gave no answer.
     pub const fn passed(&self) -> Option<bool> {
         match self {
             Self::Aa(check) => check.passed,
@@ -84,26 +84,26 @@ impl DoctorResult {
     }
 }
 
-/// An arm against itself, with separate connections.
+/// An arm compared with itself, with separate connections for each side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AaCheck {
     /// The arm.
     pub arm: String,
-    /// Whether it passed; `null`: no answer.
+    /// Whether it passed; `null` if it gave no answer.
     pub passed: Option<bool>,
     /// Runs that were made.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub runs: u64,
-    /// Runs that say the arm differs from itself.
+    /// Runs that report that the arm differs from itself.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub alarms: u64,
-    /// How many of these are chance.
+    /// How many such runs chance explains.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub accepted: u64,
-    /// Alarms with a verdict of difference.
+    /// The alarms whose verdict is a difference.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub of_which_difference: u64,
@@ -111,13 +111,13 @@ pub struct AaCheck {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub mean_tax_pct: f64,
-    /// Mean θ in standard errors; `null` below two runs.
+    /// Mean θ in standard errors; `null` with fewer than two runs.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub mean_theta_z: Option<f64>,
     /// How many p-values are below some levels.
     pub p_values_below: PValuesBelow,
-    /// Half the width of the widest interval, points; `null` where that is unbounded.
+    /// Half the width of the widest interval, percentage points; `null` if an interval is unbounded.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub half_width_points: Option<f64>,
@@ -127,7 +127,7 @@ pub struct AaCheck {
     pub thetas: Vec<f64>,
 }
 
-/// How many p-values are below a level.
+/// How many p-values are below each of four levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PValuesBelow {
     /// Below 0.01.
@@ -153,20 +153,20 @@ pub struct PValuesBelow {
 pub struct InjectCheck {
     /// The arm.
     pub arm: String,
-    /// Whether it passed; `null`: no answer.
+    /// Whether it passed; `null` if it gave no answer.
     pub passed: Option<bool>,
-    /// The result; `null` if both ends could not be scheduled in turns.
+    /// The result; `null` if the scheduler could not be made to run the two ends in turns.
     #[serde(flatten)]
     pub delay: Option<InjectedDelay>,
-    /// Why there is no answer; `null` where something came out.
+    /// Why there is no answer; `null` if there is a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// The result of one delay, with both ends scheduled in turns.
+/// The result of one delay, with the two ends scheduled in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedDelay {
-    /// The delay as a part of a request, percent.
+    /// The delay as a percentage of a request's time.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub part_pct: f64,
@@ -178,55 +178,55 @@ pub struct InjectedDelay {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub runs: u64,
-    /// Intervals that cover the delay.
+    /// Runs whose interval covers the delay.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub covered: u64,
-    /// How many have to.
+    /// How many intervals must cover it.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub least: u64,
-    /// Half the width of the typical interval, points; `null` without runs.
+    /// Half the width of the typical interval, percentage points; `null` without runs.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub half_width_points: Option<f64>,
-    /// Run by run.
+    /// The interval of each run.
     pub intervals: Vec<InjectedRun>,
-    /// One more run, scheduled as programs are: shown, not judged.
+    /// One more run, with normal scheduling: shown, not judged.
     pub normal_scheduling: Option<InjectedRun>,
 }
 
 /// One run with a delay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedRun {
-    /// The tax as it must come out, percent.
+    /// The tax that the delay must cause, percent.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub truth_pct: f64,
-    /// The tax as it came out, percent: value and interval.
+    /// The measured tax, percent: value and interval.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 3]")]
     pub tax_pct: [Option<f64>; 3],
-    /// How often per request the client lost the core to others: without and with the delay.
+    /// How often per request the scheduler took the core from the client: without and with the delay.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 2]")]
     pub client_switches_forced_per_request: [Option<f64>; 2],
 }
 
-/// Slices of 50 ms against slices of 500 ms.
+/// Slices of 50 ms compared with slices of 500 ms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlicesCheck {
-    /// Whether it passed; `null`: no answer.
+    /// Whether it passed; `null` if it gave no answer.
     pub passed: Option<bool>,
     /// The result; `null` if a run gave no estimate.
     #[serde(flatten)]
     pub taxes: Option<SliceTaxes>,
-    /// Why nothing came out; `null` where something did.
+    /// Why there is no result; `null` if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// The result of slices of either length.
+/// The taxes with short and with long slices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SliceTaxes {
     /// The tax with slices of 50 ms, percent: value and interval.
@@ -237,7 +237,7 @@ pub struct SliceTaxes {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 3]")]
     pub tax_500ms_pct: [Option<f64>; 3],
-    /// How far they are apart, points: value and interval.
+    /// The difference of the two taxes, percentage points: value and interval.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 3]")]
     pub difference_points: [Option<f64>; 3],

@@ -1,7 +1,7 @@
 //! A number with its interval, or the reason why there is none.
 //!
-//! The only form in which a measured figure is saved. Knows no formula: the numbers come from the
-//! statistics. JSON has no infinity, so an end that does not exist is `null`.
+//! Measured figures are saved only in this form. It contains no formula: the numbers come from the statistics. JSON has
+//! no infinity, so an unbounded end is `null`.
 
 use crate::stats::range::{Count, Real};
 use schemars::JsonSchema;
@@ -14,22 +14,22 @@ pub struct Estimate {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub value: f64,
-    /// The lower end of the interval; `null` where it is unbounded.
+    /// The lower end of the interval; `null` if it is unbounded.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub lo: Option<f64>,
-    /// The upper end of the interval; `null` where it is unbounded.
+    /// The upper end of the interval; `null` if it is unbounded.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub hi: Option<f64>,
-    /// How many independent units (epochs, blocks) it rests on.
+    /// Number of independent units (epochs, blocks) behind the estimate.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n: u64,
 }
 
 impl Estimate {
-    /// Whether its interval leaves zero out; an open end does not.
+    /// Whether the interval is wholly on one side of zero; an unbounded end does not count as bounded away from zero.
     pub fn excludes_zero(&self) -> bool {
         self.lo.is_some_and(|lo| lo > 0.0) || self.hi.is_some_and(|hi| hi < 0.0)
     }
@@ -42,17 +42,17 @@ pub struct Missing {
     pub na: String,
 }
 
-/// An estimate, or why there is none.
+/// An estimate, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Figure {
-    /// There is one.
+    /// The estimate.
     Known(Estimate),
-    /// There is none.
+    /// The reason why there is no estimate.
     Missing(Missing),
 }
 
-/// Both forms at once, so that an error names the field that it is in.
+/// Deserializes both forms through one struct, so that an error names the field that contains it.
 #[derive(Deserialize)]
 struct Either {
     #[serde(default, deserialize_with = "Real::read")]
@@ -80,9 +80,10 @@ impl<'de> Deserialize<'de> for Figure {
 }
 
 impl Figure {
-    /// A figure from plain numbers: infinite ends become absent ones.
+    /// A figure from plain numbers.
     ///
-    /// A value that is not finite, or that no record may hold, gives [`Figure::Missing`]; such an end is an absent one.
+    /// A value that is not finite, or that no record may hold, gives [`Figure::Missing`]; an end of the interval that
+    /// is one of these becomes `None`.
     pub fn new(value: f64, lo: f64, hi: f64, n: u64) -> Self {
         if !Real::holds(value) {
             return Self::missing(format!("the estimate is {value}"));

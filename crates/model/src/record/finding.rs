@@ -1,13 +1,13 @@
-//! The connections in a file of a source tree, by its text only, and the lines that would be written there.
+//! The connections in a file of a source tree, found only from its text, and the lines that would be written there.
 //!
-//! Found by the switch's room, printed by the report. Holds no password, as everything here.
+//! Found by the switch's room, printed by the report. Like every record, it holds no password.
 
 use super::code::PointCode;
 
 /// A file with its findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its path below the folder that was given, as a URI; a whole URI if it is not below it.
+    /// Its path relative to the given folder, as a URI; an absolute URI if it is not below that folder.
     pub uri: String,
     /// The encoding's name, if it is not UTF-8.
     pub encoding: Option<&'static str>,
@@ -18,7 +18,7 @@ pub struct SourceFile {
 pub struct Finding {
     pub code: PointCode,
     pub level: FindingLevel,
-    /// For a person.
+    /// The message for a person.
     pub message: String,
     pub region: Region,
     /// The replacements that switch it to the socket; empty if nothing is written.
@@ -27,15 +27,15 @@ pub struct Finding {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingLevel {
-    /// It does not work as it is.
+    /// The connection does not work as it is configured.
     Error,
-    /// It takes TCP where a socket would do.
+    /// The connection uses TCP although it could use a socket.
     Warning,
-    /// It is not known, or left to people.
+    /// The transport is not known, or the change is left to people.
     Note,
 }
 
-/// A part of a text, counted from one; the end is the place behind it.
+/// A part of a text, counted from 1; the end is the position after its last character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
     pub start: TextPlace,
@@ -49,7 +49,7 @@ pub struct TextPlace {
     pub column: usize,
 }
 
-/// A part of a text that becomes another; an empty part is a place where something is added.
+/// A part of a text and the text that replaces it; an empty part is a position at which text is inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     pub region: Region,
@@ -57,7 +57,7 @@ pub struct Replacement {
 }
 
 impl Region {
-    /// The place of these bytes in a text; `None` if they are not whole characters of it.
+    /// The position of these bytes in a text; `None` if they cut a character.
     pub fn of(text: &str, bytes: &std::ops::Range<usize>) -> Option<Self> {
         Some(Self { start: TextPlace::of(text, bytes.start)?, end: TextPlace::of(text, bytes.end)? })
     }

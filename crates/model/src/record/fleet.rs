@@ -1,6 +1,7 @@
 //! The result of `looptax fleet report` about many machines.
 //!
-//! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else, and came through a collector.
+//! A JSON form separate from records of runs. Every name in it was chosen by somebody else and arrived through a
+//! collector.
 
 use crate::stats::range::{Amount, Count, Probability, Real, UnixTime, Version};
 use schemars::JsonSchema;
@@ -11,22 +12,22 @@ use crate::record::Estimate;
 /// The version of what `fleet report` prints as JSON.
 pub const FLEET_SCHEMA_VERSION: u32 = 1;
 
-/// A fleet, as its newest reports say.
+/// A fleet, according to the newest report of each machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fleet {
     /// Version of this form: [`FLEET_SCHEMA_VERSION`].
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub schema_version: u32,
-    /// looptax that asked.
+    /// The version of looptax that queried the collector.
     pub looptax_version: String,
-    /// When, with the offset to UTC.
+    /// Time of the query, with the offset to UTC.
     pub at: String,
-    /// Machines that reported within a week.
+    /// Machines that reported within the last week.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts: u64,
-    /// Machines with clients over TCP.
+    /// Machines with clients that use TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts_over_tcp: u64,
@@ -34,25 +35,25 @@ pub struct Fleet {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub tcp_requests_per_s: f64,
-    /// CPU time that they cost more than over the socket; `null` where too little was measured.
+    /// CPU time that these requests cost more than over the socket; `null` if too little was measured.
     pub lost: Option<FleetLost>,
-    /// Kinds of server that no machine measured, those with the most requests first: they are not in `lost`.
+    /// Kinds of server that no machine measured; the kinds with the most requests come first. They are not in `lost`.
     pub not_measured: FleetList<FleetUnmeasured>,
-    /// Programs and kinds of server over all machines, those first that lose most.
+    /// Programs and kinds of server over all machines; those that lose most come first.
     pub pairs: FleetList<FleetPair>,
-    /// Clients of one machine, in the order in which moving them pays.
+    /// Clients of one machine; those whose move saves most come first.
     pub first: FleetList<FleetMove>,
-    /// TCP's addition to a request, by condition.
+    /// How much CPU time TCP adds to a request, by condition.
     pub effects: Vec<FleetEffects>,
-    /// Machines whose own measurement is unlike that of others with the same kind of server.
+    /// Machines whose own measurement differs from those of others with the same kind of server.
     pub unlike: FleetList<FleetUnlike>,
-    /// The kinds of machines.
+    /// The combinations of kernel and CPU in the fleet.
     pub conditions: FleetList<FleetCondition>,
-    /// Clients that were switched to the socket and are over TCP again.
+    /// Clients that were switched to the socket and use TCP again.
     pub fell_back: FleetList<FleetFallen>,
-    /// Pairs of a machine that use another transport than a week ago.
+    /// Clients of a server on one machine that use another transport than a week ago.
     pub movers: FleetList<FleetMover>,
-    /// Machines of which nothing arrived for two days.
+    /// Machines from which nothing has arrived for two days.
     pub silent: FleetList<FleetSilent>,
 }
 
@@ -61,36 +62,36 @@ pub struct Fleet {
 pub struct FleetList<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// How many there are in all, in `rows` or not; of a very long list, how many were looked at.
+    /// Number of rows in all, in `rows` or not; in a very long list, the number of rows that were examined.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n: u64,
-    /// Whether there are more than `n`, which were not looked at.
+    /// Whether there are more than `n` rows, which were not examined.
     pub has_more_than_n: bool,
 }
 
-/// CPU time that a fleet loses over TCP.
+/// CPU time that a fleet loses by using TCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetLost {
-    /// Cores, at 95 %; `n` the machines' servers that it is a sum over.
+    /// Cores, with the 95 % interval; `n` is the number of servers in the sum.
     pub cores: Estimate,
-    /// Servers of machines with their own measurement.
+    /// Servers on machines with their own measurement.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_measured: u64,
-    /// Servers that take what others of their kind predict.
+    /// Servers for which the measurements of other servers of their kind were used.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_predicted: u64,
-    /// Standard error from the measured ones' own errors, in cores.
+    /// Standard error that comes from the errors of the measurements, in cores.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub error_of_measured: f64,
-    /// Standard error from differences between those that were not measured, in cores.
+    /// Standard error that comes from differences between the servers that were not measured, in cores.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub error_of_predicted: f64,
-    /// Standard error from the kinds' means, in cores.
+    /// Standard error that comes from the errors of the kinds' means, in cores.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub error_of_means: f64,
@@ -114,11 +115,11 @@ pub struct FleetPair {
     pub client: String,
     /// The server's kind.
     pub server: String,
-    /// Machines on which it goes over TCP.
+    /// Machines on which the program uses TCP to this kind of server.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts: u64,
-    /// Of these, with a socket of that server.
+    /// The machines among them on which that server has a socket.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts_with_socket: u64,
@@ -126,11 +127,11 @@ pub struct FleetPair {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Cores lost, at 95 %; `null` where no machine measured this kind of server.
+    /// Cores lost, with the 95 % interval; `null` if no machine measured this kind of server.
     pub cores: Option<Estimate>,
 }
 
-/// A client of one machine that pays.
+/// A client of one machine that pays for TCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMove {
     /// The machine's name.
@@ -149,54 +150,57 @@ pub struct FleetMove {
     pub connections: u64,
     /// Whether the server has a socket.
     pub has_socket: bool,
-    /// Cores lost, at 95 %; `null` where no machine measured this kind of server.
+    /// Cores lost, with the 95 % interval; `null` if no machine measured this kind of server.
     pub cores: Option<Estimate>,
-    /// Whether this machine measured it itself.
+    /// Whether this machine's own measurement was used.
     pub is_measured: bool,
-    /// How probably it is among the first twenty of those whose cost is known; `null` where its own is not.
+    /// Probability that this client is among the twenty that lose most, of all clients whose cost is known; `null` if
+    /// its own cost is not.
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub top_probability: Option<f64>,
 }
 
-/// TCP's addition to a request, in groups of machines.
+/// How much CPU time TCP adds to a request, in groups of machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetEffects {
-    /// The condition that the groups are made by: `server`, `server version`, `kernel`, `cpu`, `virtualised`.
+    /// The condition by which machines are grouped: `server`, `server version`, `kernel`, `cpu`, `virtualised`.
     pub condition: String,
     /// The groups, the largest first.
     pub groups: Vec<FleetGroup>,
-    /// Groups that are left out: the smallest.
+    /// Number of groups that are left out; they are the smallest.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_more: u64,
-    /// How often groups of the same mean are as far apart, adjusted for all conditions (Benjamini and Hochberg).
+    /// Probability that groups with equal means differ at least as much, adjusted for all conditions (Benjamini and
+    /// Hochberg).
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
 }
 
-/// Machines alike in a condition.
+/// Machines that have the same value of a condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetGroup {
-    /// Their common property.
+    /// The value that they have in common.
     pub label: String,
-    /// CPU time that TCP adds to a request, both ends, in µs: the mean of true effects, at 95 %; `n` the measurements. Of
-    /// a single machine, its own measurement.
+    /// CPU time that TCP adds to a request at both ends, in µs: the mean of the true effects with its 95 % interval;
+    /// `n` is the number of measurements. For a single machine, its own measurement.
     pub cpu_us: Estimate,
-    /// The same of one more such machine; without ends below three.
+    /// The interval for one more such machine; without ends if there are fewer than three.
     pub one_more: Estimate,
-    /// τ: how much true effects differ, in µs; `null` of a single machine.
+    /// τ: the spread of the true effects, in µs; `null` for a single machine.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub tau_us: Option<f64>,
-    /// I²: the share of the measurements' variation that is not their error, 0 to 1; `null` of a single machine.
+    /// I²: the share of the variation between measurements that their errors do not explain, 0 to 1; `null` for a
+    /// single machine.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub i_squared: Option<f64>,
 }
 
-/// A machine whose measurement is unlike the others'.
+/// A machine whose measurement differs from the others'.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetUnlike {
     /// The machine's name.
@@ -205,17 +209,18 @@ pub struct FleetUnlike {
     pub server: String,
     /// Its measurement, in µs of CPU time per request.
     pub cpu_us: Estimate,
-    /// The mean of its kind.
+    /// The mean of the measurements of its kind of server.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub mean_us: f64,
-    /// The share of such machines in this list that is there by chance, at most (Benjamini and Hochberg).
+    /// Upper limit of the share of machines in this list that are there by chance (Benjamini and Hochberg), if the list
+    /// is cut at this machine.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub q: f64,
 }
 
-/// Machines of the same kernel and CPU.
+/// Machines with the same kernel and CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetCondition {
     /// Kernel release.
@@ -234,7 +239,7 @@ pub struct FleetCondition {
     pub tcp_requests_per_s: f64,
 }
 
-/// A client that was switched and is over TCP again.
+/// A client that was switched and uses TCP again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetFallen {
     /// The machine's name.
@@ -260,13 +265,13 @@ pub struct FleetFallen {
 /// The list of `fleet changes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMovers {
-    /// Clients that changed their way.
+    /// Clients that changed their transport.
     pub movers: FleetList<FleetMover>,
-    /// Clients of a switch that are over TCP again.
+    /// Clients that were switched to the socket and use TCP again.
     pub fell_back: FleetList<FleetFallen>,
 }
 
-/// A pair of a machine that uses another transport.
+/// A program and a kind of server on one machine, between which the transport changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMover {
     /// The machine's name.
@@ -275,9 +280,9 @@ pub struct FleetMover {
     pub client: String,
     /// The server's kind.
     pub server: String,
-    /// `socket`, `tcp`, or `both`.
+    /// The transport a week ago: `socket`, `tcp`, or `both`.
     pub before: String,
-    /// The same, now.
+    /// The transport now: `socket`, `tcp`, or `both`.
     pub now: String,
     /// `to socket` or `to tcp`.
     pub direction: String,
@@ -285,12 +290,12 @@ pub struct FleetMover {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
-    /// CPU time that it saves now, in cores; `null` where it goes over TCP, or requests or costs are not known.
+    /// CPU time that the program saves now, in cores; `null` if it uses TCP, or if requests or costs are not known.
     #[serde(default)]
     pub cores: Option<Estimate>,
 }
 
-/// A machine that is silent.
+/// A machine from which no reports arrive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetSilent {
     /// The machine's name.
@@ -301,7 +306,7 @@ pub struct FleetSilent {
     pub days: u64,
 }
 
-/// A machine with clients over TCP.
+/// A machine with clients that use TCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetHost {
     /// Its name.
@@ -310,28 +315,28 @@ pub struct FleetHost {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub pairs: u64,
-    /// Their connections.
+    /// Connections over TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub connections: u64,
-    /// Their requests per second.
+    /// Requests per second over TCP.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Cores lost, at 95 %, without the kinds in `not_measured`.
+    /// Cores lost, with the 95 % interval; the kinds in `not_measured` are not included.
     pub cores: Option<Estimate>,
-    /// Kinds of server that no machine measured, those with the most requests first.
+    /// Kinds of server that no machine measured; the kinds with the most requests come first.
     pub not_measured: Vec<String>,
 }
 
-/// One machine, as its newest report says.
+/// One machine, according to its newest report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMachine {
     /// Its name.
     pub host: String,
-    /// Its number, which it keeps when it is renamed.
+    /// The machine's identifier, which it keeps when it is renamed.
     pub host_id: String,
-    /// When it was looked at, by its own clock: seconds since 1970.
+    /// When the machine was examined, by its own clock: seconds since 1970.
     #[serde(deserialize_with = "UnixTime::read")]
     #[schemars(with = "UnixTime")]
     pub at_s: i64,
@@ -339,7 +344,7 @@ pub struct FleetMachine {
     #[serde(deserialize_with = "UnixTime::read")]
     #[schemars(with = "UnixTime")]
     pub received_s: i64,
-    /// looptax that looked.
+    /// The version of looptax that examined it.
     pub looptax: String,
     /// Kernel release and version.
     pub kernel: String,
@@ -349,9 +354,9 @@ pub struct FleetMachine {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub cpus: u64,
-    /// Whether every process could be looked into; else clients are missing.
+    /// Whether looptax could inspect every process; if not, clients are missing.
     pub sees_all: bool,
-    /// Who is connected to which server.
+    /// Which client is connected to which server.
     pub findings: Vec<FleetFinding>,
     /// Its measurements.
     pub measured: Vec<FleetMeasured>,
@@ -366,7 +371,7 @@ pub struct FleetFinding {
     pub client_user: String,
     /// The server's kind.
     pub server: String,
-    /// `unix`, `loopback`, and so on.
+    /// The way of the connections: `unix`, `loopback`, and so on.
     pub way: String,
     /// Connections.
     #[serde(deserialize_with = "Count::read")]
@@ -378,17 +383,17 @@ pub struct FleetFinding {
     pub requests_per_s: Option<f64>,
     /// Whether the server has a socket.
     pub has_socket: bool,
-    /// Whether it was switched to the socket and is over TCP again.
+    /// Whether the client was switched to the socket and uses TCP again.
     pub fell_back: bool,
 }
 
-/// TCP's addition to a request of a machine's server.
+/// How much CPU time TCP adds to a request to one of the machine's servers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMeasured {
     /// The server's kind.
     pub server: String,
     /// Its version.
     pub server_version: String,
-    /// CPU time, both ends, in µs.
+    /// CPU time at both ends, in µs.
     pub cpu_us: Estimate,
 }

@@ -1,6 +1,6 @@
-//! The result of `looptax find`: servers, their clients, and the obstacles.
+//! The result of `looptax find`: servers, their clients, and obstacles.
 //!
-//! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
+//! A JSON form separate from records of runs. Every name in it was chosen by somebody else.
 
 use crate::stats::range::{Amount, Count, ProcessId, SmallCount, Version};
 use schemars::JsonSchema;
@@ -11,52 +11,52 @@ use crate::record::{Figure, FoundChain, NoteCode, Way};
 /// The version of what `find` prints as JSON.
 pub const FOUND_SCHEMA_VERSION: u32 = 1;
 
-/// One look at a machine, or two a moment apart.
+/// One look at a machine, or two looks a moment apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// Version of this form: [`FOUND_SCHEMA_VERSION`].
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub schema_version: u32,
-    /// looptax that looked.
+    /// The version of looptax that looked.
     pub looptax_version: String,
-    /// When, with the offset to UTC.
+    /// Time of the look, with the offset to UTC.
     pub at: String,
-    /// Seconds between the two looks that rates were made of; `null` without rates.
+    /// Seconds between the two looks from which the rates were computed; `null` without rates.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub rates_over_s: Option<f64>,
     /// The method by which the requests were counted.
     #[serde(default)]
     pub counted_by: CountedBy,
-    /// The sources of the costs, a line per kind of server.
+    /// The measurements from which the costs were computed, one per kind of server.
     pub cost_sources: Vec<CostSource>,
-    /// Whether every process could be looked into; else clients are missing.
+    /// Whether looptax could inspect every process; if not, clients are missing.
     pub sees_all: bool,
     /// The servers.
     pub servers: Vec<FoundServer>,
     /// Their clients on this machine.
     pub clients: Vec<FoundClient>,
-    /// The chains of pages: web servers, the programs behind them, poolers, databases.
+    /// The chains behind pages: web servers, the programs behind them, poolers, databases.
     #[serde(default)]
     pub chains: Vec<FoundChain>,
-    /// Listening sockets whose process is not seen, and which nothing that is public gives to one server.
+    /// Listening sockets whose process cannot be seen, and which no public information assigns to one server.
     #[serde(default)]
     pub listeners: Vec<FoundListener>,
     /// Problems, and facts that could not be seen.
     pub notes: Vec<Note>,
 }
 
-/// The CPU time that a request over TCP costs more than over the socket, and the source of the measurement.
+/// The CPU time that a request over TCP costs more than over the socket, and where the measurement comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub struct CostSource {
-    /// For this kind of server: `mariadb`; `null` for all (the echo server).
+    /// The kind of server that it applies to: `mariadb`; `null` for all kinds (the echo server was measured).
     pub kind: Option<String>,
-    /// The kind of pooler whose own requests were measured, not those of any program: `pgbouncer`.
+    /// The kind of pooler whose requests were measured in place of those of any program: `pgbouncer`.
     #[serde(default)]
     pub client_kind: Option<String>,
-    /// Whether each of its requests had its own connection, which is in the cost.
+    /// Whether each measured request had its own connection, whose cost is included.
     #[serde(default)]
     pub is_per_connection: bool,
     /// Whether its requests over TCP were encrypted (TLS), which is in the cost.
@@ -66,20 +66,21 @@ pub struct CostSource {
     pub cpu_us_per_request: Figure,
     /// The record, or how it was measured just now.
     pub source: String,
-    /// Whether that machine was so busy, or the effect so unsteady, that only its direction is known.
+    /// Whether the machine was so busy during that measurement, or the effect so unsteady, that only its direction is
+    /// known.
     #[serde(default)]
     pub is_size_uncertain: bool,
-    /// Whether that run did not decide on throughput: the interval is wide.
+    /// Whether that run gave no verdict on throughput: the interval is wide.
     #[serde(default)]
     pub is_undecided: bool,
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundServer {
     /// `mariadb`, `postgres`, ….
     pub kind: String,
-    /// Its version, where its program tells.
+    /// Its version, if its program shows it.
     pub version: Option<String>,
     /// Its process.
     #[serde(deserialize_with = "ProcessId::read")]
@@ -87,32 +88,32 @@ pub struct FoundServer {
     pub pid: u32,
     /// Its program's name.
     pub program: String,
-    /// The user that it runs as: a name, or the number if it does not have one here.
+    /// The user that it runs as: a name, or the number if the user has no name here.
     pub user: String,
     /// Its container or service: `docker 3f2a9c1b7d20`, `mariadb.service`.
     pub home: Option<String>,
-    /// Whether its process cannot be looked into: what it listens on is inferred, or not known.
+    /// Whether looptax may not inspect its process: the sockets that it listens on are then inferred or not known.
     #[serde(default)]
     pub is_hidden: bool,
-    /// The endpoints that it listens on.
+    /// The endpoints that the server listens on.
     pub endpoints: Vec<FoundEndpoint>,
-    /// The network namespace that it listens in, where that is not the one of who looked.
+    /// The network namespace in which it listens, if that is not looptax's own.
     pub network: Option<String>,
-    /// Connections from other machines, or whose addresses were rewritten on the way.
+    /// Connections from other machines, or connections whose addresses were rewritten on the way.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_remote: u64,
-    /// TCP connections of this machine that were closed within the last minute.
+    /// TCP connections from this machine that were closed within the last minute.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_closed_last_minute: u64,
 }
 
-/// [`FoundEndpoint::file`] where the socket's file was deleted.
+/// [`FoundEndpoint::file`] if the socket's file was deleted.
 pub const FILE_GONE: &str = "gone";
-/// [`FoundEndpoint::file`] where another file took its place.
+/// [`FoundEndpoint::file`] if another file replaced the socket's file.
 pub const FILE_REPLACED: &str = "replaced by another file";
-/// [`FoundEndpoint::file`] where looptax may not look.
+/// [`FoundEndpoint::file`] if looptax may not look at the file.
 pub const FILE_UNSEEN: &str = "may not be looked at";
 
 /// An address that a server listens on.
@@ -128,50 +129,50 @@ pub struct FoundEndpoint {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_waiting: u32,
-    /// Most that may wait.
+    /// Highest number of connections that may wait.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub backlog: u32,
-    /// How it is known to be this server's.
+    /// How looptax knows that this server listens there.
     #[serde(default)]
     pub known: HowKnown,
 }
 
-/// A listening socket whose process is not seen.
+/// A listening socket whose process cannot be seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundListener {
     /// The transport that clients must use.
     pub transport: EndpointTransport,
     /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
-    /// Whose socket it is: a name, or the number; `null` where the kernel does not tell.
+    /// Owner of the socket: a user name, or the number; `null` if the kernel does not show it.
     pub user: Option<String>,
     /// The server that usually listens there: `mysql or mariadb`.
     pub likely: Option<String>,
-    /// Servers of that user which it may belong to.
+    /// Process ids of the servers of that user to which the socket may belong.
     #[serde(deserialize_with = "ProcessId::read")]
     #[schemars(with = "Vec<ProcessId>")]
     pub server_pids: Vec<u32>,
-    /// Web servers and proxies of that user whose it may be as well: `nginx 812`.
+    /// Web servers and proxies of that user to which the socket may belong as well: `nginx 812`.
     #[serde(default)]
     pub web_servers: Vec<String>,
     /// Connections to it from this machine.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_connections: u64,
-    /// Whose they are.
+    /// The processes that hold these connections.
     #[serde(default)]
     pub clients: Vec<FoundPeer>,
-    /// TCP connections of this machine that were closed within the last minute.
+    /// TCP connections from this machine that were closed within the last minute.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_closed_last_minute: u64,
 }
 
-/// The connections of one process to a listening socket, of one way.
+/// The connections of one process to a listening socket, over one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundPeer {
-    /// The process; `null` where we may not see whose they are.
+    /// The process; `null` if looptax may not see which process holds the connections.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
@@ -181,29 +182,30 @@ pub struct FoundPeer {
     pub user: Option<String>,
     /// Its container or service.
     pub home: Option<String>,
-    /// Whether all that it asks is in files, its own or those of the pages that it runs, and nothing in its
-    /// environment: a web server, a proxy, a pooler, PHP-FPM.
+    /// Whether all addresses that the process connects to are in files (its own or those of the pages that it runs) and
+    /// none in its environment: a web server, a proxy, a pooler, PHP-FPM.
     #[serde(default)]
     pub asks_by_its_files: bool,
-    /// How they reach it.
+    /// How the connections reach the socket.
     pub way: Way,
     /// Whether they were seen to be encrypted (TLS), all of those on which the server sent something.
     #[serde(default)]
     pub is_sealed: bool,
-    /// How many connections.
+    /// Number of connections.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_connections: u64,
-    /// Requests per second, counted as [`CountedBy`] says: several that are sent at once count as one.
+    /// Requests per second, counted as [`CountedBy`] describes: several requests that are sent together count as one.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
-    /// Connections that were opened per second, also those that are gone; `null` where the kernel did not count them.
+    /// Connections that were opened per second, including those that are closed again; `null` if the kernel did not
+    /// count them.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub opened_per_s: Option<f64>,
-    /// Half of its requests took less, µs, from their arrival at the server until the client had the answer; `null` where
-    /// the kernel did not count them.
+    /// Median time of its requests, µs, from their arrival at the server until the client had the answer; `null` if the
+    /// kernel did not count them.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub p50_us: Option<f64>,
@@ -213,30 +215,30 @@ pub struct FoundPeer {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CountedBy {
-    /// Segments with data of TCP connections that are open; requests over Unix sockets are not counted.
+    /// Counted as segments with data on the TCP connections that are open; requests over Unix sockets are not counted.
     #[default]
     Segments,
-    /// Programs in the kernel, on both transports, also of connections that are gone.
+    /// Counted by programs in the kernel, on both transports, including connections that are closed again.
     Kernel,
 }
 
-/// How a listening socket is known to be a server's.
+/// How looptax knows that a listening socket belongs to a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HowKnown {
-    /// By its user, who runs no other program whose sockets are not seen: inferred.
+    /// Inferred from its user, who runs no other program whose sockets cannot be seen.
     User,
-    /// By its usual port or name and its user: inferred.
+    /// Inferred from its usual port or name and from its user.
     UsualPlace,
-    /// By its user, and the server's command line names it: inferred.
+    /// Inferred from its user and from the server's command line, which names the socket.
     CommandLine,
-    /// The process was seen to hold it.
+    /// The process was seen to hold the socket.
     #[default]
     Seen,
 }
 
 impl HowKnown {
-    /// Returns the evidence that it was inferred by, for a person; `None` if it was seen.
+    /// Returns the evidence from which it was inferred, for a person; `None` if it was seen.
     pub const fn inferred_by(self) -> Option<&'static str> {
         match self {
             Self::Seen => None,
@@ -247,24 +249,23 @@ impl HowKnown {
     }
 }
 
-/// The connections of one process to one server, of one way.
+/// The connections of one process to one server, over one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundClient {
-    /// Whose they are, and what goes over them.
+    /// The process that holds the connections, and its requests.
     #[serde(flatten)]
     pub peer: FoundPeer,
     /// The server's process.
     #[serde(deserialize_with = "ProcessId::read")]
     #[schemars(with = "ProcessId")]
     pub server_pid: u32,
-    /// The process that they lead through: `docker-proxy 991`.
+    /// The process that passes the connections on: `docker-proxy 991`.
     pub via: Option<String>,
-    /// Where a pooler takes them in the end: `postgres 456 by unix`.
+    /// The server to which a pooler passes the requests in the end: `postgres 456 by unix`.
     pub onward: Option<String>,
-    /// CPU time that TCP costs over the socket, ms per second, by the cost of a request on this
-    /// machine: an estimate.
+    /// CPU time that TCP costs over the socket, ms per second, by the cost of a request on this machine: an estimate.
     pub cpu_ms_per_s: Option<Figure>,
-    /// The places of what that was made of, in the list of cost sources.
+    /// Indexes in `cost_sources` of the measurements behind `cpu_ms_per_s`.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Vec<Count>")]
     pub cost_from: Vec<usize>,
@@ -282,12 +283,12 @@ pub enum EndpointTransport {
     Abstract,
 }
 
-/// Something to know, and what to do about it.
+/// A fact to know, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// The fact, for a program.
+    /// The fact, as a code for programs.
     pub code: NoteCode,
-    /// The fact.
+    /// The fact in words.
     pub what: String,
     /// The next step.
     pub next: Option<String>,

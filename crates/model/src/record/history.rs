@@ -1,4 +1,4 @@
-//! A line of the history: the summary of a record, wherever it is saved.
+//! A line of the history: the summary of a record, whatever folder the record is in.
 
 use crate::stats::range::{AtLeastOne, Real, Version};
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub struct PastRun {
 pub struct PastVerdict {
     pub kind: String,
     pub version: String,
-    /// The workload's name; of an application the page that was asked for.
+    /// The workload's name; for an application, the page that was requested.
     pub workload: String,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
@@ -43,13 +43,13 @@ pub struct PastVerdict {
     pub client: Client,
     pub baseline: String,
     pub arm: String,
-    /// Throughput lost, percent; `None` without a figure.
+    /// Throughput lost, percent; `None` if there is no figure.
     pub throughput_pct: Option<Estimate>,
-    /// From where to where it may be, percent, where its size is uncertain.
+    /// The range that holds the loss, percent, if its size is uncertain.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub range_pct: Option<[f64; 2]>,
-    /// Of a storm: connects that failed over the arm, percent, and the interval.
+    /// For a storm: connection attempts that failed over the arm, percent, with the interval.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 3]>")]
     pub failed_pct: Option<[f64; 3]>,
@@ -93,7 +93,8 @@ impl PastRun {
     }
 }
 
-/// A line for each size and arm. Nothing pins the ends of a storm's connections, and one thread makes those of most clients.
+/// One verdict for each size and arm. Nothing pins the ends of a storm's connections, and for most clients one thread
+/// makes all connections.
 fn of_storms(storms: &Storms) -> impl Iterator<Item = PastVerdict> {
     let kind = storms.target.rsplit(':').next().unwrap_or_default();
     storms.sizes.iter().flat_map(move |size| {

@@ -1,6 +1,6 @@
-//! The machine a run took place on.
+//! The machine on which a run took place.
 //!
-//! Facts that change the result, as they were read; `null` where the host does not tell.
+//! Facts that change the result, as looptax read them; `null` if the machine does not report them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::stats::range::SmallCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The machine and the settings of it that matter to loopback and sockets.
+/// The machine, and those of its settings that affect loopback and sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Kernel release and version.
@@ -29,23 +29,25 @@ pub struct Host {
     pub hypervisor: Option<bool>,
     /// Whether a core runs more than one hardware thread.
     pub smt: Option<bool>,
-    /// The control group's `cpu.max`, as the kernel prints it; quota and period of version 1 in the same form.
+    /// The control group's `cpu.max`, as the kernel prints it; quota and period of cgroup version 1 are written in the
+    /// same form.
     pub cgroup_cpu_max: Option<String>,
-    /// CPUs this process is allowed on, as the kernel prints the list.
+    /// CPUs that this process may use, as the kernel prints the list.
     pub cpuset: Option<String>,
     /// The preemption model that is in force or that the kernel was built with: `none`, `voluntary`, `full`, `lazy`, `rt`.
     #[serde(default)]
     pub preemption: Option<String>,
-    /// Features of the scheduler, as the kernel prints them: for root only, where debugfs is mounted.
+    /// Features of the scheduler, as the kernel prints them; only root can read them, and only if debugfs is mounted.
     #[serde(default)]
     pub sched_features: Option<String>,
-    /// Other limits of the control group and those above it, the tightest of each: `memory.max`, `memory.high`, `pids.max`.
+    /// Other limits of the control group and its parents, the tightest of each: `memory.max`, `memory.high`,
+    /// `pids.max`.
     #[serde(default)]
     pub cgroup_limits: BTreeMap<String, String>,
     /// Mitigations of CPU faults: name to state.
     #[serde(default)]
     pub mitigations: BTreeMap<String, String>,
-    /// System controls that matter to loopback TCP: name to value.
+    /// System controls that affect loopback TCP: name to value.
     #[serde(default)]
     pub sysctls: BTreeMap<String, String>,
     /// MTU of the loopback interface, in bytes.
@@ -54,6 +56,6 @@ pub struct Host {
     pub lo_mtu: Option<u32>,
     /// Transparent huge pages: the setting in force.
     pub thp: Option<String>,
-    /// Whether the kernel books interrupt time apart from the tasks' time.
+    /// Whether the kernel accounts interrupt time separately from the tasks' time.
     pub irq_time_accounting: Option<bool>,
 }

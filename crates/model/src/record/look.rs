@@ -1,6 +1,6 @@
-//! A placement that was looked at for some seconds and not judged.
+//! A placement that looptax ran for some seconds without judging it.
 //!
-//! A range that was seen has no interval, and nothing here is an estimate.
+//! The observed ranges have no interval, and nothing here is an estimate.
 
 use crate::stats::range::{Amount, AtLeastOne};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Client, ClientLike, PlacementUsed, Target, Workload};
 
-/// Rates that were seen, without a verdict.
+/// Observed rates, without a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Look {
     /// The server.
@@ -19,20 +19,20 @@ pub struct Look {
     #[serde(deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub connections: u32,
-    /// Which cores the ends ran on.
+    /// Which cores the two ends of the connections ran on.
     pub placement: PlacementUsed,
-    /// How the load generator waited; the baseline's way where the arms differ.
+    /// How the load generator waited; if that differs between the arms, how it waited in the baseline.
     pub client: Client,
-    /// The real client that this stands for, where one was asked for.
+    /// The real client that the load generator imitates, if the run was to imitate one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_like: Option<ClientLike>,
-    /// How long all arms together were looked at.
+    /// How long all arms together were observed.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub seconds: f64,
     /// The observations of each arm.
     pub arms: Vec<LookArm>,
-    /// The reason why it was not judged, if it is not only the short time.
+    /// Why it was not judged, if the short time is not the only reason.
     pub reason: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct LookArm {
     pub name: String,
     /// The range of its rates over 100 ms.
     pub rate_100ms_per_s: RateRange,
-    /// Levels between which the rate jumps; empty when it does not.
+    /// Levels between which the rate jumps; empty if it does not jump.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Vec<Amount>")]
     pub modes_per_s: Vec<f64>,

@@ -1,10 +1,11 @@
-//! The tax of a program that is in one placement now and in the other then, out of a record's two comparisons.
+//! The tax of a program that runs sometimes in one placement and sometimes in the other, from the two comparisons of a
+//! record.
 
 use crate::record::{Comparison, Estimate, Figure, Tax};
 use crate::stats::{self, InPlacement};
 
-/// Percent of a request's time, for a program that meets its server on one core in this share of its requests: see
-/// [`stats::mixture`]. `None` where a figure of one placement is not known, or is not to be shown.
+/// Tax in percent of a request's time, for a program that runs on the server's core in this share of its requests: see
+/// [`stats::mixture`]. `None` if the figure of one placement is not known or must not be shown.
 pub fn mixed(share: f64, same: (&Comparison, &Tax), split: (&Comparison, &Tax)) -> Option<Estimate> {
     let [same, split] = [same, split].map(|(comparison, tax)| {
         let added = tax.latency_us.mean.known().filter(|_| tax.has_size())?;

@@ -1,8 +1,9 @@
 //! The form of a finished run on disk: versioned serde types and their JSON schema.
 //!
-//! Holds what other rooms found, one file per object, and no behaviour beyond making a figure out of
-//! numbers and handing raw counts to the statistics. Passwords have no field here at all. Epochs are
-//! filled by the experiment, the rest by the command line; saved by the store, read by the report. A field that may be `null` may also be missing.
+//! Holds the results of other rooms, one file per object. It has no behaviour except that it makes a figure from
+//! numbers and gives raw counts to the statistics. No field can hold a password. The experiment fills the epochs and
+//! the command line fills the rest; the store saves records, and the report reads them. A field that may be `null` may
+//! also be missing.
 
 mod arm;
 mod bill;
@@ -109,10 +110,12 @@ pub use words::{Client, Placement};
 
 pub use crate::stats::{Direction, Parts, Reason, SizeCause, UncertainSize, Verdict};
 
-/// The version of the saved form. From the first release on it is raised when a field changes its meaning or goes away.
+/// The version of the saved form. From the first release on, it is raised when a field changes its meaning or is
+/// removed.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The version of the method. From the first release on it is raised with every change that can move a reported number.
+/// The version of the method. From the first release on, it is raised with every change that can alter a reported
+/// number.
 pub const METHOD_VERSION: u32 = 1;
 
 /// The JSON Schema (draft 2020-12) of a saved [`Record`].

@@ -1,6 +1,7 @@
-//! Every epoch and slice as it was counted: what the verdict is computed from.
+//! Every epoch and slice as it was counted; verdicts are computed from these numbers.
 //!
-//! Filled by the experiment, epoch by epoch. Counts and nanoseconds only, no estimate. Single latencies are packed into the epochs.
+//! Filled by the experiment, epoch by epoch. Only counts and nanoseconds, no estimate. The single latencies of an epoch
+//! are packed.
 
 use crate::stats::range::{Core, Count, Index, Real, SmallCount};
 use schemars::JsonSchema;
@@ -24,7 +25,7 @@ pub struct Epoch {
     pub pair: [u32; 2],
     /// The order of the slices, a letter each: `b` baseline, `o` other.
     pub order: String,
-    /// Time to connect both arms, log in and prove.
+    /// Time to connect both arms, log in and prove the transports.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub reconnect_us: u64,
@@ -40,13 +41,13 @@ pub struct Epoch {
     #[serde(default, deserialize_with = "Core::read")]
     #[schemars(with = "Vec<Option<Core>>")]
     pub server_cores: Vec<Option<u32>>,
-    /// The placement that the client kept, following the server's threads; `null` if both ends are pinned, or left
-    /// free. Slices that ran elsewhere do not count.
+    /// The placement that the client kept by following the server's threads; `null` if both ends were pinned, or
+    /// neither. Slices that ran in another placement do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Placement>,
     /// The slices, in the order of time.
     pub slices: Vec<Slice>,
-    /// Whether both arms gave the same answers to the same requests, as far as both got.
+    /// Whether both arms gave the same answers to the same requests, as far as both have answered.
     pub answers_agree: bool,
     /// The time of all CPUs in this epoch.
     pub cpu_ticks: Option<CpuTicks>,
@@ -58,7 +59,7 @@ pub struct Epoch {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub server_ticks: Option<f64>,
-    /// Time in which some task waited for a CPU, as pressure stall information.
+    /// Time in which some task waited for a CPU, from the kernel's pressure stall information.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub cpu_pressure_us: Option<u64>,
@@ -82,7 +83,7 @@ pub struct Slice {
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub arm_idx: u32,
-    /// Start of its guard, counted from the start of the comparison.
+    /// Start of its guard, in time since the start of the comparison.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub start_ns: u64,
@@ -102,19 +103,20 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub completions: u64,
-    /// Of these, in the first 10 ms of the window.
+    /// The completions in the first 10 ms of the window.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub early: u64,
-    /// Requests in flight at its end, answered afterwards.
+    /// Requests in flight at the end of the window, answered afterwards.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub drained: u64,
-    /// Their latencies: the requests that the window cut off, so they are not among the samples.
+    /// Latencies of the drained requests. The end of the window cut these requests off, so they are not among the
+    /// samples.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<SmallCount>")]
     pub drained_ns: Vec<u32>,
-    /// All requests answered, guard and drain included: what the CPU times belong to.
+    /// All requests answered, including those of guard and drain: the CPU times belong to these requests.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub requests: u64,
@@ -126,11 +128,11 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub latency_sum_ns: u64,
-    /// Latencies that found no room in the buffer and are missing from the samples.
+    /// Latencies that did not fit into the buffer and are missing from the samples.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_unsampled: u64,
-    /// Median latency, in an open loop and with pauses between requests: it decides there.
+    /// Median latency, in an open loop and with pauses between requests; there the verdict comes from it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub median_ns: Option<u32>,
@@ -138,12 +140,12 @@ pub struct Slice {
     #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub queued: u64,
-    /// Requests of an open loop that were due and not sent when the slice ended; they are among the
-    /// samples with the time they had waited.
+    /// Requests of an open loop that were due and not yet sent when the slice ended; each is among the samples with the
+    /// time that it had waited.
     #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub unsent: u64,
-    /// How long the oldest of them had waited.
+    /// How long the oldest unsent request had waited.
     #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub behind_ns: u64,
@@ -155,7 +157,7 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub sends: u64,
-    /// System calls of the client that receive, those that found nothing included.
+    /// System calls of the client that receive, including those that found no data.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub receives: u64,
@@ -163,11 +165,11 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub waits: u64,
-    /// Bytes that the client received, where they were counted.
+    /// Bytes that the client received, if they were counted.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub received_bytes: Option<u64>,
-    /// Time the client spent in an injected delay; 0 if none was asked for.
+    /// Time that the client spent in an injected delay; 0 without such a delay.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub injected_ns: u64,
@@ -175,7 +177,7 @@ pub struct Slice {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub client_cpu_ns: Option<u64>,
-    /// Of it, in user mode.
+    /// The part of `client_cpu_ns` in user mode.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub client_user_ns: Option<u64>,
@@ -183,7 +185,7 @@ pub struct Slice {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub server_cpu_ns: Option<u64>,
-    /// Time that a supervisor spent on the client's connections, within the slice's requests.
+    /// Time that a supervisor spent on the client's connections during the slice's requests.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub supervisor_ns: Option<u64>,
@@ -199,40 +201,41 @@ pub struct Slice {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub server_switches: Option<u64>,
-    /// Time in which the client's threads could run and had no core.
+    /// Time in which the client's threads could run but had no core.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub client_run_delay_ns: Option<u64>,
-    /// The same of the server.
+    /// Time in which the server's threads could run but had no core.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub server_run_delay_ns: Option<u64>,
-    /// Where the two ends of its connections ran; `null` where they are pinned, or not known.
+    /// Where the two ends of its connections ran; `null` if they are pinned, or if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seats: Option<Seats>,
     /// Checksum of the answers.
     pub checksum: Option<Hex64>,
 }
 
-/// The placement of the two ends of a slice's connections, by two looks at each connection, before and after.
+/// The placement of the two ends of a slice's connections: each connection is looked at twice, before and after the
+/// slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Seats {
-    /// Looks that found both ends on one core.
+    /// Looks that found both ends on the same core.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub same: u32,
-    /// Looks that found them on different cores.
+    /// Looks that found the ends on different cores.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub split: u32,
-    /// How often the scheduler moved one of them in between; `null` where the kernel does not tell.
+    /// How often the scheduler moved an end between the two looks; `null` if the kernel does not report it.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub moves: Option<u64>,
 }
 
 impl Seats {
-    /// Returns the placement of all of it, if it ran in one of the two.
+    /// Returns the placement if all looks found the same.
     pub fn placement(self) -> Option<Placement> {
         match (self.same, self.split, self.moves) {
             (1.., 0, Some(0) | None) => Some(Placement::Same),
@@ -273,7 +276,7 @@ pub struct CpuTicks {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub idle: u64,
-    /// Idle time with input or output outstanding.
+    /// Idle time with disk input or output outstanding.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub iowait: u64,
@@ -285,14 +288,14 @@ pub struct CpuTicks {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub softirq: u64,
-    /// Time the hypervisor gave to others.
+    /// Time that the hypervisor gave to other machines.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub steal: u64,
 }
 
 impl CpuTicks {
-    /// Returns the increase since then, of counters that only grow.
+    /// Returns the increase since `then`, for counters that only grow.
     #[must_use]
     pub fn since(self, then: Self) -> Self {
         Self {
@@ -307,7 +310,7 @@ impl CpuTicks {
         }
     }
 
-    /// Percent of them in which something ran; `None` without any.
+    /// Percent of the ticks in which something ran; `None` if there are no ticks.
     pub fn busy_pct(self) -> Option<f64> {
         let busy = self.user + self.nice + self.system + self.irq + self.softirq + self.steal;
         let all = busy + self.idle + self.iowait;
@@ -315,15 +318,15 @@ impl CpuTicks {
     }
 }
 
-/// The latencies of one arm in one epoch, by size, not in the order of time.
+/// The latencies of one arm in one epoch, sorted by size, not by time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {
-    /// Samples in it.
+    /// Number of samples.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub count: u64,
-    /// Base64 of a zlib stream of pairs of numbers, from the fastest request on: by how many
-    /// nanoseconds a latency is longer than the one before, and how many requests took it. A number is
-    /// seven bits to the byte, the lowest first, with the top bit set where more follow.
+    /// Base64 of a zlib stream of pairs of numbers, from the fastest request on: by how many nanoseconds a latency
+    /// exceeds the one before, and how many requests had it. A number is written seven bits to the byte, lowest first;
+    /// the top bit is set if more bytes follow.
     pub packed: String,
 }

@@ -1,6 +1,6 @@
 //! The results of `looptax fleet send` and `looptax fleet init`.
 //!
-//! Their own JSON, apart from records of runs.
+//! JSON forms separate from records of runs.
 
 use crate::stats::range::{Count, SmallCount};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Reported {
     /// The collector's address, without its password.
     pub collector: String,
-    /// Reports that the collector has now; of earlier ones too, which waited.
+    /// Reports that were stored at the collector, including earlier ones that had waited.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub reports: u64,
@@ -23,11 +23,11 @@ pub struct Reported {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub verdicts: u64,
-    /// Reports that wait still.
+    /// Reports that still wait.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub waiting: u64,
-    /// The file that kept looptax from doing anything, if there is one.
+    /// The file whose existence kept looptax from doing anything, if there is one.
     pub stopped_by: Option<String>,
     /// Notes for a person.
     pub notes: Vec<String>,
@@ -42,12 +42,12 @@ pub struct CollectorTables {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub from_version: u32,
-    /// And after.
+    /// The tables' version afterwards.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub version: u32,
-    /// The objects that were made or changed, in order; empty if all was as it should be.
+    /// The objects that were made or changed, in order; empty if nothing had to change.
     pub done: Vec<String>,
-    /// Features that this engine's version does not have, and the replacements.
+    /// Features that this engine's version lacks, and the replacements.
     pub lacks: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! Published comparisons measured again, as `looptax reproduce` prints and saves them.
+//! Published comparisons that looptax measured again, as `looptax reproduce` prints and saves them.
 //!
-//! Its own JSON, apart from records of runs, which it names. Holds the published figures, those that were measured
-//! here, and the causes of the difference.
+//! A JSON form separate from records of runs; it lists the runs by name. Holds the published figures, the figures that
+//! were measured here, and the causes of the difference.
 
 use crate::stats::range::{AtLeastOne, Count, Index, Real, SmallCount, Version};
 use schemars::JsonSchema;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Figure, Host, ReproductionFinding, ReproductionReason, ServerCount};
 
-/// The version of [`Reproduction`]. Raised when a field changes its meaning or goes away.
+/// The version of [`Reproduction`]. Raised when a field changes its meaning or is removed.
 pub const REPRODUCTION_SCHEMA_VERSION: u32 = 2;
 
-/// Some published comparisons, published beside measured.
+/// Some published comparisons, with the published and the measured figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
     /// The version of this form: [`REPRODUCTION_SCHEMA_VERSION`].
@@ -28,47 +28,47 @@ pub struct Reproduction {
     pub finished_at: Option<String>,
     /// The command line.
     pub command: Vec<String>,
-    /// Whether epochs and points were fewer than usual.
+    /// Whether there were fewer epochs and points than usual.
     pub quick: bool,
-    /// Share of the published amounts of data that was asked for; `null` for what fits the time.
+    /// The requested share of the published amounts of data; `null` for the amounts that fit the time.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub scale: Option<f64>,
     /// The machine.
     pub host: Host,
-    /// One for each publication.
+    /// One part for each publication.
     pub parts: Vec<ReproductionPart>,
-    /// The disturbances of the whole of it, a sentence each.
+    /// Disturbances of the whole reproduction, a sentence each.
     #[serde(default)]
     pub problems: Vec<String>,
-    /// Whether it was broken off.
+    /// Whether it was interrupted.
     pub interrupted: bool,
 }
 
 /// One publication.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionPart {
-    /// The word that asks for it: `kawin`.
+    /// The word on the command line for it: `kawin`.
     pub name: String,
     /// The published article.
     pub article: Article,
     /// The measurements, in the order of time.
     pub steps: Vec<ReproductionStep>,
-    /// The claims, and what was found.
+    /// The claims, each with the measurement that tests it.
     pub rows: Vec<ReproductionRow>,
-    /// Throughput over connections, where that was published.
+    /// Throughput over the number of connections, if that was published.
     #[serde(default)]
     pub points: Vec<ReproductionPoint>,
-    /// Attempts at a figure that no other measurement has shown.
+    /// Attempts to reach a figure that no other measurement has reproduced.
     #[serde(default)]
     pub trials: Vec<ReproductionTrial>,
     /// The conclusions from the rows together.
     #[serde(default)]
     pub findings: Vec<ReproductionFinding>,
-    /// How much smaller this was than what was published, a sentence each.
+    /// In which respects this was smaller than the published comparison, a sentence each.
     #[serde(default)]
     pub smaller: Vec<String>,
-    /// The parts that could not be measured and their remedies, a sentence each.
+    /// Parts that could not be measured, and how to make them measurable, a sentence each.
     #[serde(default)]
     pub missing: Vec<String>,
 }
@@ -80,7 +80,7 @@ pub struct Article {
     pub title: String,
     /// Who wrote it, and when.
     pub author: String,
-    /// Where it is to be read; `null` where looptax does not know.
+    /// The article's address; `null` if looptax does not know one.
     #[serde(default)]
     pub url: Option<String>,
     /// The system that it ran on.
@@ -89,20 +89,20 @@ pub struct Article {
     pub workload: String,
 }
 
-/// One comparison that was made for it, as anybody can repeat it by hand.
+/// One comparison that was made for the article; anyone can repeat it by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionStep {
-    /// What, for a person.
+    /// The comparison, for a person.
     pub what: String,
     /// The command line that does the same.
     pub command: String,
-    /// The name of the run that it left; `null` if nothing was measured.
+    /// The name of the run's record; `null` if nothing was measured.
     pub run: Option<String>,
-    /// Where its record was saved.
+    /// Path of the record.
     pub path: Option<String>,
 }
 
-/// A claim beside what was measured.
+/// A claim and its measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionRow {
     /// The claim's name.
@@ -113,19 +113,19 @@ pub struct ReproductionRow {
     pub arms: [String; 2],
     /// The unit of the published and the measured figure.
     pub unit: ReproductionUnit,
-    /// The published figure; `null` for a part that was not published.
+    /// The published figure; `null` if the article has no figure for this part.
     pub published: Option<Published>,
     /// The figure that was measured here.
     pub measured: Figure,
-    /// The two arms, each by itself, baseline first.
+    /// The figures of the two arms, baseline first.
     pub sides: [ReproductionSide; 2],
-    /// How the two agree; `null` if nothing was published.
+    /// How the measured figure agrees with the published one; `null` if nothing was published.
     pub verdict: Option<ReproductionVerdict>,
-    /// That the work was done which the claim is about.
+    /// Proof that the measurement did the work that the claim is about.
     pub proof: ReproductionProof,
-    /// Why the two differ.
+    /// Reasons why the two figures differ.
     pub reasons: Vec<ReproductionReason>,
-    /// The step that it comes from, as index into the part's.
+    /// The step that it comes from, as index into `steps`.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub step_idx: u32,
@@ -134,33 +134,33 @@ pub struct ReproductionRow {
 /// A published figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
-    /// As it was stated.
+    /// The figure as it was published.
     pub words: String,
-    /// In the row's unit.
+    /// The figure in the row's unit.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub value: f64,
-    /// The least that rounds to what was stated.
+    /// The smallest value that rounds to the published figure.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub lo: f64,
-    /// The most that does.
+    /// The largest value that rounds to the published figure.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub hi: f64,
 }
 
-/// The unit of a row's figures. All grow with the cost of the other arm.
+/// The unit of a row's figures. In every unit a larger figure means a higher cost of the other arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReproductionUnit {
-    /// Percent of the baseline's throughput that the other way loses.
+    /// Percent of the baseline's throughput that the other arm loses.
     TaxPct,
-    /// Percent of the baseline's time that the other way adds.
+    /// Percent of the baseline's time that the other arm adds.
     AddedPct,
-    /// How many times the baseline's time or rate.
+    /// A multiple of the baseline's time or rate.
     Times,
-    /// Percent of a whole that the other way's part is.
+    /// Percent of a whole that belongs to the other arm.
     SharePct,
 }
 
@@ -168,23 +168,23 @@ pub enum ReproductionUnit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReproductionVerdict {
-    /// The interval holds the published figure and is near it: between half and twice that effect.
+    /// The interval holds the published figure and stays near it: between half and twice that effect.
     AsPublished,
-    /// The same way round, and less of it.
+    /// The effect has the published direction and is smaller.
     Smaller,
-    /// The same way round, and more of it.
+    /// The effect has the published direction and is larger.
     Larger,
-    /// The other way round.
+    /// The effect has the opposite direction.
     Opposite,
     /// The interval holds zero and not the published figure.
     NotSeen,
-    /// The interval is too wide to say, there is none, or others disturbed what it was made from.
+    /// The interval is too wide to decide, there is no interval, or other processes disturbed the measurement.
     Inconclusive,
     /// The measurement cannot be used.
     Invalid,
 }
 
-/// One way by itself.
+/// The figure of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionSide {
     /// The measured figure, in the field's unit.
@@ -193,7 +193,7 @@ pub struct ReproductionSide {
     pub unit: SideUnit,
 }
 
-/// The unit of a way's own figure.
+/// The unit of the figure of one arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SideUnit {
@@ -207,10 +207,10 @@ pub enum SideUnit {
     Pct,
 }
 
-/// The counts of the work that was done.
+/// Counts of the work that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionProof {
-    /// Rows or keys that requests chose from.
+    /// Rows or keys that the requests chose from.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub rows: Option<u64>,
@@ -218,7 +218,7 @@ pub struct ReproductionProof {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub requests: u64,
-    /// The server's own count beside looptax's, over all ways and the warm-up.
+    /// The server's own count and looptax's, over all arms and the warm-up.
     pub server_count: Option<ServerCount>,
     /// Bytes that were streamed, over both arms.
     #[serde(default, deserialize_with = "Count::read")]
@@ -228,19 +228,19 @@ pub struct ReproductionProof {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub runs: Option<u64>,
-    /// Pages of a web site that were loaded.
+    /// The pages of a web site that were loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<ReproductionPages>,
 }
 
-/// Pages that were loaded.
+/// Pages of a web site that were loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionPages {
-    /// How many, over all ways.
+    /// Number of pages, over all arms.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n: u64,
-    /// Queries of one, the least and the most.
+    /// Queries per page: the fewest and the most.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "[SmallCount; 2]")]
     pub queries: [u32; 2],
@@ -249,15 +249,15 @@ pub struct ReproductionPages {
 /// Throughput at a number of connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionPoint {
-    /// Connections per way.
+    /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub connections: u32,
-    /// Requests per second of each way, baseline first.
+    /// Requests per second of each arm, baseline first.
     pub per_s: [Figure; 2],
-    /// Percent of throughput that the other way loses.
+    /// Percent of throughput that the other arm loses.
     pub tax_pct: Figure,
-    /// The server's time by function, the most first; empty if it was not looked at.
+    /// The server's CPU time by function, the largest first; empty if it was not sampled.
     #[serde(default)]
     pub hottest: Vec<HotFunction>,
 }
@@ -267,15 +267,15 @@ pub struct ReproductionPoint {
 pub struct HotFunction {
     /// Its name.
     pub name: String,
-    /// Whether it is the kernel's.
+    /// Whether the function belongs to the kernel.
     pub is_kernel: bool,
-    /// Per cent, both arms together.
+    /// Percent of the server's CPU time, over both arms together.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub share_pct: f64,
 }
 
-/// An attempt to come near a published figure.
+/// An attempt to reach a published figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionTrial {
     /// The attempt.

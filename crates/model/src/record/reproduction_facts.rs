@@ -1,6 +1,6 @@
-//! Why a claim and what was measured differ, and what follows from the rows: figures, not sentences.
+//! Reasons why a claim and its measurement differ, and the conclusions from the rows: figures, not sentences.
 //!
-//! The sentences are the report's.
+//! The report makes the sentences.
 
 use std::collections::BTreeMap;
 
@@ -10,44 +10,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Estimate, Withheld};
 
-/// Why a claim and what was measured differ, or what a reader should know of both.
+/// Why a claim and its measurement differ, or what a reader should know about them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ReproductionReason {
-    /// It is known of the two before anything is measured.
+    /// A reason that is known before anything is measured.
     Known {
-        /// The sentence, with names of figures in braces: `{rate_per_s}`.
+        /// The sentence, in which braces hold names of figures: `{rate_per_s}`.
         words: String,
-        /// Those figures, by name.
+        /// The figures in the sentence, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "Real::read")]
         #[schemars(with = "BTreeMap<String, Real>")]
         figures: BTreeMap<String, f64>,
     },
-    /// The interval holds the published figure and no difference at all.
+    /// The interval holds both the published figure and a difference of zero.
     HoldsNoDifference,
-    /// The interval holds the published figure, and also less than half or more than twice of that effect.
+    /// The interval holds the published figure, and also effects of less than half or more than twice its size.
     HoldsFarEffects,
-    /// Nothing came of the measurement.
+    /// The measurement gave no figure.
     NoFigure {
-        /// Why.
+        /// The reason why there is no figure.
         na: String,
     },
-    /// `compare` gives no separate verdict.
+    /// `compare` withholds the verdict.
     Withheld(Withheld),
-    /// `compare` warns of something.
+    /// `compare` gives a warning.
     Warned {
-        /// Its warning.
+        /// The warning.
         warning: String,
     },
-    /// It ended before a planned look.
+    /// The measurement ended before a planned look.
     Ended {
-        /// Whether somebody broke it off; else its time was over.
+        /// Whether the user interrupted it; if not, its time was over.
         interrupted: bool,
-        /// Epochs there are.
+        /// Number of epochs measured.
         #[serde(deserialize_with = "SmallCount::read")]
         #[schemars(with = "SmallCount")]
         n_epochs: u32,
-        /// Epochs that were planned.
+        /// Number of epochs planned.
         #[serde(deserialize_with = "SmallCount::read")]
         #[schemars(with = "SmallCount")]
         planned: u32,
@@ -57,18 +57,18 @@ pub enum ReproductionReason {
         /// The program.
         program: String,
     },
-    /// Pages are made by these; nothing is pinned.
+    /// The pages come from these programs; nothing is pinned.
     PageVersions {
         /// WordPress's version.
         wordpress: String,
-        /// PHP's.
+        /// PHP's version.
         php: String,
-        /// MariaDB's.
+        /// MariaDB's version.
         mariadb: String,
     },
-    /// As many pages as were published, of what was measured.
+    /// The figure for only as many of the measured pages as the article had.
     FirstPages {
-        /// Percent that TCP adds to their time in queries.
+        /// Percent that TCP adds to the time that these pages spend in queries.
         added_pct: Estimate,
     },
 }
@@ -77,57 +77,57 @@ pub enum ReproductionReason {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ReproductionFinding {
-    /// The most that each way served in a sweep, baseline first.
+    /// The highest throughput that each arm served in a sweep, baseline first.
     MostServed {
         /// Requests per second.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "[Real; 2]")]
         per_s: [f64; 2],
-        /// Connections at which that was.
+        /// Number of connections at which each arm served it.
         #[serde(deserialize_with = "AtLeastOne::read")]
         #[schemars(with = "[AtLeastOne; 2]")]
         connections: [u32; 2],
     },
-    /// The point of a sweep at which the arms differ most, of the points at which they do.
+    /// The point of a sweep with the largest difference between the arms, among the points that show a difference.
     LargestTax {
-        /// Percent of throughput that TCP loses there.
+        /// Percent of throughput that TCP loses at that point.
         tax_pct: Estimate,
-        /// Connections at which that was.
+        /// Number of connections at that point.
         #[serde(deserialize_with = "AtLeastOne::read")]
         #[schemars(with = "AtLeastOne")]
         connections: u32,
     },
     /// Functions were sampled by a timer, not by a counter of cycles.
     SampledByTimer,
-    /// The parts of a published port's time.
+    /// How the time that a published port adds is divided.
     ShareOfPort {
-        /// The work.
+        /// The workload.
         what: String,
-        /// The published port's addition to it, µs.
+        /// The time that the published port adds to a request, µs.
         in_all_us: Estimate,
-        /// The shares of loopback TCP, the bridge and the port proxy in it.
+        /// The shares of loopback TCP, the bridge and the port proxy in that time.
         shares: [PortShare; 3],
     },
-    /// Attempts that come near a published time.
+    /// Attempts that come close to a published time.
     Near {
         /// The published figure, µs per message over TCP.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         published_us: f64,
-        /// The attempts; empty if none does.
+        /// The attempts that come close; empty if there are none.
         trials: Vec<String>,
     },
     /// The effect of a transport on a page of a web site.
     Page {
-        /// Its queries.
+        /// Number of queries per page.
         #[serde(deserialize_with = "SmallCount::read")]
         #[schemars(with = "SmallCount")]
         queries: u32,
-        /// Its time over TCP, µs.
+        /// Time of a page over TCP, µs.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         page_us: f64,
-        /// Percent of that in queries.
+        /// Percent of that time spent in queries.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         share_pct: f64,
@@ -136,12 +136,12 @@ pub enum ReproductionFinding {
     },
 }
 
-/// The share of one step in the addition of a published port.
+/// The share of one step in the time that a published port adds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PortShare {
-    /// Its time, µs.
+    /// Time of this step, µs.
     pub us: Estimate,
-    /// Percent of the whole.
+    /// Percent of the time that the published port adds.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub pct: f64,

@@ -1,6 +1,6 @@
-//! The record itself: the head of the file and what it holds.
+//! The record itself: the head of the file and its contents.
 //!
-//! See the crate's own page for what is deliberately absent.
+//! The crate's documentation lists what is deliberately absent.
 
 use crate::stats::range::Version;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Comparison, Hex64, Host, Look, METHOD_VERSION, Remedies, SCHEMA_VERSION, Storms};
 
-/// All that one command measured.
+/// All measurements of one command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// The version of this form: [`SCHEMA_VERSION`].
@@ -16,22 +16,22 @@ pub struct Record {
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub schema_version: u32,
-    /// The version of the method; records of different ones are not compared.
+    /// The version of the method; records with different versions are not compared.
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub method_version: u32,
     /// The version of looptax that measured.
     pub looptax_version: String,
-    /// A name for this run that no other has.
+    /// A unique name of this run.
     pub id: String,
     /// The name that its user gave it: `before-kernel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Start, RFC 3339.
     pub started_at: String,
-    /// End, RFC 3339; `null` while running and after an interruption that left no time to say.
+    /// End, RFC 3339; `null` while the run lasts, and after an interruption that left no time to record it.
     pub finished_at: Option<String>,
-    /// The command line, passwords removed.
+    /// The command line, without passwords.
     pub command: Vec<String>,
     /// The seed of every random choice.
     pub seed: Hex64,
@@ -40,24 +40,24 @@ pub struct Record {
     /// The comparisons that were judged, in the order of measuring.
     #[serde(deserialize_with = "crate::record::consistent::read")]
     pub comparisons: Vec<Comparison>,
-    /// The comparisons that were looked at and not judged.
+    /// Placements that were run for some seconds without a verdict.
     #[serde(default)]
     pub looks: Vec<Look>,
-    /// Storms of connections, if they were asked for in place of comparisons.
+    /// The connection storms, if the run was to measure storms instead of comparisons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storms: Option<Storms>,
-    /// The remedies, if they were asked for, by number of connections.
+    /// The remedies for each number of connections, if the run was to measure remedies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedies>,
-    /// Problems that did not end the run: a server that did not start, a file not readable.
+    /// Problems that did not end the run: a server that did not start, a file that could not be read.
     #[serde(default)]
     pub problems: Vec<String>,
-    /// Whether the run was broken off.
+    /// Whether the run was interrupted.
     pub interrupted: bool,
 }
 
 impl Record {
-    /// A record of this form and method in which nothing is measured yet.
+    /// A record of this form and method without any measurement.
     pub fn begun(id: String, started_at: String, looptax_version: &str) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -78,7 +78,7 @@ impl Record {
             interrupted: false,
         }
     }
-    /// Whether nothing is measured in it.
+    /// Whether the record holds no measurement.
     pub fn is_empty(&self) -> bool {
         self.comparisons.is_empty() && self.looks.is_empty() && self.storms.is_none()
     }

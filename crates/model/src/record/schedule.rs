@@ -1,6 +1,6 @@
-//! When what ran: enough to repeat the order of everything with the same seed.
+//! The order in which everything ran: enough to repeat it with the same seed.
 //!
-//! The plan, not what came of it: that is in the epochs.
+//! This is the plan; the epochs show what happened.
 
 use crate::stats::range::{Amount, Level, ProperPercent, SmallCount};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::record::Hex64;
 /// The plan of one comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
-    /// Length of a slice's active window; 0 for whole commands, which are as long as they are.
+    /// Length of a slice's active window; 0 for whole commands, which run as long as they take.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub slice_ms: f64,
@@ -19,7 +19,7 @@ pub struct Schedule {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub guard_ms: f64,
-    /// Groups of eight slices in an epoch; 0 for whole commands, with four runs in an epoch.
+    /// Groups of eight slices in an epoch; 0 for whole commands, of which an epoch has four runs.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub octets_per_epoch: u32,
@@ -27,13 +27,13 @@ pub struct Schedule {
     pub looks: Vec<PlannedLook>,
     /// Whether there is one look at a fixed time instead of several.
     pub fixed: bool,
-    /// Whether the run goes on until the interval is narrow.
+    /// Whether the run continues until the interval is narrow.
     pub precise: bool,
-    /// The smallest tax worth naming; the fraction used is this number divided by 100.
+    /// The smallest tax that matters, in percent; the statistics use this number divided by 100 as a fraction.
     #[serde(deserialize_with = "ProperPercent::read")]
     #[schemars(with = "ProperPercent")]
     pub delta_pct: f64,
-    /// Epochs thrown away before the first counted one.
+    /// Epochs that are discarded before the first counted epoch.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub warmup_epochs: u32,
@@ -44,7 +44,7 @@ pub struct Schedule {
 /// One planned look at the data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLook {
-    /// Epochs there must be.
+    /// Number of epochs at which the look takes place.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub epochs: u32,

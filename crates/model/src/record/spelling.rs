@@ -1,32 +1,32 @@
-//! The result of `looptax dsn`: one connection over the socket, in each driver's own words.
+//! The result of `looptax dsn`: one connection over the socket, written as each driver expects it.
 //!
-//! Its own JSON, apart from records of runs: a list of [`Spelling`].
+//! A JSON form separate from records of runs: a list of [`Spelling`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The spelling of one driver, framework or application.
+/// How one driver, framework or application is given the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spelling {
     /// Its name: `mysqli`, `go-redis`, `wordpress`.
     pub name: String,
     /// The language it belongs to.
     pub language: String,
-    /// Where the text goes.
+    /// Where to write the text.
     pub place: String,
     /// The text to write; stars stand for a password that is not shown.
     pub text: String,
-    /// The transport that it takes for the given URL.
+    /// The transport that the driver uses for the given URL.
     pub takes_now: Takes,
-    /// The transport that it takes for `localhost`.
+    /// The transport that the driver uses for `localhost`.
     pub localhost: Takes,
-    /// Why that is so.
+    /// Why it uses these transports.
     pub why: String,
-    /// Typical mistakes with it.
+    /// Typical mistakes with this driver.
     pub traps: Vec<String>,
-    /// Why the text is wrong for this connection.
+    /// Reasons why the text does not work for this connection.
     pub cannot: Vec<String>,
-    /// The driver that has connected with such texts; `null` if none was tried.
+    /// The driver that has connected with such texts; `null` if no driver was tried.
     pub proved: Option<Proved>,
 }
 
@@ -35,13 +35,13 @@ pub struct Spelling {
 pub struct Proved {
     /// The driver with its version.
     pub driver: String,
-    /// Its language with the version.
+    /// Its language, with the version.
     pub language: String,
     /// The day: `2026-11-21`.
     pub date: String,
 }
 
-/// Which transport a driver takes for a host. The table of dialects has a short word for each.
+/// Which transport a driver uses for a host. The table of dialects has a short word for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Takes {
     /// The socket.
@@ -50,13 +50,13 @@ pub enum Takes {
     /// TCP.
     #[serde(rename = "TCP", alias = "tcp")]
     Tcp,
-    /// It looks for a socket first and takes TCP when there is none.
+    /// The driver looks for a socket first and uses TCP if there is none.
     #[serde(rename = "a socket if it finds one, else TCP", alias = "probe")]
     Probe,
-    /// It connects over TCP, asks for the socket and changes over.
+    /// The driver connects over TCP, requests the socket's path and changes to the socket.
     #[serde(rename = "TCP first, then the socket", alias = "tcp then unix")]
     TcpThenUnix,
-    /// It refuses to connect.
+    /// The driver refuses to connect.
     #[serde(rename = "nothing: it needs a host", alias = "nothing")]
     Nothing,
 }

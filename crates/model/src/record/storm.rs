@@ -1,6 +1,7 @@
-//! The result of a storm of connections: how many failed over either transport, and how long the last one took.
+//! The result of a connection storm: how many connections failed over each transport, and how long the last answer
+//! took.
 //!
-//! A part of a record apart from its comparisons: a storm has no epochs and no requests.
+//! A part of a record that is separate from its comparisons: a storm has no epochs and no requests.
 
 use crate::stats::range::{Count, Real, SmallCount};
 use schemars::JsonSchema;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Hex64;
 
-/// The storms of one server, connected to as one client connects.
+/// The storms against one server, with connections opened as one client opens them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Storms {
     /// The server that was used: `private:mariadb`.
@@ -17,21 +18,22 @@ pub struct Storms {
     pub version: String,
     /// Seed of the order of the arms.
     pub seed: Hex64,
-    /// The client that was connected like: `mysqlnd`.
+    /// The client whose way of connecting was imitated: `mysqlnd`.
     pub client: String,
-    /// As it is in a sentence: "PHP's mysqlnd".
+    /// Its name as used in a sentence: "PHP's mysqlnd".
     pub library: String,
-    /// Program and versions that were traced for it.
+    /// The client program and the versions that were traced to learn its way.
     pub seen: String,
-    /// How long the server was stopped, milliseconds; 0 if it was not.
+    /// How long the server was stopped, milliseconds; 0 if it was not stopped.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub stall_ms: f64,
-    /// Connects per second; `null` if all came at once.
+    /// Connection attempts per second; `null` if all began together.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub rate_per_s: Option<f64>,
-    /// Connections that may wait on the socket and on the port beside one more, as listen(2) was called with them.
+    /// Length of the queues of the socket and of the port, as passed to listen(2); one more connection than that may
+    /// wait.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub queue: u32,
@@ -39,27 +41,27 @@ pub struct Storms {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub somaxconn: Option<u32>,
-    /// The setting that makes the server's queue longer: "set `back_log`".
+    /// The setting that makes the server's queues longer: "set `back_log`".
     pub setting: String,
-    /// Size by size.
+    /// The storms for each number of connections.
     pub sizes: Vec<StormSize>,
 }
 
-/// The storms of one number of connections.
+/// The storms with one number of connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StormSize {
-    /// Connections of a storm.
+    /// Connections in each storm.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub connections: u32,
-    /// Arm by arm.
+    /// The storms of each arm.
     pub arms: Vec<StormArm>,
-    /// The smallest queue of the socket at which nothing failed in [`Self::tries_of_queue`] storms; `null` if it was not
-    /// looked for or something failed at every queue.
+    /// The smallest queue of the socket with which nothing failed in [`Self::tries_of_queue`] storms; `null` if it was
+    /// not searched for, or if something failed with every queue.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub smallest_queue: Option<u32>,
-    /// Storms at each queue that was tried.
+    /// Storms for each queue length that was tried.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub tries_of_queue: u32,
@@ -70,11 +72,11 @@ pub struct StormSize {
 pub struct StormArm {
     /// `unix` or `tcp`.
     pub arm: String,
-    /// Connects that failed, percent of all: value and interval (95 %).
+    /// Failed connection attempts, percent of all: value and interval (95 %).
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Real; 3]")]
     pub failed_pct: [f64; 3],
-    /// Storm by storm, in the order in which they were made.
+    /// Each storm, in the order in which they were made.
     pub storms: Vec<Storm>,
 }
 
@@ -85,22 +87,23 @@ pub struct Storm {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub served: u64,
-    /// Those of them that were answered more than half a second after the server ran and they had begun.
+    /// The served connections that were answered more than half a second after the later of two moments: the connection
+    /// attempt began, and the server ran again.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub late: u64,
-    /// Those that were not answered, by their errors.
+    /// Connections that were not answered, by error.
     pub failed: Vec<StormFailure>,
-    /// From the first connect to the last answer, milliseconds.
+    /// Time from the first connection attempt to the last answer, milliseconds.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub last_ms: f64,
 }
 
-/// How connections of a storm failed.
+/// How some connections of a storm failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StormFailure {
-    /// The name of the error, `EAGAIN`, or what happened otherwise.
+    /// The name of the error, `EAGAIN`, or a description of what happened.
     pub error: String,
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
@@ -115,7 +118,7 @@ impl StormArm {
 }
 
 impl Storm {
-    /// Connections that failed, whatever the error.
+    /// Connections that failed, with any error.
     pub fn n_failed(&self) -> u64 {
         self.failed.iter().map(|it| it.connections).sum()
     }

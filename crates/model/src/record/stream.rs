@@ -1,7 +1,7 @@
-//! JSON lines: what looptax prints while something goes on, one object a line.
+//! JSON lines that looptax prints during a run, one object per line.
 //!
-//! Made from the events that an onlooker of a run gets, and from the finished results; see [`StreamLine`]. Printed by
-//! the command line, read by programs.
+//! Made from the events that a run reports to its observer, and from the finished results; see [`StreamLine`]. The
+//! command line prints them; programs read them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Estimate, Found, Look, Proof, Record, Tax, Watched};
 use crate::stats::range::{Amount, Count, Index, Real, Version};
 
-/// The version of [`StreamLine`]. From the first release on it is raised when a field changes its meaning or goes away.
+/// The version of [`StreamLine`]. From the first release on, it is raised when a field changes its meaning or is
+/// removed.
 pub const STREAM_VERSION: u32 = 1;
 
 /// A line of `--json-stream`, `find --watch --json` or `watch --json`.
@@ -42,7 +43,7 @@ impl From<StreamEvent> for StreamLine {
     }
 }
 
-/// The subject of a line.
+/// The event that a line reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamEvent {
@@ -62,51 +63,52 @@ pub enum StreamEvent {
         /// The step before the first epoch, for a person.
         words: String,
     },
-    /// A pair of arms has been measured for one epoch.
+    /// One pair of arms has been measured for one epoch.
     Epoch(StreamEpoch),
     /// Something to know about the run.
     Warning {
-        /// The warning, for a program.
+        /// The warning, as a code for programs.
         code: WarningCode,
         /// The warning, for a person.
         what: String,
     },
-    /// The address that an arm of a finished comparison led to, and the proof.
+    /// The address to which an arm of a finished comparison connected, and the proof of its transport.
     Arm {
-        /// The comparison's place in the result's `comparisons`.
+        /// The comparison's index in the result's `comparisons`.
         #[serde(deserialize_with = "Index::read")]
         #[schemars(with = "Index")]
         comparison: u32,
         /// `unix`, `tcp`, ….
         arm: String,
-        /// The address that was connected to.
+        /// The address that the arm connected to.
         endpoint: String,
-        /// Whether every connection was proved to be what the name says.
+        /// Whether looptax proved of every connection that it uses the transport in `arm`.
         verified: bool,
         /// The result of the proof.
         proof: Proof,
     },
-    /// An arm of a finished comparison is judged; what later comparisons change of it is in the result.
+    /// The verdict on an arm of a finished comparison; if later comparisons change it, the changed verdict is in the
+    /// result.
     Verdict {
-        /// The comparison's place in the result's `comparisons`.
+        /// The comparison's index in the result's `comparisons`.
         #[serde(deserialize_with = "Index::read")]
         #[schemars(with = "Index")]
         comparison: u32,
         /// Server, connections, placement and workload, as in `start`.
         title: String,
-        /// The verdict with its figures, as the result has it.
+        /// The verdict with its figures, in the form that it has in the result.
         #[serde(flatten)]
         tax: Box<Tax>,
     },
-    /// A placement was looked at for some seconds, and is not judged.
+    /// A placement was run for some seconds, and is not judged.
     Look(Box<Look>),
     /// The record, as `--json` prints it; the last line of a run.
     Result(Box<Record>),
-    /// A look of `find --watch --json`.
+    /// One look of `find --watch --json`.
     Found(Box<Found>),
-    /// A look of `watch --json`.
+    /// One look of `watch --json`.
     Watched(Box<Watched>),
-    /// A type that a later looptax added; this one never prints it.
+    /// A type that a later looptax added; this version never prints it.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
     Unknown,
@@ -117,9 +119,10 @@ pub enum StreamEvent {
 pub struct StreamPlan {
     /// The plan for a person.
     pub words: String,
-    /// Its comparisons in order; none of whole commands, storms and trials.
+    /// Its comparisons in order; empty for whole commands, storms and trials.
     pub steps: Vec<StreamStep>,
-    /// Measuring and warming up take at most as long, in seconds, where that is known; starting and filling servers apart.
+    /// The longest time that warming up and measuring can take, in seconds, if known; starting and filling the servers
+    /// is not included.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub at_most_s: Option<f64>,
@@ -130,7 +133,7 @@ pub struct StreamPlan {
 pub struct StreamStep {
     /// Server, connections and placement.
     pub title: String,
-    /// The longest that it can take, in seconds, where that is known.
+    /// The longest time that it can take, in seconds, if known.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub at_most_s: Option<f64>,
@@ -139,37 +142,38 @@ pub struct StreamStep {
 /// The measurement of one epoch, and the estimate so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamEpoch {
-    /// The place of the pair among those of `start`.
+    /// The pair's index in `pairs` of `start`.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub pair: u32,
-    /// Its name.
+    /// Name of the pair.
     pub title: String,
-    /// Whether it only warmed up: it does not count.
+    /// Whether the epoch is part of the warm-up and does not count.
     pub is_warm_up: bool,
-    /// Epochs of this pair, this one included; those of the warm-up are counted apart.
+    /// Number of epochs of this pair so far, this one included; the epochs of the warm-up are counted separately.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_epochs: u64,
-    /// And at most.
+    /// The largest number of epochs that the pair can have.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_epochs_at_most: u64,
-    /// Answers (or runs of a command) per second in this epoch, `[baseline, other]`; `null` without any time.
+    /// Answers (or runs of a command) per second in this epoch, `[baseline, other]`; `null` for an arm without any
+    /// time.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "[Option<Amount>; 2]")]
     pub rates_per_s: [Option<f64>; 2],
-    /// Throughput lost only in this epoch, percent of the baseline's; `null` in a warm-up.
+    /// Throughput lost in this epoch, percent of the baseline's; `null` in a warm-up.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub throughput_pct: Option<f64>,
-    /// Throughput lost in all epochs so far: rough, and not adjusted for being looked at after each epoch.
+    /// Throughput lost in all epochs so far: rough, and not adjusted for the fact that it is computed after each epoch.
     pub so_far_pct: Option<Estimate>,
-    /// Epochs at the next interim analysis; `null` in a warm-up, and when this pair has ended.
+    /// Number of epochs at the next interim analysis; `null` in a warm-up, and when this pair has ended.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub next_look: Option<u64>,
-    /// The longest time until all pairs of this comparison end, in seconds; `null` in a warm-up.
+    /// The longest time that can pass until all pairs of this comparison end, in seconds; `null` in a warm-up.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub left_at_most_s: Option<f64>,
@@ -180,17 +184,19 @@ super::code::codes! {
     WarningCode {
         /// Another looptax was measuring on this machine when this run began.
         OtherRun,
-        /// Something that was asked for is not measured.
+        /// Something that the user requested is not measured.
         NotMeasured,
-        /// Answers take long, and slices are longer than planned.
+        /// Answers take long, so slices are longer than planned.
         SlicesLonger,
-        /// Answers take long, slices are longer than planned, and fewer epochs keep to the plan's time.
+        /// Answers take long, so slices are longer than planned, and there are fewer epochs, to keep to the planned
+        /// time.
         EpochsFewer,
-        /// Something about how a comparison went; figures of it are among the diagnostics of its verdicts.
+        /// A note on the course of a comparison; its figures are among the diagnostics of the verdicts.
         Comparison,
         /// Measuring took longer than the plan said.
         TookLonger,
-        /// The run ended with an error, which stderr and the exit code tell; the result has what was measured before.
+        /// The run ended with an error, which is on stderr and in the exit code; the result holds the earlier
+        /// measurements.
         Failed,
     }
 }

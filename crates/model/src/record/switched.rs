@@ -1,6 +1,6 @@
 //! The result of `looptax switch`: the plan, the steps that were done, and the outcome.
 //!
-//! Its own JSON, apart from records of runs.
+//! A JSON form separate from records of runs.
 
 use crate::stats::range::{Amount, Count};
 use schemars::JsonSchema;
@@ -13,15 +13,15 @@ use crate::record::{CheckedConnection, Edit, StepCode, WatchedDiff};
 pub struct Switched {
     /// Its name, for `--undo`; `null` if nothing was written.
     pub id: Option<String>,
-    /// Switches that prepared the server for this one; each has its own `--undo`.
+    /// Earlier switches that prepared the server for this one; each can be undone by its own `--undo`.
     pub prepared: Vec<String>,
     /// The connections of the file.
     pub connections: Vec<SwitchConnection>,
     /// The files that are written.
     pub files: Vec<SwitchFile>,
-    /// The parts of the file that were not understood.
+    /// The parts of the file that looptax did not understand.
     pub unread: Vec<String>,
-    /// How the outcome is proved.
+    /// How the outcome is to be proved.
     pub proof: SwitchProof,
     /// The steps that were done, in order.
     pub steps: Vec<SwitchStep>,
@@ -32,7 +32,7 @@ pub struct Switched {
     pub outcome: SwitchOutcome,
 }
 
-/// A connection of the file, and what becomes of it.
+/// A connection of the file, and its fate in the switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchConnection {
     /// Its number for `--only`, from 1.
@@ -41,44 +41,44 @@ pub struct SwitchConnection {
     pub number: usize,
     /// The account; `null` if the file does not name one.
     pub user: Option<String>,
-    /// The socket that it would take.
+    /// The socket that it would use.
     pub socket: Option<String>,
-    /// Its fate.
+    /// Its fate in the switch.
     pub fate: SwitchFate,
-    /// The applications of which one has to be named; empty if none is known, or none has to be named.
+    /// The applications of which the user has to name one; empty if none is known, or if the choice does not matter.
     pub may_be: Vec<String>,
-    /// Of `check.changes` the one that is made.
+    /// Index in `check.changes` of the change that is made.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub change_idx: Option<usize>,
-    /// The result of `looptax check` about it.
+    /// The result of `looptax check` for it.
     pub check: CheckedConnection,
 }
 
-/// The fate of a connection.
+/// The fate of a connection in a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchFate {
     /// It is moved.
     Moves,
-    /// It is on the socket.
+    /// It uses the socket already.
     IsThere,
-    /// Only others were asked for.
+    /// The user selected other connections.
     Unwanted,
     /// Points of the check say why it would not work.
     Blocked,
-    /// Something is not known that would have to be; points of the check say what.
+    /// Something that has to be known is not known; points of the check say what.
     Open,
-    /// One of several applications has to be named, with `--as`.
+    /// The user has to name one of several applications with `--as`.
     WhichApplication,
-    /// The lines are for a person to write.
+    /// A person has to write the lines.
     ByHand,
 }
 
 /// A file that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchFile {
-    /// Its path, links followed.
+    /// Its path, with symbolic links resolved.
     pub path: String,
     /// Its lines that change, without their passwords.
     pub lines: Vec<Edit>,
@@ -89,13 +89,13 @@ pub struct SwitchFile {
 /// Something about a file that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileRemark {
-    /// For a program.
+    /// The remark, as a code for programs.
     pub code: FileRemarkCode,
-    /// In words.
+    /// The remark in words.
     pub words: String,
-    /// Whether it cannot be written while it is so.
+    /// Whether the file cannot be written as long as the remark holds.
     pub forbids: bool,
-    /// Whether somebody has to agree to it by itself.
+    /// Whether the user has to agree to this remark separately.
     pub wants_a_word: bool,
 }
 
@@ -103,13 +103,13 @@ pub struct FileRemark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileRemarkCode {
-    /// The name leads elsewhere, and that file is written.
+    /// The name is a symbolic link; the file that it points to is written.
     Link,
-    /// Other names lead to the same file and keep the old one.
+    /// Hard links: other names lead to the same file and will keep the old contents.
     OtherNames,
-    /// It may not be changed, not even by root.
+    /// The file is immutable: not even root may change it.
     Immutable,
-    /// Its file system is mounted for reading.
+    /// Its file system is mounted read-only.
     ReadOnly,
     /// A program regenerates it.
     Managed,
@@ -117,30 +117,30 @@ pub enum FileRemarkCode {
     Conffile,
     /// It is in a git work tree.
     GitTree,
-    /// Its folder takes no new file of this user.
+    /// This user may not create a file in its folder.
     FolderClosed,
-    /// A program that is not moved is connected to the port that is given up.
+    /// A program that is not moved is connected to the port that the server gives up.
     PortInUse,
     /// The server that reads it is restarted.
     Restart,
-    /// The server that reads it has to be restarted, and by what is not known.
+    /// The server that reads it has to be restarted, and looptax does not know how.
     RestartUnknown,
-    /// A user joins the group of the server, which the socket lets in.
+    /// A user joins the server's group, whose members the socket accepts.
     JoinsGroup,
-    /// The socket lets in every user of the machine, as the port does.
+    /// The socket accepts every user of the machine, as the port does.
     OpenToAll,
 }
 
-/// How the outcome is proved.
+/// How the outcome is to be proved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchProof {
-    /// The command that has the application read its files again; `null` if none was given.
+    /// The command that makes the application read its files again; `null` if the user gave none.
     pub reload: Option<String>,
-    /// The usual ways to have it read them, for a person.
+    /// The usual ways to make it read them again, for a person.
     pub reload_words: Vec<String>,
-    /// The page that is asked before and after.
+    /// The page that looptax requests before and after the switch.
     pub url: Option<String>,
-    /// So long connections are waited for, in seconds.
+    /// How long looptax waits for connections, in seconds.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub within_s: f64,
@@ -149,9 +149,9 @@ pub struct SwitchProof {
 /// A step of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchStep {
-    /// For a program.
+    /// The step, as a code for programs.
     pub code: StepCode,
-    /// In words.
+    /// The step in words.
     pub words: String,
 }
 
@@ -161,32 +161,32 @@ pub struct SwitchStep {
 pub enum SwitchOutcome {
     /// It was only planned.
     Planned,
-    /// There is nothing to switch: all is on the socket.
+    /// There is nothing to switch: every connection uses the socket.
     NothingToDo,
-    /// It cannot be done as it is.
+    /// The switch cannot be done in the present state.
     NotDone,
     /// Moved, and proved.
     Moved,
-    /// Moved; nothing connected, so nothing is proved.
+    /// Moved; nothing connected afterwards, so nothing is proved.
     Unproved,
     /// It did not work; the old files are back.
     PutBack,
-    /// The old files are back, as somebody asked.
+    /// The old files are back, because the user undid the switch.
     Undone,
 }
 
-/// A switch of earlier, for `--list`.
+/// An earlier switch, for `--list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedSwitch {
     /// Its name.
     pub id: String,
     /// When it was begun, as RFC 3339.
     pub at: String,
-    /// The subject of the switch.
+    /// The application or server that was switched, as a title.
     pub title: String,
     /// Its state.
     pub standing: SwitchStanding,
-    /// Its files, and what is there now.
+    /// Its files and their present contents.
     pub files: Vec<ListedFile>,
 }
 
@@ -196,23 +196,23 @@ pub struct ListedSwitch {
 pub enum SwitchStanding {
     /// Nothing was written.
     Planned,
-    /// A looptax is at work on it.
+    /// A running looptax is working on it.
     UnderWay,
-    /// It was interrupted under way: to be finished or undone.
+    /// It was interrupted: finish it or undo it.
     Interrupted,
     /// Moved, and proved.
     Moved,
-    /// The server lets the application in over the socket; the application's files are another switch.
+    /// The server accepts the application over the socket; the application's own files belong to another switch.
     Prepared,
     /// Moved, and not proved.
     Unproved,
     /// It did not work; the old files are back.
     PutBack,
-    /// The old files are back, as somebody asked.
+    /// The old files are back, because the user undid the switch.
     Undone,
 }
 
-/// A file of a switch of earlier.
+/// A file of an earlier switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedFile {
     /// Its path.
@@ -221,7 +221,7 @@ pub struct ListedFile {
     pub holds: FileHolds,
 }
 
-/// The contents at the path of a file.
+/// The present contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileHolds {
@@ -229,10 +229,10 @@ pub enum FileHolds {
     Old,
     /// The contents that the switch wrote.
     New,
-    /// Somebody wrote something else since.
+    /// Something else, written since by somebody else.
     Other,
-    /// Nothing that could be read.
+    /// Nothing that looptax could read.
     Nothing,
-    /// A file that the switch cannot have written: a link, or another user's file.
+    /// A file that the switch cannot have written: a symbolic link, or another user's file.
     Foreign,
 }

@@ -1,7 +1,6 @@
-//! The behaviour of an application that was tried over both transports: the facts of `looptax trial` beside its
-//! figures.
+//! Facts about an application that `looptax trial` ran over both transports.
 //!
-//! The figures are those of any comparison, with a page where others have a request.
+//! Its figures have the same form as in any comparison, with pages instead of requests.
 
 use crate::stats::range::{Amount, Count, HttpStatus, Index, ProcessId, Real};
 use schemars::JsonSchema;
@@ -16,19 +15,20 @@ pub struct Trial {
     pub command: String,
     /// How the arms took turns.
     pub design: TrialDesign,
-    /// The pages that were asked for, as they were in the first look; the first of them if there are many.
+    /// The pages that were requested, as the first look saw them; only the first pages if there are many.
     pub pages: Vec<TrialPage>,
     /// How many different pages there are.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_pages: u64,
-    /// The command that made the load, passwords hidden; `null` where looptax asked for the pages.
+    /// The command that made the load, passwords hidden; `null` if looptax requested the pages itself.
     #[serde(default)]
     pub load_command: Option<String>,
     /// The local servers that the application connects to.
     pub servers: Vec<TrialServer>,
-    /// The only server whose way differs between the arms, as index into `servers`, if each was tried by itself: the
-    /// others' ways were drawn again in each epoch. `null` if all are moved together.
+    /// The only server whose transport differs between the arms, as index into `servers`, if each server was tried by
+    /// itself; the transports of the other servers are drawn again in each epoch. `null` if all servers are moved
+    /// together.
     #[serde(default, deserialize_with = "Index::read")]
     #[schemars(with = "Option<Index>")]
     pub only: Option<u32>,
@@ -36,38 +36,39 @@ pub struct Trial {
     pub arms: [TrialArm; 2],
     /// 95th percentile of a page's time, µs, `[baseline, other]`.
     pub p95_us: [Figure; 2],
-    /// The other arm's addition to it, µs.
+    /// Time that the other arm adds to the 95th percentile, µs.
     pub p95_added_us: Figure,
-    /// The other arm's addition to the mean time of a page without the supervisor's part, µs: nearer to what an
-    /// application pays whose configuration names an address or a socket.
+    /// Time that the other arm adds to the mean page without the supervisor's part, µs: nearer to the cost for an
+    /// application whose configuration names an address or a socket.
     pub added_by_configuration_us: Figure,
-    /// The servers' counts, all arms together, if they report them.
+    /// The servers' own counts of requests, all arms together, for servers that report them.
     #[serde(default)]
     pub counted: Vec<TrialCount>,
-    /// The addition of each server's way to a page, if each was tried by itself; it is in the comparison in which all
-    /// were moved together.
+    /// How much each server's transport adds to a page, if each was tried by itself; found in the comparison in which
+    /// all servers were moved together.
     #[serde(default)]
     pub bill: Option<TrialBill>,
 }
 
-/// TCP's addition to a page, by server, compared with its whole addition.
+/// How much TCP adds to a page, by server, and for all servers together.
 ///
-/// Made from blocks: the same-numbered epochs of all contrasts, whose order was drawn by chance.
+/// Computed from blocks. A block holds the epochs with the same number of all contrasts; their order was drawn by
+/// chance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialBill {
-    /// Whether the supervisor's time is taken out of the pages' times.
+    /// Whether the supervisor's time is subtracted from the pages' times.
     pub without_supervisor: bool,
     /// The servers that were tried by themselves.
     pub parts: Vec<TrialPart>,
-    /// The addition of all of them together, measured as a whole, µs per page.
+    /// Time that all of them add together, measured directly, µs per page.
     pub in_all_us: Figure,
-    /// The same of CPU time, µs per page.
+    /// CPU time that all of them add together, measured directly, µs per page.
     pub in_all_cpu_us: Figure,
-    /// The rest of `in_all_us` without the parts, block by block, µs per page.
+    /// `in_all_us` minus the sum of the parts, computed block by block, µs per page.
     pub left_over_us: Figure,
 }
 
-/// The addition of one server's way to a page, whatever the others' ways are.
+/// How much one server's transport adds to a page, averaged over the transports of the other servers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialPart {
     /// The server, as index into `servers`.
@@ -84,9 +85,9 @@ pub struct TrialPart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialDesign {
-    /// Within one process, slice by slice: the application connects again for its pages.
+    /// Within one process, slice by slice: the application opens new connections for its pages.
     Flip,
-    /// The application was restarted for each slice: it keeps its connections.
+    /// By restarting the application for each slice: it keeps its connections within a slice.
     Restart,
 }
 
@@ -99,7 +100,7 @@ pub struct TrialPage {
     #[serde(deserialize_with = "HttpStatus::read")]
     #[schemars(with = "HttpStatus")]
     pub status: u16,
-    /// The least and the most bytes that its body had.
+    /// The smallest and the largest size of its body.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Count; 2]")]
     pub body_bytes: [u64; 2],
@@ -108,37 +109,38 @@ pub struct TrialPage {
 /// A server behind the application, and its two transports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialServer {
-    /// Its program: `mariadbd`, `redis-server`, …; the first address where that is not known.
+    /// Its program: `mariadbd`, `redis-server`, …; the first address if the program is not known.
     pub kind: String,
-    /// The addresses that are moved.
+    /// The addresses whose connections are moved.
     pub from: Vec<String>,
-    /// The socket that they are moved to.
+    /// The socket to which they are moved.
     pub socket: String,
-    /// Its process, where known; of one that the application's command starts none, since each start has its own.
+    /// Its process, if known; `null` for a server that the application's command starts, since each start has another
+    /// process.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
 }
 
-/// The observations of an arm while it counted.
+/// Observations of an arm while it was measured.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TrialArm {
-    /// Slices.
+    /// Number of slices.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_slices: u64,
-    /// Pages that were answered as they should be.
+    /// Pages that were answered as expected.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_pages: u64,
-    /// Pages that failed: no answer, another status, another class of size.
+    /// Pages that failed: no answer, another status, or a body in another size class.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_failed: u64,
     /// The application's connections, by server.
     pub connections: Vec<TrialConnections>,
-    /// Time that the supervisor spent on them, µs per page: within the pages' time, and no part of what an application
-    /// whose configuration names the socket pays.
+    /// Time that the supervisor spent on the connections, µs per page: it is part of the pages' time, but not of the
+    /// cost for an application whose configuration names the socket.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub supervisor_us_per_page: f64,
@@ -151,15 +153,15 @@ pub struct TrialConnections {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_moved: u64,
-    /// Left on TCP, as this arm's turn was.
+    /// Left on TCP, because the arm was TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_left: u64,
-    /// On TCP although they should have been moved.
+    /// On TCP although they should have been moved to the socket.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_not_moved: u64,
-    /// Slices in which there was any.
+    /// Slices in which the application had any connection to the server.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_slices: u64,
@@ -178,7 +180,7 @@ pub struct TrialCount {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_page: f64,
-    /// Time in them by the server's own clock, µs per page, where it tells.
+    /// Time that these requests took by the server's own clock, µs per page, if the server reports it.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub us_per_page: Option<f64>,

@@ -1,6 +1,6 @@
 //! The counts of `looptax watch`: the client and server of each hop, the requests, and their times.
 //!
-//! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
+//! A JSON form separate from records of runs. Every name in it was chosen by somebody else.
 
 use crate::stats::range::{Amount, Count, ProcessId, Version};
 use crate::stats::{Times, TimesForm};
@@ -19,21 +19,21 @@ pub struct Watched {
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub schema_version: u32,
-    /// looptax that looked.
+    /// The version of looptax that looked.
     pub looptax_version: String,
     /// When the look ended, with the offset to UTC.
     pub at: String,
-    /// Seconds that it counted.
+    /// Length of the look in seconds.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub over_s: f64,
-    /// Of the processors' time meanwhile, percent that anything ran in; `null` where the kernel does not say.
+    /// Percent of the processors' time in which something ran; `null` if the kernel does not report it.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub busy_pct: Option<f64>,
     /// The hops from client to server, the busiest first.
     pub hops: Vec<WatchedHop>,
-    /// The addresses of the known servers, and the connections that wait there to be accepted; absent in files that an
+    /// The addresses of the known servers, and the connections that wait there to be accepted; missing in files that an
     /// older looptax kept.
     #[serde(default)]
     pub queues: Vec<WatchedQueue>,
@@ -41,62 +41,67 @@ pub struct Watched {
     pub notes: Vec<Note>,
 }
 
-/// The requests of one service to another at one address.
+/// The requests from one service to another at one address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedHop {
-    /// Who asks; `null` for clients that are not on this machine, or whose addresses are rewritten on the way.
+    /// The service that sends the requests; `null` for clients that are not on this machine, or whose addresses are
+    /// rewritten on the way.
     pub client: Option<WatchedEnd>,
-    /// The client's processes that asked meanwhile.
+    /// Number of the client's processes that sent requests during the look.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_processes: u64,
-    /// Who answers; `null` where no process of this machine was seen to.
+    /// The service that answers; `null` if no process of this machine was seen to answer.
     pub server: Option<WatchedEnd>,
-    /// The kind of server, where it is known: `mariadb`.
+    /// The kind of server, if known: `mariadb`.
     pub kind: Option<String>,
-    /// Its version, where its program tells.
+    /// Its version, if its program shows it.
     pub version: Option<String>,
     /// How the client reaches it.
     pub way: Way,
     /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
-    /// Requests: a client's first send after it has received, until it receives the answer. Several that it sends at once are
-    /// one.
+    /// Number of requests. A request lasts from a client's first send after it has received until it receives the
+    /// answer; several that it sends together count as one.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
-    /// Those per second.
+    /// Requests per second.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Of these, how many began before the answer to the one before was received: requests are not told apart there.
+    /// How many of the requests began before the previous answer was received; such requests cannot be told apart.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_overlapping: u64,
-    /// How long they took, from their arrival at the server until the client had the answer; `null` without any. The
-    /// client's own send is not in it, which is longer over TCP.
+    /// Times of the requests, from their arrival at the server until the client had the answer; `null` without
+    /// requests. The client's own send, which takes longer over TCP, is not included.
     pub times: Option<WatchedTimes>,
-    /// The server's part: from its first receive until its answer arrived at the client; `null` without any.
+    /// The server's part of these times: from its first receive until its answer arrived at the client; `null` without
+    /// requests.
     pub served: Option<WatchedTimes>,
-    /// CPU time of the server for each request that it answered, to whichever client; absent in what an older looptax kept.
+    /// CPU time of the server for each request that it answered, for all its clients together; missing in files that an
+    /// older looptax kept.
     #[serde(default)]
     pub server_cpu: Option<WatchedCpu>,
-    /// CPU time of the client for each request that it made, to whichever server; absent in what an older looptax kept.
+    /// CPU time of the client for each request that it made, to all servers together; missing in files that an older
+    /// looptax kept.
     #[serde(default)]
     pub client_cpu: Option<WatchedCpu>,
-    /// Connections that were opened; over a Unix socket those that something was sent on.
+    /// Connections that were opened; over a Unix socket, only those on which something was sent.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_opened: u64,
-    /// Those per second.
+    /// Connections that were opened per second.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub opened_per_s: f64,
-    /// How long new connections to this address waited, those of other clients, too, until the server first received or
-    /// sent: since they were opened, or since their first request arrived, if that was later; `null` without any.
+    /// How long new connections to this address, including those of other clients, waited until the server first
+    /// received or sent. The time counts from the opening of the connection, or from the arrival of its first request,
+    /// if that was later; `null` without new connections.
     #[serde(default)]
     pub accept_wait: Option<WatchedTimes>,
-    /// TCP connections that were closed; `null` over a Unix socket, where the kernel does not tell.
+    /// TCP connections that were closed; `null` over a Unix socket, for which the kernel does not report it.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub n_closed: Option<u64>,
@@ -108,7 +113,7 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
-    /// The same look by look, in the order of time, where it was saved: what an interval rests on.
+    /// The same counts for each look, in the order of time, if they were saved; intervals are computed from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<WatchedLook>,
 }
@@ -124,11 +129,11 @@ pub struct WatchedQueue {
     pub pid: u32,
     /// Where it listens: `0.0.0.0:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
-    /// Connections that waited to be accepted when the look ended; of several looks, the most.
+    /// Connections that waited to be accepted when the look ended; over several looks, the highest number.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_waiting: u64,
-    /// Most that may wait, as the server asked for it and the kernel allows.
+    /// The most connections that may wait: what the server requested and the kernel allows.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub backlog: u64,
@@ -137,11 +142,11 @@ pub struct WatchedQueue {
 /// The counts of a hop in one of several looks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedLook {
-    /// Seconds that it counted.
+    /// Length of the look in seconds.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub over_s: f64,
-    /// Requests that ended in it.
+    /// Requests that ended in the look.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
@@ -153,37 +158,37 @@ pub struct WatchedLook {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
-    /// How long they took; of clients that are not on this machine the server's part.
+    /// Times of the requests; for clients that are not on this machine, the server's part of them.
     #[schemars(with = "TimesForm")]
     pub times: Times,
 }
 
-/// CPU time of one end's processes and of all that they have started, except for other servers and clients, whatever
-/// they used it for.
+/// CPU time of the processes at one end and of all processes that they have started, except other servers and clients,
+/// whatever it was used for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedCpu {
-    /// `cpu_s` divided by `n_requests`, in microseconds; `null` where that would not be true.
+    /// `cpu_s` divided by `n_requests`, in microseconds; `null` if that quotient would be misleading.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub us_per_request: Option<f64>,
-    /// Seconds of CPU time in the looks in which it is known.
+    /// Seconds of CPU time in the looks in which the CPU time is known.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub cpu_s: f64,
-    /// All requests that the server answered, or the client made, in these looks: those of other rows, too.
+    /// All requests in these looks that the server answered or the client made, including those of other rows.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
-    /// Why there is none.
+    /// Why there is no CPU time per request.
     pub na: Option<String>,
 }
 
-/// Processes at one end that work as one.
+/// Processes at one end that work together as one service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedEnd {
     /// Its usual name: `php-fpm8.2 (pool www)`.
     pub program: String,
-    /// The process that stands for it; `null` where all that we saw of it have ended.
+    /// The process that represents it; `null` if all processes that looptax saw have ended.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
@@ -193,22 +198,22 @@ pub struct WatchedEnd {
     pub home: Option<String>,
 }
 
-/// Times in microseconds. Quantiles are those of buckets that are at most 6.3 % wide.
+/// Times in microseconds. The quantiles come from buckets that are at most 6.3 % wide.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedTimes {
     /// Arithmetic mean, exact.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub mean_us: f64,
-    /// Half of them took less.
+    /// Half of the requests took less.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub p50_us: f64,
-    /// 90 % took less.
+    /// 90 % of the requests took less.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub p90_us: f64,
-    /// 99 % took less.
+    /// 99 % of the requests took less.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub p99_us: f64,

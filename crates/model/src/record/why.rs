@@ -1,6 +1,6 @@
 //! The CPU time of a request: the samples of `looptax why`, epoch by epoch, and their sums.
 //!
-//! Filled by the experiment and by the analysis. Times are CPU time, all processes that a request needs together.
+//! Filled by the experiment and by the analysis. Times are CPU time of all processes that a request needs, together.
 
 use crate::stats::range::{Count, Index, Probability, SmallCount};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Epoch, Figure};
 
-/// Epochs of which one runs without the sampler; the verdict comes only from those.
+/// Of this many epochs one runs without the sampler; the verdict comes only from such epochs.
 pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
 
 /// The samples of one pair of arms.
@@ -20,59 +20,60 @@ pub struct Why {
     pub pair: [u32; 2],
     /// How it was sampled.
     pub sampling: Sampling,
-    /// Names of the layers that a sample may belong to; the last one takes what no other does.
+    /// Names of the layers that a sample may belong to; the last layer gets the samples that belong to no other.
     pub layers: Vec<String>,
-    /// Epochs with the sampler on, in the order of time. Those without it are the comparison's own.
+    /// Epochs with the sampler on, in the order of time. Those without the sampler are among the comparison's own
+    /// epochs.
     pub epochs: Vec<SampledEpoch>,
-    /// Other counts of the kernel, by name.
+    /// Other events that the kernel counted, by name.
     #[serde(default)]
     pub counters: Vec<String>,
-    /// The counts in epochs of the warm-up, by name.
+    /// Events that were counted in epochs of the warm-up, by name.
     #[serde(default)]
     pub counters_of_warm_up: Vec<String>,
-    /// Those epochs.
+    /// The epochs of the warm-up in which they were counted.
     #[serde(default)]
     pub counted: Vec<CountedEpoch>,
-    /// Processes of a request by their CPU time, the dearest first.
+    /// The processes that a request needs, with their CPU time, the largest first.
     #[serde(default)]
     pub processes: Vec<SampledPart>,
-    /// Functions with the most own time, without the functions that they call; the dearest first.
+    /// Functions with the most CPU time in their own code, without the functions that they call; the largest first.
     #[serde(default)]
     pub functions: Vec<SampledPart>,
-    /// The call chains of all these epochs.
+    /// The call chains of all epochs with the sampler on.
     pub stacks: Stacks,
-    /// The sums of the layers, in their order; those without samples are left out.
+    /// The sums of the layers, in the order of the layers; layers without samples are left out.
     #[serde(default)]
     pub rows: Vec<WhyRow>,
-    /// All layers together; these and their rows without the sampler's own part.
+    /// All layers together; neither this sum nor the rows of the layers include the sampler's own part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<WhyRow>,
-    /// All samples together, the sampler's own part among them.
+    /// All samples together, including the sampler's own part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<WhyRow>,
     /// CPU time of client and server by the kernel's clocks, in the epochs with the sampler on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_clocks: Option<WhyRow>,
-    /// The same in the epochs without it.
+    /// CPU time of client and server by the kernel's clocks, in the epochs without the sampler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_sampler: Option<WhyRow>,
-    /// Time of the core per request in which no process that it needs ran, in the epochs without the sampler; if
-    /// both ends share one core.
+    /// Time per request in which the core ran no process that the request needs, in the epochs without the sampler;
+    /// only if both ends share one core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<WhyRow>,
-    /// The sampler's addition to a request's CPU time, per cent, both arms together.
+    /// The sampler's addition to a request's CPU time, percent, both arms together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampler_pct: Option<Figure>,
     /// Counts per request: those of `counters`, then those of `counters_of_warm_up`.
     #[serde(default)]
     pub counts: Vec<WhyRow>,
-    /// Why nothing may be concluded from it, a sentence each.
+    /// Reasons why nothing may be concluded from the samples, a sentence each.
     #[serde(default)]
     pub invalid: Vec<String>,
 }
 
 impl Why {
-    /// One of which nothing is sampled or said yet.
+    /// One in which nothing is sampled or concluded yet.
     pub fn unmeasured(pair: [u32; 2], sampling: Sampling, layers: Vec<String>) -> Self {
         Self {
             pair,
@@ -103,29 +104,29 @@ impl Why {
 pub struct Sampling {
     /// The kernel's event: `cpu-clock`.
     pub event: String,
-    /// CPU time between two samples of a core, on average: each epoch has another.
+    /// CPU time between two samples of a core, on average; it differs from epoch to epoch.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub period_ns: u64,
-    /// Cores.
+    /// Number of cores.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub cores: u32,
-    /// Whether the kernel's own functions were seen.
+    /// Whether looptax could see the kernel's own functions.
     pub sees_kernel: bool,
-    /// Samples taken in slices, of processes that a request needs.
+    /// Samples in slices, of processes that a request needs.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_samples: u64,
-    /// Samples in slices of processes that it does not need.
+    /// Samples in slices, of processes that a request does not need.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_of_others: u64,
-    /// Samples that found no room.
+    /// Samples that were lost for lack of buffer space.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_lost: u64,
-    /// Facts that could not be seen and the way to see them, a sentence each.
+    /// Facts that looptax could not see, and how to make them visible, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -133,7 +134,7 @@ pub struct Sampling {
 /// An epoch in which the sampler was on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledEpoch {
-    /// Its slices as they were counted.
+    /// Its slices, as counted.
     pub raw: Epoch,
     /// CPU time by layer, `[baseline, other]`, in the order of `layers`.
     #[serde(deserialize_with = "Count::read")]
@@ -150,17 +151,17 @@ pub struct SampledEpoch {
 pub struct SampledPart {
     /// The role of the process: `client`, `server`, `port proxy`, `pooler`, `supervisor`.
     pub process: String,
-    /// The function; the file's name in brackets where it has no names. `None`: the whole process.
+    /// The function; the file's name in brackets if the file has no function names. `None`: the whole process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Whether the function is the kernel's.
+    /// Whether the function belongs to the kernel.
     #[serde(default)]
     pub is_kernel: bool,
     /// CPU time in each of `epochs`, `[baseline, other]`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Vec<[Count; 2]>")]
     pub ns: Vec<[u64; 2]>,
-    /// Its sum per request.
+    /// CPU time per request, over all epochs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<WhyRow>,
 }
@@ -181,10 +182,11 @@ pub struct CountedEpoch {
 /// Call chains with the CPU time in them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stacks {
-    /// Base64 of a zlib stream of lines, dearest first: the process and its frames from the outermost in, with `;`
-    /// between them, then the baseline's and the other arm's nanoseconds, each after a space.
+    /// Base64 of a zlib stream of lines, those with the most CPU time first. A line has the process and its frames,
+    /// outermost first, separated by `;`, then the nanoseconds of the baseline and of the other arm, each after a
+    /// space.
     pub packed: String,
-    /// Requests that they are of, `[baseline, other]`.
+    /// Number of requests to which the chains belong, `[baseline, other]`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Count; 2]")]
     pub requests: [u64; 2],
@@ -194,16 +196,17 @@ pub struct Stacks {
     pub left_out_ns: [u64; 2],
 }
 
-/// The cost of one thing per request over each arm.
+/// The cost per request of one item, such as a layer, on each arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhyRow {
     /// Its name.
     pub name: String,
-    /// Per request, `[baseline, other]`; µs, or a count.
+    /// Cost per request, `[baseline, other]`: µs, or a count.
     pub arms: [Figure; 2],
-    /// The other arm's less the baseline's.
+    /// The other arm's cost minus the baseline's.
     pub difference: Figure,
-    /// Probability of such a difference or a larger one if there is none, corrected by Holm over all rows of its kind.
+    /// Probability of such a difference or a larger one if there is no difference, corrected by Holm over all rows of
+    /// its kind.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,

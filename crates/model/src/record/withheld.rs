@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Comparison, Direction, EPOCHS_PER_UNSAMPLED, Placement, Reason, Tax, Verdict};
 
-/// A verdict that is withheld, with the figures that say why and what would help.
+/// A withheld verdict, with the figures for the reason and for what would help.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
-    /// Inconclusive or invalid.
+    /// The verdict: inconclusive or invalid.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason for it.
     pub reason: Reason,
-    /// Baseline and other arm.
+    /// The baseline and the other arm.
     pub arms: [String; 2],
-    /// Who would lose.
+    /// The arm that would lose.
     pub direction: Option<Direction>,
-    /// The smallest tax worth naming.
+    /// The smallest tax that matters, in percent.
     #[serde(deserialize_with = "ProperPercent::read")]
     #[schemars(with = "ProperPercent")]
     pub delta_pct: f64,
-    /// How long an epoch of every pair of arms takes.
+    /// How long it takes to run one epoch of every pair of arms.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub epoch_ms: f64,
@@ -33,7 +33,7 @@ pub struct Withheld {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_left_out: u32,
-    /// Whether both ends on one core would help, where they are not there.
+    /// Whether it would help to run both ends on one core, if they did not.
     pub same_helps: bool,
 }
 
@@ -66,7 +66,8 @@ fn epoch_ms(comparison: &Comparison) -> f64 {
     let runs = comparison.arms.iter().filter_map(|arm| arm.latency_us.mean.known());
     let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
     let epoch_ms = match schedule.octets_per_epoch {
-        // Four starts of an application, of which a third counts; of a load command's runs only their times are known.
+        // An epoch starts the application four times, and a third of each run counts. For a load command only the times
+        // of its runs are known.
         0 if comparison.trial.is_some() && schedule.slice_ms > 0.0 => 12.0 * schedule.slice_ms,
         0 => runs_ms,
         octets => 8.0 * f64::from(octets) * (schedule.slice_ms + schedule.guard_ms),

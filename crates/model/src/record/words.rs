@@ -1,6 +1,6 @@
-//! The words that are in a record: placements and client models.
+//! The words in a record for placements and client models.
 //!
-//! Names only. Code that branches on one compares the enum, never the text.
+//! Only names. Code that branches on a word compares the enum, never the text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub enum Placement {
     Split,
     /// Left to the scheduler.
     Free,
-    /// Only the client's threads are pinned: a server that is not ours.
+    /// Only the client's threads are pinned: looptax did not start the server.
     ClientPinned,
 }
 
@@ -34,7 +34,7 @@ pub enum Client {
     Block,
     /// Few threads with epoll.
     Event,
-    /// A whole command or another application, which waits in its own way.
+    /// A whole command or an application, which waits in its own way.
     Command,
 }
 
@@ -51,7 +51,7 @@ impl Placement {
 }
 
 impl Placement {
-    /// Cores without which it is not to be had.
+    /// The smallest number of cores that this placement needs.
     pub const fn least_cores(self) -> usize {
         if matches!(self, Self::Split) { 2 } else { 1 }
     }

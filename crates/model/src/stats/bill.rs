@@ -1,8 +1,9 @@
-//! The bill: what one arm adds to another, where each of several arms was compared with the same baseline.
+//! The bill: how much one arm adds to another, when several arms were each compared with the same baseline.
 //!
-//! A block is the same-numbered epochs of all pairs, which ran one after the other in random order. Within its epoch
-//! an arm's difference to the baseline is free of the machine's drift; what arm x adds to arm y is the difference of
-//! their two differences, block by block. So steps add up within each block, and their estimates nearly.
+//! A block holds the epochs with the same number of all pairs, which ran one after the other in random order. Within an
+//! epoch, an arm's difference to the baseline does not contain the machine's drift. The addition of arm x to arm y is
+//! the difference of their two differences, block by block. So steps add up exactly within each block, and nearly in
+//! their estimates.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;
@@ -12,29 +13,29 @@ use crate::stats::judge::{Metric, cpu_us, mean_latency_us};
 /// The pairs' epochs, each with the same baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
-    /// By pair and block, `[time, CPU time]` of a request: the other arm's less the baseline's, µs.
+    /// By pair and block, `[time, CPU time]` of a request: the other arm's minus the baseline's, µs.
     differences: Vec<Vec<[f64; 2]>>,
-    /// By pair and block, the same of each side by itself.
+    /// By pair and block, `[time, CPU time]` of a request on each side, µs.
     sides: Vec<Vec<[[f64; 2]; 2]>>,
 }
 
-/// An arm's costs, or what it adds.
+/// The cost of an arm, or its addition to another arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Time per request and connection, µs.
     pub time_us: Option<Estimate>,
-    /// CPU time per request of both ends, µs; `None` where it could not be read.
+    /// CPU time per request of both ends, µs; `None` if it could not be read.
     pub cpu_us: Option<Estimate>,
 }
 
 impl Blocks {
-    /// As many blocks as every pair has whole epochs; `None` if there are none.
+    /// Takes as many blocks as every pair has whole epochs; `None` if there are none.
     ///
     /// `pairs` are the epochs of arm 0, the baseline, with arm 1, with arm 2, and so on.
     pub fn from_pairs(pairs: &[Vec<Epoch>], connections: u32) -> Option<Self> {
         let time = |slice: &Slice| Some(mean_latency_us(slice, connections));
         let cpu = |slice: &Slice| cpu_us(slice, Metric::BothCpu);
-        // NaN stays, and makes CPU time absent as a whole.
+        // NaN marks a missing value; it makes the CPU time of all blocks absent.
         let or_nan = |it: Option<f64>| it.unwrap_or(f64::NAN);
         let difference = |epoch: &Epoch| Some([epoch.contrast(time)?, or_nan(epoch.contrast(cpu))]);
         let side = |epoch: &Epoch, side| Some([epoch.typical(side, time)?, or_nan(epoch.typical(side, cpu))]);
@@ -68,7 +69,7 @@ impl Blocks {
         )
     }
 
-    /// One arm by itself, as its first pair shows it.
+    /// The cost of one arm by itself, from the first pair that contains it.
     pub fn alone(&self, arm: usize, alpha: f64) -> Cost {
         let blocks = self.sides.get(arm.saturating_sub(1)).into_iter().flatten();
         cost(alpha, blocks.map(|sides| sides[arm.min(1)]))

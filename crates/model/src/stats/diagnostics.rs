@@ -1,8 +1,8 @@
 //! Diagnostics of the measurement from its own data: order, drift, noise, stalls, modes.
 //!
-//! None of these moves the estimate; a verdict is taken back for noise, trend and the transient after
-//! the guard only, in `judge`.
-//! One file per question. Gathered here for a whole run by [`Diagnostics::from_epochs`].
+//! They never change the estimate. `judge` uses three of them: disturbed epochs and the transient after the guard can
+//! take a verdict back, and two modes make the size of an effect uncertain. There is one file per question;
+//! [`Diagnostics::from_epochs`] computes all of them for a run.
 
 mod guard;
 mod little;
@@ -29,26 +29,25 @@ use crate::stats::epoch::{Epoch, Side, rate_per_s};
 pub struct Diagnostics {
     /// Do the first 10 ms of the windows differ from the rest?
     pub guard_transient: Option<GuardTransient>,
-    /// N·mean latency over C·active time, `[baseline, other]`: 0.97 to 1.00 when the client is
-    /// always waiting for the server.
+    /// N·mean latency over C·active time, `[baseline, other]`: 0.97 to 1.00 if the client always waits for the server.
     pub littles_law: [Option<f64>; 2],
     /// Two modes of the slices' rates, `[baseline, other]`.
     pub rate_modes: [Option<RateModes>; 2],
-    /// CPU time that went elsewhere, over the whole run.
+    /// CPU time that other processes and the hypervisor took, over the whole run.
     pub noise: Option<NoiseShares>,
-    /// Epochs with too much steal or foreign CPU, as the rule that withholds verdicts has them.
+    /// Epochs with too much steal or foreign CPU, by the rule that withholds verdicts.
     pub noisy_epochs: Vec<usize>,
     /// Does it matter which arm ran first?
     pub order_effect: Option<OrderEffect>,
-    /// Spread of θ over the epochs, as a standard deviation that outliers do not move.
+    /// Standard deviation of θ over the epochs, estimated so that outliers do not affect it.
     pub theta_sd: Option<f64>,
-    /// The half-width of θ that counting noise would give by itself.
+    /// The half-width of θ that counting noise would cause by itself.
     pub sampling_floor: Option<SamplingFloor>,
-    /// Slices whose last answers took more than half a slice.
+    /// Slices whose last answers took longer than half a slice.
     pub stalls: Vec<Stall>,
     /// Does θ drift over the epochs?
     pub trend: Option<Trend>,
-    /// Correlation of θ with that of the epoch before.
+    /// Correlation of θ with the θ of the previous epoch.
     pub lag1_autocorrelation: Option<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! Quantiles and tails of the normal, Student's t, χ² and F distributions.
 //!
-//! The only place that names the library behind them. Called by the estimators; not public.
+//! The only file that uses the library for them. Called by the estimators; not public.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
@@ -14,12 +14,12 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
-/// Degrees of freedom from which on the critical value of t is an expansion around that of the normal: the
-/// library's is off by 7e-6 at 1e5 and by 1e-4 at 1e6, the expansion by less than 1e-10 from here on.
+/// From this many degrees of freedom on, the critical value of t is computed as an expansion around that of the normal
+/// distribution. The library's value is wrong by 7e-6 at 1e5 and by 1e-4 at 1e6; the expansion is wrong by less than
+/// 1e-10 from here on.
 const EXPANDED_FREEDOM: f64 = 1e4;
 
-/// The t with P(|T| > t) = `alpha` at `freedom` degrees of freedom; `None` when these are not
-/// positive and finite.
+/// The t with P(|T| > t) = `alpha` at `freedom` degrees of freedom; `None` if these are not positive and finite.
 ///
 /// # Source
 /// The expansion: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.5.
@@ -34,7 +34,7 @@ pub(crate) fn t_critical(alpha: f64, freedom: f64) -> Option<f64> {
     Some(z + first / freedom + second / (freedom * freedom))
 }
 
-/// P(|T| > |t|) at `freedom` degrees of freedom; `None` as in [`t_critical`] or when `t` is NaN.
+/// P(|T| > |t|) at `freedom` degrees of freedom; `None` if these are not positive and finite, or if `t` is NaN.
 pub(crate) fn t_two_sided_p(t: f64, freedom: f64) -> Option<f64> {
     if t.is_nan() {
         return None;
@@ -42,23 +42,23 @@ pub(crate) fn t_two_sided_p(t: f64, freedom: f64) -> Option<f64> {
     if t.is_infinite() {
         return Some(0.0);
     }
-    // The lower tail keeps its relative precision, one minus the upper would lose it.
+    // The lower tail keeps its relative precision; one minus the upper tail would lose it.
     Some((2.0 * student(freedom)?.cdf(-t.abs())).min(1.0))
 }
 
-/// P(X ≤ x) for χ² at `freedom` degrees of freedom, which need not be whole; `None` when these are not
-/// positive and finite, or when `x` is NaN.
+/// P(X ≤ x) for χ² at `freedom` degrees of freedom, which need not be whole; `None` if these are not positive and
+/// finite, or if `x` is NaN.
 pub(crate) fn chi_squared_cdf(x: f64, freedom: f64) -> Option<f64> {
     Some(chi_squared(x, freedom)?.cdf(x))
 }
 
-/// P(X > x) for χ²; as [`chi_squared_cdf`].
+/// P(X > x) for χ²; parameters as in [`chi_squared_cdf`].
 pub(crate) fn chi_squared_tail(x: f64, freedom: f64) -> Option<f64> {
     Some(chi_squared(x, freedom)?.sf(x))
 }
 
-/// P(F > x) at `above` and `below` degrees of freedom; `None` when these are not positive and finite, or
-/// when `x` is not finite.
+/// P(F > x) at `above` and `below` degrees of freedom; `None` if these are not positive and finite, or if `x` is not
+/// finite.
 pub(crate) fn f_tail(x: f64, above: f64, below: f64) -> Option<f64> {
     let is_usable = x.is_finite() && above.is_finite() && below.is_finite();
     let distribution = FisherSnedecor::new(above, below).ok().filter(|_| is_usable)?;

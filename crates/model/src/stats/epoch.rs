@@ -1,11 +1,11 @@
 //! The input types, and how one epoch becomes one number per metric.
 //!
-//! Plain data as the experiment counted it; holds no estimate and no interval. Filled by the
-//! experiment (or from a record), read by every other file here.
+//! Plain data as the experiment counted it, without any estimate or interval. Filled by the experiment (or from a
+//! record), read by every other file of this room.
 
 use crate::stats::moments::{mean, median};
 
-/// Fewer slices of an arm in a group of eight say nothing: a spoilt one would be half of them.
+/// An epoch needs this many slices of each arm in place, per group: a single slice may be a spoiled one.
 const LEAST_IN_PLACE: usize = 2;
 
 /// Which of the two arms of a comparison.
@@ -13,7 +13,7 @@ const LEAST_IN_PLACE: usize = 2;
 pub enum Side {
     /// The arm that the other is compared with.
     Baseline,
-    /// The arm whose tax is asked for.
+    /// The arm whose tax is estimated.
     Other,
 }
 
@@ -36,25 +36,26 @@ pub struct Slice {
     pub side: Side,
     /// Requests answered in the active window.
     pub completions: u64,
-    /// Of these, in its first 10 ms ([`crate::stats::EARLY_NS`]); 0 in all slices where not counted apart.
+    /// The completions in the first 10 ms of the window ([`crate::stats::EARLY_NS`]); 0 in all slices if they were not
+    /// counted separately.
     pub early: u64,
     pub active_ns: u64,
-    /// Requests in flight at its end, answered afterwards.
+    /// Requests in flight at the end of the window, answered afterwards.
     pub drained: u64,
     /// Time from the end of the window to the last of those answers.
     pub drain_ns: u64,
-    /// All requests answered, guard and drain included: what the CPU times belong to.
+    /// All requests answered, including those of guard and drain: the CPU times belong to these requests.
     pub requests: u64,
-    /// CPU time of the client's threads; `None` where it could not be read.
+    /// CPU time of the client's threads; `None` if it could not be read.
     pub client_cpu_ns: Option<u64>,
-    /// CPU time of the server; `None` where it could not be read.
+    /// CPU time of the server; `None` if it could not be read.
     pub server_cpu_ns: Option<u64>,
     /// Context switches of the client's threads, over the same span as the CPU times.
     pub client_switches: u64,
-    /// Response times, where they decide instead of the rate: in an open loop, which sets the rate
+    /// Response times, if the verdict comes from them and not from the rate: in an open loop, which sets the rate
     /// itself, and with pauses between requests.
     pub response: Option<Response>,
-    /// Whether it ran where it was to; another counts for nothing but the noise.
+    /// Whether it ran in the requested placement; a slice that did not is used only for the noise.
     pub is_in_place: bool,
 }
 
@@ -62,7 +63,7 @@ pub struct Slice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response {
     pub median_ns: u32,
-    /// Their sum over the slice's completions.
+    /// Sum of the response times of the slice's completions.
     pub sum_ns: u64,
 }
 
@@ -73,14 +74,14 @@ pub struct Response {
 pub struct Noise {
     /// All columns of the `cpu` line together, idle time included.
     pub total_ticks: f64,
-    /// Time the hypervisor gave to others.
+    /// Time that the hypervisor gave to other machines.
     pub steal_ticks: f64,
-    /// Soft interrupts: the loopback's own work is booked here.
+    /// Soft interrupts; the kernel accounts the work of loopback here.
     pub softirq_ticks: f64,
     pub busy_ticks: f64,
-    /// Our own share of the busy time; `None` where it could not be read.
+    /// Busy time of looptax; `None` if it could not be read.
     pub own_ticks: Option<f64>,
-    /// The measured server's share of the busy time; `None` as well.
+    /// Busy time of the measured server; `None` if it could not be read.
     pub server_ticks: Option<f64>,
 }
 
@@ -98,23 +99,22 @@ pub struct Epoch {
 impl Epoch {
     /// θ of this epoch: ln of baseline throughput over the other's; positive when the other loses.
     ///
-    /// Per octet of slices med4(ln rate of the baseline) − med4(ln rate of the other), med4 = mean of
-    /// the two central ones of four; the epoch's θ is the mean over its octets. One spoiled slice
-    /// per arm and octet has no influence. See [`Epoch::contrast`] for `None`.
+    /// For each octet of slices: med4(ln rate of the baseline) − med4(ln rate of the other arm), where med4 is the mean
+    /// of the two central values of four. The epoch's θ is the mean over its octets. One spoiled slice per arm and
+    /// octet has no influence. [`Epoch::contrast`] lists the cases of `None`.
     ///
-    /// If response times decide, ln of the other's median response time over the baseline's, by
-    /// the same scheme.
+    /// If the verdict comes from response times: ln of the other arm's median response time over the baseline's, by the
+    /// same scheme.
     ///
-    /// Example: four times 110 requests against four times 100 in equal time: θ = ln 1.1 = 0.0953.
+    /// Example: four slices of 110 requests and four of 100 in equal time: θ = ln 1.1 = 0.0953.
     pub fn theta(&self) -> Option<f64> {
         self.contrast(|slice| Some(ln_cost(slice)))
     }
 
     /// The other arm's typical `metric` minus the baseline's, by the scheme of [`Epoch::theta`].
     ///
-    /// `None` when a slice has no such figure, or when the slices are neither octets of four against
-    /// four nor one group of two against two, or when fewer than two of an arm ran where they were to: an epoch
-    /// cut short says nothing.
+    /// `None` if a slice has no such figure, if the slices are neither octets of four against four nor one group of two
+    /// against two (an epoch that was cut short), or if fewer than two slices of an arm ran in the requested placement.
     pub fn contrast(&self, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
         let [baseline, other] = Side::BOTH.map(|side| self.group_medians(side, &metric));
         let pairs = other?.into_iter().zip(baseline?);
@@ -129,7 +129,7 @@ impl Epoch {
         Some(mean(&self.group_medians(side, &metric)?))
     }
 
-    /// Whether response times decide instead of rates.
+    /// Whether the verdict comes from response times instead of rates.
     pub fn is_by_response(&self) -> bool {
         self.slices.iter().any(|slice| slice.response.is_some())
     }
@@ -139,7 +139,7 @@ impl Epoch {
         self.slices.first().is_some_and(|slice| slice.side == Side::Other)
     }
 
-    /// The slices of one arm that ran where they were to, in the order of time.
+    /// The slices of one arm that ran in the requested placement, in the order of time.
     pub fn slices_of(&self, side: Side) -> impl Iterator<Item = &Slice> {
         in_place(&self.slices, side)
     }
@@ -153,7 +153,7 @@ impl Epoch {
             .collect()
     }
 
-    /// The balanced groups this epoch is made of: octets, or one group of four whole runs.
+    /// The balanced groups of this epoch: octets, or one group of four whole runs.
     pub(crate) fn groups(&self) -> Option<std::slice::Chunks<'_, Slice>> {
         let size = if self.slices.len() == 4 { 4 } else { 8 };
         let is_whole = !self.slices.is_empty() && self.slices.len().is_multiple_of(size);
@@ -181,12 +181,12 @@ pub fn rate_per_s(slice: &Slice) -> f64 {
     counted(slice.completions) / (slice.active_ns as f64 / 1e9)
 }
 
-/// ln of the nanoseconds per request of a slice's active window, as one stream: −ln rate, shifted.
+/// ln of the active window's nanoseconds per request, as if one connection had sent all: −ln rate, plus a constant.
 pub fn ln_ns_per_request(slice: &Slice) -> f64 {
     (slice.active_ns as f64 / counted(slice.completions)).ln()
 }
 
-/// Returns the cost of a slice's request, ln of nanoseconds: its share of the time, or its median response.
+/// Returns the cost of a request in a slice, as ln of nanoseconds: its share of the time, or the median response time.
 pub fn ln_cost(slice: &Slice) -> f64 {
     match slice.response {
         Some(response) => f64::from(response.median_ns.max(1)).ln(),
@@ -194,7 +194,7 @@ pub fn ln_cost(slice: &Slice) -> f64 {
     }
 }
 
-/// Half a request stands for none: the logarithm stays finite and the slice stays the slowest.
+/// No request counts as half a request: the logarithm stays finite and the slice stays the slowest.
 pub(crate) fn counted(requests: u64) -> f64 {
     (requests as f64).max(0.5)
 }

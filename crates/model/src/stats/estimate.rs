@@ -1,7 +1,7 @@
-//! A number with its interval: the only form in which this room hands out a measured figure.
+//! A number with its interval: this room returns measured figures only in this form.
 //!
-//! Holds no formula of its own except the change from log ratio to tax. Made by every estimator
-//! here, read by the record and the report.
+//! The only formula in it is the change from log ratio to tax. Made by every estimator of this room, read by the record
+//! and the report.
 
 /// A point estimate with the interval that belongs to it.
 ///
@@ -14,20 +14,20 @@ pub struct Estimate {
     pub lo: f64,
     /// The upper end of the interval, in the same unit.
     pub hi: f64,
-    /// How many independent units (epochs, blocks) it rests on.
+    /// Number of independent units (epochs, blocks) behind the estimate.
     pub n: usize,
 }
 
 impl Estimate {
-    /// A point without an interval: too few units for one.
+    /// A value without an interval: there are too few units for one.
     pub fn without_interval(value: f64, n: usize) -> Self {
         Self { value, lo: f64::NEG_INFINITY, hi: f64::INFINITY, n }
     }
 
-    /// The estimate of `f` of the quantity, for a monotone `f`.
+    /// The estimate of `f`(quantity), for a monotone `f`.
     ///
-    /// The ends are exchanged when `f` decreases, so that `lo <= hi` stays true. `f` is also called
-    /// with ∓∞ when there is no interval, and must answer with its limit there.
+    /// The ends are exchanged if `f` decreases, so that `lo <= hi` stays true. Without an interval, `f` is also called
+    /// with ∓∞ and must return its limits there.
     ///
     /// Example: the interval [ln 2, ln 4] under x ↦ e^−x is [0.25, 0.5].
     #[must_use]
@@ -59,8 +59,8 @@ impl Estimate {
 
 /// Throughput tax in percent of the baseline's throughput, from θ = ln(baseline / other).
 ///
-/// 100·(1 − e^−θ). Positive: the other arm serves less. θ = ln 2 is a tax of 50 %, θ = −ln 2 one of
-/// −100 % (twice as fast); θ = +∞ is 100 %, θ = −∞ is −∞.
+/// 100·(1 − e^−θ). Positive: the other arm serves less. θ = ln 2 is a tax of 50 %, θ = −ln 2 a tax of −100 % (twice as
+/// fast); θ = +∞ is 100 %, θ = −∞ is −∞.
 ///
 /// # Units
 /// `theta` is a natural logarithm, the result percent.

@@ -1,7 +1,7 @@
-//! The Hodges-Lehmann estimate with its exact signed-rank interval: the engine of every metric.
+//! The Hodges-Lehmann estimate with its exact signed-rank interval, which every metric uses.
 //!
-//! Holds nothing about epochs or arms: one number per unit comes in. Called for throughput,
-//! latency, CPU, quantiles and for the figures of one arm.
+//! Knows nothing about epochs or arms: its input is one number per unit. Called for throughput, latency, CPU, quantiles
+//! and for the figures of one arm.
 
 use crate::stats::estimate::Estimate;
 use crate::stats::moments::median_of_sorted;
@@ -14,8 +14,8 @@ use crate::stats::signed_rank;
 /// [w\[k\], w\[M−1−k\]] with k from [`signed_rank::k`]. The level is exact when the values are
 /// independent and symmetric about the same centre; they need not be normal or equally spread.
 ///
-/// `None` for no values or a NaN. With fewer than [`signed_rank::least_n`] values the interval is
-/// infinite. All values equal: an interval of length zero at that value.
+/// `None` without values or with a NaN. With fewer than [`signed_rank::least_n`] values the interval is infinite. If
+/// all values are equal, the interval has length zero at that value.
 ///
 /// Example: 1, 2, 6 has the Walsh averages 1, 1.5, 2, 3.5, 4, 6; the estimate is 2.75.
 ///

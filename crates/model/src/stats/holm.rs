@@ -2,11 +2,11 @@
 //!
 //! Pure arithmetic on p-values. Called by `judge`.
 
-/// Adjusts p-values so that the chance of any false star stays at the level of one.
+/// Adjusts p-values so that the chance of any false star stays at the level of a single test.
 ///
-/// With the p-values sorted, p₍ᵢ₎ becomes max over j ≤ i of min(1, (m − j + 1)·p₍ⱼ₎), i and j from 1.
-/// No assumption on their dependence. The answer is in the order of the input; empty for empty.
-/// A NaN sorts last and stays NaN.
+/// With the p-values sorted, p₍ᵢ₎ becomes max over j ≤ i of min(1, (m − j + 1)·p₍ⱼ₎), i and j from 1. Makes no
+/// assumption about their dependence. The result is in the order of the input, and empty for an empty input. A NaN
+/// sorts last and stays NaN.
 ///
 /// Example: 0.01, 0.04, 0.03 become 0.03, 0.06, 0.06.
 ///

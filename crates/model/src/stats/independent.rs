@@ -1,19 +1,19 @@
 //! Compares two estimates from separate runs.
 //!
-//! Called by `diff`, and by `why` for two records. Nothing pairs the two, so what drifted between the runs is in the difference and
-//! not in its interval: the caller that shows it reports that.
+//! Called by `diff`, and by `why` for two records. The runs are not paired: the difference includes what drifted
+//! between them, and its interval does not. The caller reports that.
 
 use crate::stats::Estimate;
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 use crate::stats::per_request::Difference;
 
-/// Returns `after` − `before`, only from their values and intervals.
+/// Returns `after` − `before`, computed only from their values and intervals.
 ///
-/// Estimand: the difference d of the two quantities. With a [la, ua] after and b [lb, ub] before, its
-/// ends are d − √((a − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²): the variances are recovered
-/// from the intervals, so that skewed intervals stay skewed.
-/// Assumes that the runs are independent and both intervals have the same level, which is then the
-/// level of the result. An interval without an end gives one without that end; `n` is the smaller one.
+/// Estimand: the difference d of the two quantities. With a [la, ua] after and b [lb, ub] before, its ends are d − √((a
+/// − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²): the variances are recovered from the intervals, so that skewed
+/// intervals stay skewed. Assumes that the runs are independent and that both intervals have the same level; the result
+/// has that level, too. An infinite end makes the corresponding end of the result infinite; `n` is the smaller of the
+/// two.
 ///
 /// Example: 10 [9, 12] and 20 [18, 21] differ by 10 − √(2² + 2²) to 10 + √(1² + 1²): [7.17, 11.41].
 ///
@@ -27,10 +27,10 @@ pub fn difference(before: Estimate, after: Estimate) -> Estimate {
     Estimate { value, lo: value - below, hi: value + above, n: before.n.min(after.n) }
 }
 
-/// As [`difference`], with how often there is such a one by chance.
+/// As [`difference`], with the probability of such a difference by chance.
 ///
-/// Welch's test: each standard error is half its interval over t(n−1), as t intervals of level 1 − `alpha` have it.
-/// No probability where an interval has no end or no length.
+/// Welch's test: each standard error is half the interval over t(n−1), as in t intervals of level 1 − `alpha`. No
+/// probability if an interval has an infinite end or no length.
 ///
 /// # Source
 /// Welch, The generalization of Student's problem, Biometrika 34 (1947) 28-35.

@@ -1,7 +1,7 @@
-//! From the epochs of a run to the whole judgement of it.
+//! From the epochs of a run to its whole judgement.
 //!
-//! Puts the estimators together; holds no formula itself. The live run and a later analysis of
-//! the record call the same function on the same numbers, and get the same digits.
+//! Combines the estimators; contains no formula itself. The live run and a later analysis of the record call the same
+//! function with the same numbers, and get the same digits.
 
 mod input;
 mod parts;
@@ -29,13 +29,13 @@ use crate::stats::verdict::{Direction, Reason, UncertainSize, Verdict};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     pub verdict: Verdict,
-    /// Who loses, when somebody is known to.
+    /// The arm that loses, if that is known.
     pub direction: Option<Direction>,
-    /// Why the verdict is what it is.
+    /// The reason for the verdict.
     pub reason: Reason,
-    /// Set where the effect has a direction and its size is uncertain.
+    /// Set if the direction of the effect is known but its size is uncertain.
     pub uncertain_size: Option<UncertainSize>,
-    /// The epochs in which others took much of the machine.
+    /// The epochs in which other processes or the hypervisor took much of the machine.
     pub disturbance: Option<Disturbance>,
     /// θ = ln(baseline / other) of the typical throughput; `None` without a whole epoch.
     pub theta: Option<Estimate>,
@@ -65,16 +65,15 @@ pub struct Judgement {
 
 /// Judges one comparison.
 ///
-/// Estimands: the typical ratio of throughputs over epochs (θ, the only basis of the verdict), the
-/// ratio of totals, differences per request in µs, ratios of latency quantiles. Each has an interval
-/// of level 1 − α. Assumes that the order of the arms was drawn by a fair coin in each epoch. An epoch
-/// cut short (see [`Epoch::contrast`]) counts for latencies, stalls and noise only. No epochs: an
-/// inconclusive or invalid judgement without figures.
+/// Estimands: the typical ratio of throughputs over epochs (θ, the only basis of the verdict), the ratio of totals,
+/// differences per request in µs, ratios of latency quantiles. Each has an interval of level 1 − α. Assumes that a fair
+/// coin drew the order of the arms in each epoch. An epoch that was cut short (see [`Epoch::contrast`]) counts only for
+/// latencies, stalls and noise. Without epochs the judgement is inconclusive or invalid and has no figures.
 ///
 /// Deterministic: the same input gives the same bits.
 ///
-/// Example: ten epochs, 110 000/s against 100 000/s without noise: θ = 0.0953, a tax of 9.09 %, at one
-/// connection a latency tax of 0.909 µs, verdict [`Verdict::Difference`], other slower.
+/// Example: ten epochs, 110 000/s against 100 000/s without noise: θ = 0.0953, a tax of 9.09 %, at one connection a
+/// latency tax of 0.909 µs, verdict [`Verdict::Difference`], the other arm is slower.
 pub fn judge(input: &Input) -> Judgement {
     let primary = primary(input);
     let thetas: Vec<f64> = input.epochs.iter().filter_map(Epoch::theta).collect();
@@ -105,7 +104,7 @@ pub fn judge(input: &Input) -> Judgement {
     }
 }
 
-/// Only for throughput: if response times decide, the server does not set the rate.
+/// Only for throughput: if the verdict comes from response times, the server does not set the rate.
 fn totals_theta(input: &Input) -> Option<Estimate> {
     if input.epochs.iter().any(Epoch::is_by_response) {
         return None;

@@ -1,10 +1,9 @@
-//! A fleet: effects of many hosts taken together.
+//! A fleet: the effects of many hosts, analysed together.
 //!
-//! Pooled means and how much hosts differ (`pool`), by condition (`groups`), each host's effect in the
-//! light of the others (`shrink`), CPU time lost (`lost`) and who loses most of it (`top`), the sum over
-//! a fleet of which only a part was measured (`total`), hosts that are unlike the others (`unlike`), false discoveries
-//! (`discovery`).
-//! Every step is one pass over the hosts, and every iteration is bounded.
+//! Pooled means and how much hosts differ (`pool`), by condition (`groups`), each host's effect adjusted by the others'
+//! (`shrink`), CPU time lost (`lost`) and the hosts that lose most (`top`), the sum over a fleet of which only a part
+//! was measured (`total`), hosts that differ from the others (`unlike`), false discoveries (`discovery`). Every step is
+//! one pass over the hosts, and every iteration is bounded.
 
 mod discovery;
 mod effect;

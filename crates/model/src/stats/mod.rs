@@ -1,10 +1,10 @@
 //! Numbers in, estimates and verdicts out: no I/O, no clock, no randomness.
 //!
-//! The same input gives the same `f64`, bit for bit: every loop runs in the order of its input, no
-//! map is iterated and nothing runs in parallel. The experiment hands its epochs to [`judge()`] and
-//! asks [`StopRule`] whether to go on; everything else here is what those two are made of.
+//! The same input gives the same `f64`, bit for bit: every loop runs in the order of its input, no map is iterated and
+//! nothing runs in parallel. The experiment passes its epochs to [`judge()`] and asks [`StopRule`] whether to continue;
+//! everything else here is used by those two.
 //!
-//! Every metric has one sign: positive means that the other arm loses against the baseline.
+//! Every metric has the same sign: positive means that the other arm loses compared with the baseline.
 
 mod bill;
 mod diagnostics;

@@ -1,11 +1,10 @@
-//! Mean, spread, middle and ranks of a slice of numbers.
+//! Mean, spread, median and ranks of a slice of numbers.
 //!
-//! Sums run in the order of the input. Used by every estimator of this crate, and by rooms that show
-//! plain figures.
+//! Sums run in the order of the input. Used by every estimator of this room, and by rooms that show plain figures.
 
 use std::cmp::Ordering;
 
-/// The arithmetic mean; NaN for no values.
+/// The arithmetic mean; NaN if there are no values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -36,14 +35,14 @@ pub(crate) fn covariance(left: &[f64], right: &[f64]) -> Option<f64> {
     Some(sum / (left.len() - 1) as f64)
 }
 
-/// The median (mean of the two central values when n is even), in their unit; `None` for none.
+/// The median (mean of the two central values when n is even), in the values' unit; `None` if there are no values.
 /// Sorts in place.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     median_of_sorted(values)
 }
 
-/// [`median`] of values that are in order already.
+/// [`median`] of values that are sorted already.
 pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {

@@ -1,13 +1,13 @@
-//! The cost of something per request, in parts that add up to the whole.
+//! The cost of an activity per request, in parts that add up to the whole.
 //!
-//! A ratio of sums: parts of a sum over the same requests add up exactly, which medians of ratios do not. Called for the
+//! A ratio of sums: parts of a sum over the same requests add up exactly; medians of ratios do not. Called for the
 //! layers of `why`.
 
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 use crate::stats::estimate::Estimate;
 use crate::stats::moments::{mean, variance};
 
-/// A difference, and how often there is such a one by chance.
+/// A difference, and the probability of such a difference by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
     pub estimate: Estimate,
@@ -15,9 +15,9 @@ pub struct Difference {
     pub p: Option<f64>,
 }
 
-/// Occurrences in both arms below which no difference is tested. If an arm is as good as the other, all of n fall on
-/// one of them with probability 2·2⁻ⁿ: with nine that is more often than one in twenty among the fourteen layers that a
-/// request may have, with ten it is rarer.
+/// With fewer occurrences than this in both arms together, no difference is tested. If the arms do not differ, all n
+/// occurrences fall on the same arm with probability 2·2⁻ⁿ. Over the fourteen layers that a request may have, nine
+/// occurrences do so in some layer more often than once in twenty, and ten do so more rarely.
 pub const LEAST_OCCURRENCES: f64 = 10.0;
 
 /// Amount per request over all epochs, with a t interval.
@@ -25,36 +25,36 @@ pub const LEAST_OCCURRENCES: f64 = 10.0;
 /// Estimand: ΣA/ΣR. The epochs are the clusters: eᵢ = (Aᵢ − X·Rᵢ)/mean(R), se = sd(e)/√n, and the interval is
 /// ± t(n−1)·se. Assumes independent epochs. `None` for unequal lengths or no requests; one epoch has no interval.
 ///
-/// Example: amounts 10 and 30 of 1 and 3 requests are 10 ± 0 a request.
+/// Example: amounts of 10 and 30 for 1 and 3 requests are 10 ± 0 per request.
 pub fn per_request(amounts: &[f64], requests: &[f64], alpha: f64) -> Option<Estimate> {
     let (value, errors) = linearised(amounts, requests)?;
     Some(with_interval(value, &errors, 0.0, alpha).estimate)
 }
 
-/// As [`per_request`], of an amount that is made of occurrences of `unit` each: samples of a timer.
+/// As [`per_request`], for an amount that consists of occurrences of `unit` each: samples of a timer.
 ///
-/// If none was seen, there is no spread to see either; the variance is then that of a count of one, (unit/ΣR)². With
-/// some, the epochs' own spread holds that of the count already.
+/// If there was no occurrence, the epochs show no spread either; the variance is then that of a single occurrence,
+/// (unit/ΣR)². If there were any, the spread of the epochs already includes the variance of the count.
 ///
-/// Example: none in two epochs of 5 requests each, of units of 2, is 0 ± 12.706·0.2.
+/// Example: no occurrence in two epochs of 5 requests each, in units of 2, is 0 ± 12.706·0.2.
 pub fn per_request_of_occurrences(amounts: &[f64], requests: &[f64], unit: f64, alpha: f64) -> Option<Estimate> {
     let (value, errors) = linearised(amounts, requests)?;
     let unseen = unseen_variance(amounts, requests, unit);
     Some(with_interval(value, &errors, unseen, alpha).estimate)
 }
 
-/// The other arm's amount per request less the baseline's, each pair `(amounts, requests)` epoch by epoch.
+/// The other arm's amount per request minus the baseline's, each pair `(amounts, requests)` epoch by epoch.
 ///
-/// As [`per_request`], with the difference of the two arms' errors of an epoch for e: what disturbs both arms of an epoch
-/// alike cancels.
+/// As [`per_request`], but e is the difference of the two arms' errors in an epoch: a disturbance of both arms in an
+/// epoch cancels.
 pub fn per_request_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64]), alpha: f64) -> Option<Difference> {
     let (value, errors) = linearised_difference(baseline, other)?;
     Some(with_interval(value, &errors, 0.0, alpha))
 }
 
-/// As [`per_request_difference`], of amounts that are made of occurrences of `unit` each.
+/// As [`per_request_difference`], for amounts that consist of occurrences of `unit` each.
 ///
-/// An arm without any adds the variance that [`per_request_of_occurrences`] gives it. With fewer than
+/// An arm without any occurrence adds the variance that [`per_request_of_occurrences`] uses for it. With fewer than
 /// [`LEAST_OCCURRENCES`] in both arms together there is no probability.
 pub fn per_request_difference_of_occurrences(
     baseline: (&[f64], &[f64]),
@@ -70,14 +70,14 @@ pub fn per_request_difference_of_occurrences(
     Some(Difference { p: found.p.filter(|_| total >= LEAST_OCCURRENCES * unit), ..found })
 }
 
-/// Variance of what was never seen.
+/// Variance of an arm without any occurrence; 0 for other arms.
 fn unseen_variance(amounts: &[f64], requests: &[f64], unit: f64) -> f64 {
     let is_unseen = amounts.iter().all(|it| *it == 0.0);
     let per_request = unit / requests.iter().sum::<f64>();
     if is_unseen { per_request * per_request } else { 0.0 }
 }
 
-/// The ratio of the sums, and the error of each epoch against it.
+/// The ratio of the sums, and the deviation of each epoch from it.
 fn linearised(amounts: &[f64], requests: &[f64]) -> Option<(f64, Vec<f64>)> {
     let total: f64 = requests.iter().sum();
     if amounts.len() != requests.len() || total <= 0.0 {
@@ -90,7 +90,7 @@ fn linearised(amounts: &[f64], requests: &[f64]) -> Option<(f64, Vec<f64>)> {
     Some((ratio, errors.collect()))
 }
 
-/// The difference of two ratios of sums, and the error of each epoch against it.
+/// The difference of two ratios of sums, and the deviation of each epoch from it.
 fn linearised_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64])) -> Option<(f64, Vec<f64>)> {
     let (base, base_errors) = linearised(baseline.0, baseline.1)?;
     let (value, errors) = linearised(other.0, other.1)?;
@@ -101,7 +101,7 @@ fn linearised_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64])) ->
     Some((value - base, pairs.map(|(other, base)| other - base).collect()))
 }
 
-/// `beside` is variance that the errors do not hold.
+/// `beside` is variance that the errors do not include.
 fn with_interval(value: f64, errors: &[f64], beside: f64, alpha: f64) -> Difference {
     let n = errors.len();
     let freedom = n as f64 - 1.0;

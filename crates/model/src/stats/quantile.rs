@@ -1,6 +1,6 @@
-//! Latency quantiles of one arm: nearest rank, and what is shown of all samples pooled.
+//! Latency quantiles of one arm: nearest rank, and the quantile of all samples pooled, for display.
 //!
-//! Comparing two arms takes blocks of epochs: `blocks`. Called by `judge`.
+//! The comparison of two arms needs blocks of epochs: see `blocks`. Called by `judge`.
 
 mod blocks;
 
@@ -16,7 +16,7 @@ pub enum Quantile {
     P50,
     /// 90 %.
     P90,
-    /// 95 %: only of an application's pages.
+    /// 95 %: only for an application's pages.
     P95,
     /// 99 %.
     P99,
@@ -25,10 +25,10 @@ pub enum Quantile {
 }
 
 impl Quantile {
-    /// Those that every comparison has, in rising order.
+    /// The quantiles of every comparison, in rising order.
     pub const ALL: [Self; 4] = [Self::P50, Self::P90, Self::P99, Self::P999];
 
-    /// Thousandths, so that ranks are whole-number arithmetic.
+    /// In thousandths, so that ranks are computed with whole numbers.
     pub fn permille(self) -> usize {
         match self {
             Self::P50 => 500,
@@ -43,7 +43,7 @@ impl Quantile {
         self.permille() as f64 / 1000.0
     }
 
-    /// Samples an arm needs in a block: ten beyond the quantile, ⌈10/(1−q)⌉.
+    /// Samples that an arm needs in a block: ten beyond the quantile, ⌈10/(1−q)⌉.
     pub fn least_samples(self) -> usize {
         10_000_usize.div_ceil(1000 - self.permille())
     }
@@ -54,22 +54,21 @@ impl Quantile {
     }
 }
 
-/// The nearest-rank quantile: the sample of rank ⌈q·n⌉. Reorders `samples`; `None` for none.
+/// The nearest-rank quantile: the sample of rank ⌈q·n⌉. Reorders `samples`; `None` if there are none.
 ///
 /// Example: the median of 4 samples is the second smallest.
 ///
 /// # Cost
-/// One selection, linear in the count; no sort.
+/// One selection, linear in the number of samples; no sort.
 pub fn nearest_rank<T: Copy + Ord>(samples: &mut [T], quantile: Quantile) -> Option<T> {
     let idx = quantile.rank_idx(samples.len())?;
     Some(*samples.select_nth_unstable(idx).1)
 }
 
-/// The quantile of all samples of one arm in µs, for display, with the interval of independent draws.
+/// The quantile of all samples of one arm in µs, for display, with the interval for independent samples.
 ///
-/// The interval comes from [`order_statistic_ranks`] at 95 %. Requests are not independent, so it is
-/// too narrow; two of these must never be compared: that is what [`compare`] is for. An end that the
-/// samples do not reach is infinite. `None` without samples.
+/// The interval comes from [`order_statistic_ranks`] at 95 %. Requests are not independent, so it is too narrow; never
+/// compare two arms by these intervals: use [`compare`]. An end beyond the samples is infinite. `None` without samples.
 pub fn pooled_us(epochs: &[Epoch], side: Side, quantile: Quantile) -> Option<Estimate> {
     let samples = samples(epochs, side);
     let n = samples.iter().map(|part| part.len()).sum();
@@ -92,18 +91,18 @@ fn samples(epochs: &[Epoch], side: Side) -> Vec<&[u32]> {
     epochs.iter().map(|epoch| &epoch.latencies_ns[side.idx()][..]).collect()
 }
 
-/// The nearest-rank quantile of several parts taken together, without reordering them; `None` for no
-/// sample.
+/// The nearest-rank quantile of several parts together, without reordering them; `None` without samples.
 pub fn quantile_of(parts: &[&[u32]], quantile: Quantile) -> Option<u32> {
     let n = parts.iter().map(|part| part.len()).sum();
     Some(nth_smallest(parts, quantile.rank_idx(n)?))
 }
 
-/// The sample that `idx` others come before, of several parts taken together; there must be more.
+/// The sample of several parts together that has `idx` samples before it in sorted order; there must be more samples
+/// than `idx`.
 ///
 /// # Cost
-/// Two readings of all samples and 256 KiB, instead of a copy of them: first the upper half of the
-/// bits is counted, then the lower half of those samples that share the wanted upper one.
+/// Two readings of all samples and 256 KiB, instead of a copy: the first reading counts the samples by the upper half
+/// of their bits; the second counts those with the wanted upper half by their lower half.
 fn nth_smallest(parts: &[&[u32]], idx: usize) -> u32 {
     let samples = || parts.iter().copied().flatten().copied();
     let mut n_before = idx;
@@ -113,7 +112,8 @@ fn nth_smallest(parts: &[&[u32]], idx: usize) -> u32 {
     upper << 16 | lower
 }
 
-/// The value that `n_before` others come before; leaves in it how many of those have its own value.
+/// The value that has `n_before` values before it in sorted order; afterwards `n_before` counts only those of them that
+/// are equal to it.
 fn halfword_at(values: impl Iterator<Item = u32>, n_before: &mut usize) -> u32 {
     let mut counts = vec![0_u32; 1 << 16];
     for value in values {
@@ -129,11 +129,11 @@ fn halfword_at(values: impl Iterator<Item = u32>, n_before: &mut usize) -> u32 {
 
 /// The 1-based ranks of a 95 % interval for one arm's quantile, if samples were independent.
 ///
-/// Lower: the largest l with B(l−1) ≤ 0.025, upper: the smallest u with 1 − B(u−1) ≤ 0.025, B the
-/// cumulative Binomial(n, q). `None` where the rank would lie outside 1..=n. `q` in (0, 1).
+/// Lower: the largest l with B(l−1) ≤ 0.025, upper: the smallest u with 1 − B(u−1) ≤ 0.025, where B is the cumulative
+/// Binomial(n, q). `None` if the rank would be outside 1..=n. `q` in (0, 1).
 ///
-/// Example: n = 200, q = 0.5: ranks 86 and 115. Requests in a row are *not* independent: for display
-/// of one arm only.
+/// Example: n = 200, q = 0.5: ranks 86 and 115. Consecutive requests are *not* independent: use it only to display one
+/// arm.
 pub fn order_statistic_ranks(n: u64, q: f64) -> (Option<u64>, Option<u64>) {
     const TAIL: f64 = 0.025;
     // Both conditions are monotone in the rank, so the boundary is found by bisection.
@@ -142,7 +142,8 @@ pub fn order_statistic_ranks(n: u64, q: f64) -> (Option<u64>, Option<u64>) {
     ((n_lower >= 1).then_some(n_lower), (upper <= n).then_some(upper))
 }
 
-/// The first rank in 1..=n for which `is_past` holds, n + 1 for none; it must stay true once true.
+/// The first rank in 1..=n for which `is_past` holds, or n + 1 if there is none; `is_past` must stay true from there
+/// on.
 fn first_rank(n: u64, is_past: impl Fn(u64) -> bool) -> u64 {
     let (mut lo, mut hi) = (1, n + 1);
     while lo < hi {

@@ -1,7 +1,7 @@
-//! Ranges of numbers by their meaning: the numbers of a saved form are checked against them while they are read.
+//! Ranges of numbers by their meaning; the numbers of a saved form are checked against them while they are read.
 //!
-//! A file may come from anybody. A number out of its range is refused when it is read, so that nothing behind the
-//! reader loops, allocates or divides by one. A field names its range twice, for serde and for the schema:
+//! A file may come from anyone. A number outside its range is refused when it is read, so that later code does not
+//! loop, allocate or divide by such a number. A field specifies its range twice, for serde and for the schema:
 //! `#[serde(deserialize_with = "Level::read")]` and `#[schemars(with = "Level")]`. Used by every saved form.
 
 use std::borrow::Cow;
@@ -11,15 +11,15 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
-/// The largest whole number that every reader of JSON keeps exactly.
+/// The largest whole number up to which every JSON reader keeps whole numbers exactly.
 pub(crate) const MOST_COUNT: f64 = 9_007_199_254_740_991.0;
-/// No figure of a machine is further from zero: a century in nanoseconds is 3e18, in microseconds 3e15.
+/// No figure of a machine is further from zero: 30 years in nanoseconds are less.
 const MOST: f64 = 1e18;
 
-/// From where to where a number goes.
+/// The lowest and the highest number of a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Span {
-    /// With its article, for a sentence.
+    /// With its article, as used in a sentence.
     name: &'static str,
     lo: f64,
     hi: f64,
@@ -56,7 +56,7 @@ impl fmt::Display for Span {
 }
 
 trait Numbers {
-    /// The first one that is so.
+    /// The first number for which `is_so` is true.
     fn find(&self, is_so: &dyn Fn(f64) -> bool) -> Option<String>;
 }
 
@@ -109,7 +109,7 @@ macro_rules! ranges {
             pub enum $name {}
 
             impl $name {
-                /// Whether the number is one of this range.
+                /// Whether the number is in this range.
                 #[must_use]
                 pub fn holds(number: f64) -> bool {
                     Self::SPAN.holds(number)
@@ -117,10 +117,10 @@ macro_rules! ranges {
 
                 const SPAN: Span = Span { name: $words, lo: $lo, hi: $hi, is_open: $is_open };
 
-                /// Reads a number, or whatever holds numbers, of this range.
+                /// Reads a number of this range, or a container of such numbers.
                 ///
                 /// # Errors
-                /// One is out of it.
+                /// A number is out of the range.
                 #[expect(private_bounds, reason = "what holds numbers is decided here")]
                 pub fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
                 where
@@ -152,36 +152,36 @@ macro_rules! ranges {
 }
 
 ranges! {
-    /// A share of all outcomes, certain and impossible ones among them: a p-value.
+    /// A share of all outcomes, including certain and impossible ones: a p-value.
     Probability: "number", "a probability", 0.0, 1.0, (false, false);
-    /// How often an interval may miss: neither never nor always.
+    /// The probability with which an interval may miss: neither 0 nor 1.
     Level: "number", "a probability", 0.0, 1.0, (true, true);
     /// A share of a whole.
     Percent: "number", "a share in percent", 0.0, 100.0, (false, false);
-    /// A share that is neither nothing nor the whole.
+    /// A share that is neither zero nor the whole.
     ProperPercent: "number", "a limit in percent", 0.0, 100.0, (true, true);
     Correlation: "number", "a correlation", -1.0, 1.0, (false, false);
     /// Any figure: a difference, a percentage of change, a logarithm.
     Real: "number", "a figure", -MOST, MOST, (false, false);
-    /// A time, a rate or a cost: never below nothing.
+    /// A time, a rate or a cost: never below zero.
     Amount: "number", "a time, rate or cost", 0.0, MOST, (false, false);
     /// A time or rate that something else is divided by.
     Positive: "number", "a time or rate that must be there", 0.0, MOST, (true, false);
-    /// How many, how many bytes, how many nanoseconds.
+    /// A number of things, bytes or nanoseconds.
     Count: "integer", "a count", 0.0, MOST_COUNT, (false, false);
-    /// A count of what fits in 32 bits, nanoseconds of a latency among it.
+    /// A count that fits in 32 bits, such as the nanoseconds of a latency.
     SmallCount: "integer", "a count", 0.0, 4_294_967_295.0, (false, false);
-    /// A count of what there is at least one of: connections, statements of a request.
+    /// The number of things of which there is at least one: connections, statements of a request.
     AtLeastOne: "integer", "a number of connections, statements or commands", 1.0, 16_777_216.0, (false, false);
-    /// A position in a list of the same record.
+    /// An index into a list of the same record.
     Index: "integer", "a position in a list", 0.0, 16_777_216.0, (false, false);
     Core: "integer", "the number of a core", 0.0, 65_535.0, (false, false);
-    /// A process of this machine; 0 stands for one of another namespace.
+    /// A process of this machine; 0 means a process of another namespace.
     ///
     /// # Source
     /// Linux, `include/linux/threads.h`, `PID_MAX_LIMIT`.
     ProcessId: "integer", "the number of a process", 0.0, 4_194_304.0, (false, false);
-    /// The status of an answer over HTTP.
+    /// The status of an HTTP response.
     ///
     /// # Source
     /// RFC 9112, section 4: three digits.

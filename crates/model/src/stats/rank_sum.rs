@@ -1,20 +1,20 @@
-//! Do two groups of values differ in height? Wilcoxon's rank-sum test, and by how much they do.
+//! Are the values of one group higher than those of another? Wilcoxon's rank-sum test, and the size of the shift.
 //!
 //! The two-sample counterpart of `signed_rank` and `hodges_lehmann`. Called to compare parts of the epochs of a run:
-//! disturbed and undisturbed ones, its first and its second half.
+//! the disturbed and the undisturbed epochs, the first half and the second.
 
 use crate::stats::distributions::normal_cdf;
 use crate::stats::moments::{median, midranks};
 
-/// Up to this many values together the distribution is counted; the table then has 66 thousand cells.
+/// For up to this many values in both groups the distribution is counted exactly; the table then has 66 thousand cells.
 const EXACT_MAX: usize = 40;
 
 /// The two-sided p-value of "both groups come from the same distribution".
 ///
-/// p = min(1, 2·min(P(R ≤ r), P(R ≥ r))), R = the sum of the midranks of the smaller group among all
-/// values. Counted over all ways to choose that group up to 40 values together, which is exact with
-/// ties as well; beyond, the normal approximation with a correction for ties. Assumes independent
-/// values. `None` when a group is empty or holds a NaN.
+/// p = min(1, 2·min(P(R ≤ r), P(R ≥ r))), R = the sum of the midranks of the smaller group among all values. For up to
+/// 40 values in both groups, all choices of the smaller group are counted, which is exact also with ties; for more
+/// values, the normal approximation with a correction for ties is used. Assumes independent values. `None` if a group
+/// is empty or contains a NaN.
 ///
 /// Example: six values that are all above six others: 2 of the 924 choices are as extreme, p = 0.00216.
 ///
@@ -30,10 +30,10 @@ pub fn p_value(left: &[f64], right: &[f64]) -> Option<f64> {
     Some(if all.len() <= EXACT_MAX { counted(&ranks, few.len()) } else { approximated(&ranks, few.len()) })
 }
 
-/// By how much `left` lies above `right`: the median of all differences, one from each.
+/// By how much `left` is higher than `right`: the median of all differences between a value of each.
 ///
-/// Estimand: the shift between two distributions of one shape; the Hodges-Lehmann estimate that
-/// belongs to [`p_value`]. `None` when a group is empty.
+/// Estimand: the shift between two distributions of the same shape; this is the Hodges-Lehmann estimate that belongs to
+/// [`p_value`]. `None` if a group is empty.
 ///
 /// Example: 5, 7 above 1, 2: the differences 4, 3, 6, 5 have the median 4.5.
 pub fn shift(left: &[f64], right: &[f64]) -> Option<f64> {
@@ -41,12 +41,12 @@ pub fn shift(left: &[f64], right: &[f64]) -> Option<f64> {
     median(&mut differences.collect::<Vec<f64>>())
 }
 
-/// Counts the choices of `n_few` ranks by twice their sum, which is whole for midranks.
+/// Counts the choices of `n_few` ranks by twice their sum, which is a whole number also for midranks.
 fn counted(ranks: &[f64], n_few: usize) -> f64 {
     let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
     let seen: usize = doubled[..n_few].iter().sum();
     let most: usize = doubled.iter().sum();
-    // ways[k][s]: choices of k of the ranks so far with the doubled sum s.
+    // ways[k][s]: the number of choices of k of the ranks so far whose doubled sum is s.
     let mut ways = vec![vec![0.0; most + 1]; n_few + 1];
     ways[0][0] = 1.0;
     for rank in doubled {

@@ -1,25 +1,25 @@
 //! The acceptance limits of the self-checks: A/A, injected delay, slice length.
 //!
-//! Each answers yes or no to figures that the experiment gathered; runs nothing. Called by
-//! `doctor` and the release gates.
+//! Each limit says yes or no to figures that the experiment collected; nothing is run here. Called by `doctor` and the
+//! release gates.
 
 use crate::stats::distributions::{normal_cdf, normal_critical};
 use crate::stats::estimate::Estimate;
 use crate::stats::moments::{mean, median, variance};
 use crate::stats::quantile::binomial_cdf;
 
-/// Share of false alarms that a correct tool has: the level of its intervals.
+/// Share of false alarms of a correct tool: the level of its intervals.
 const FALSE_ALARM_SHARE: f64 = 0.05;
-/// How often a correct tool may fail the A/A gate.
+/// The probability with which a correct tool may fail the A/A gate.
 const GATE_LEVEL: f64 = 0.01;
-/// Intervals that must cover the injected effect, out of [`COVERAGE_RUNS`]. A tool with 95 %
-/// coverage reaches it with probability 0.984.
+/// Number of intervals out of [`COVERAGE_RUNS`] that must cover the injected effect. A tool with 95 % coverage reaches
+/// it with probability 0.984.
 const LEAST_COVERED: usize = 17;
 /// Runs of the coverage check for one injected effect.
 pub const COVERAGE_RUNS: usize = 20;
-/// Two slice lengths agree when the interval of their difference lies within this, in points of tax.
+/// Two slice lengths agree if the interval of their difference is within ± this, in percentage points of tax.
 const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
-/// Half the width above which an interval says too little: it would cover nearly anything.
+/// An interval with a larger half-width says too little: it would cover nearly anything.
 const WIDEST_POINTS: f64 = 2.0;
 
 /// The largest number of false alarms to accept in `n_runs` A/A runs at the 5 % level.
@@ -37,13 +37,13 @@ fn upper_tail(x: u64, n_runs: u64) -> f64 {
     1.0 - binomial_cdf(x, n_runs, FALSE_ALARM_SHARE)
 }
 
-/// Whether half of the runs at least have intervals narrower than ±2 points: a machine must not pass
-/// by being noisy. `half_widths` in points of tax; none are not narrow.
+/// Whether at least half of the runs have intervals of ±2 percentage points or less: a machine must not pass because it
+/// is noisy. `half_widths` in percentage points of tax; `false` if it is empty.
 pub fn are_narrow(half_widths: &mut [f64]) -> bool {
     median(half_widths).is_some_and(|typical| typical <= WIDEST_POINTS)
 }
 
-/// Whether the θ of A/A runs centre on zero.
+/// Whether the θ of A/A runs are centred on zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanTheta {
     /// mean/(sd/√n).
@@ -61,8 +61,8 @@ impl MeanTheta {
 
 /// Tests that the mean θ of independent A/A runs is zero.
 ///
-/// z = mean/(sd/√n); approximately normal for the 20 and more runs of a gate. `None` below two runs.
-/// All equal: 0 when they are zero, else infinite.
+/// z = mean/(sd/√n); approximately normal for the 20 or more runs of a gate. `None` for fewer than two runs. If all θ
+/// are equal: 0 if they are zero, otherwise infinite.
 ///
 /// Example: −1, 0, 1, 2: mean 0.5, sd 1.290994, z = 0.774597.
 pub fn mean_theta(thetas: &[f64]) -> Option<MeanTheta> {
@@ -72,28 +72,27 @@ pub fn mean_theta(thetas: &[f64]) -> Option<MeanTheta> {
     Some(MeanTheta { z, p_value: 2.0 * normal_cdf(-z.abs()) })
 }
 
-/// How many of `n_runs` intervals must cover the injected effect: 17 of 20, in proportion, at least
-/// one. Assumes independent runs.
+/// How many of `n_runs` intervals must cover the injected effect: 17 of 20, in proportion, and at least one. Assumes
+/// independent runs.
 pub fn least_covered(n_runs: usize) -> usize {
     (n_runs * LEAST_COVERED / COVERAGE_RUNS).max(1)
 }
 
-/// Whether the effect depends on the slice length, as far as two runs can show.
+/// Whether the effect depends on the slice length, as far as two runs can show it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SliceLength {
-    /// Tax of the first run − tax of the second in points, with an interval of the runs' level.
+    /// Tax of the first run − tax of the second, in percentage points, with an interval of the runs' level.
     pub difference: Estimate,
-    /// Whether the interval lies within ±2 points; `None` when it neither lies within them nor
-    /// excludes them: nothing is shown.
+    /// Whether the interval is within ±2 percentage points; `None` if it is only partly within them: nothing is shown.
     pub agrees: Option<bool>,
 }
 
 /// Compares the taxes, in percent, of two runs with different slice lengths, both estimated at level
 /// `alpha`.
 ///
-/// Estimand: tax₁ − tax₂ of two independent runs, in points. se = half-width/z(1 − α/2) for each, the interval is
-/// the difference ± z·√(se₁² + se₂²) with the same z. Takes the intervals as about normal. A run
-/// without an interval gives no interval, and nothing is shown.
+/// Estimand: tax₁ − tax₂ of two independent runs, in percentage points. se = half-width/z(1 − α/2) for each, the
+/// interval is the difference ± z·√(se₁² + se₂²) with the same z. Treats the intervals as roughly normal. If a run has
+/// no interval, the difference has no interval either, and nothing is shown.
 ///
 /// Example: 5 ± 0.3 % and 4 ± 0.4 %: 1 ± 0.5 points, shown.
 pub fn slice_length(first: &Estimate, second: &Estimate, alpha: f64) -> SliceLength {

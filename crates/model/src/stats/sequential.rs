@@ -1,28 +1,28 @@
-//! When to analyse the data and when to stop: interim analyses (group-sequential) with a level for each.
+//! When to analyse the data and when to stop: interim analyses (group-sequential), each with its own level.
 //!
-//! Holds the presets and the stop rule; the estimate of each is made elsewhere, at its
-//! own level. Called by the experiment after every epoch.
+//! Holds the presets and the stop rule; the estimates are made elsewhere, each at the level of its interim analysis.
+//! Called by the experiment after every epoch.
 
 use crate::stats::estimate::Estimate;
 use crate::stats::verdict::Verdict;
 
-/// Every interim analysis of the default run. Linear spending of 5 % over 120 epochs; the total was checked by
-/// simulation to be 5.02 %.
+/// Every interim analysis of the default run. Linear spending of 5 % over 120 epochs; a simulation found a total of
+/// 5.02 %.
 const FULL: [(usize, f64); 5] = [(10, 0.00417), (20, 0.00507), (40, 0.01008), (80, 0.02074), (120, 0.02725)];
 /// Levels for interim analyses at a quarter, a half and all of the epochs, linear spending of 5 %.
 const QUARTERS: [f64; 3] = [0.01250, 0.01608, 0.03220];
-/// An interval that is as narrow as that, half of it in θ, is narrow enough for anybody.
+/// If half the interval of θ is at most this, it is narrow enough for every purpose.
 const PRECISE_HALF_WIDTH: f64 = 0.01;
-/// Half an interval may be this share of the effect before a run ends early: a run that ends as soon as zero is excluded
-/// shows the large ones of its estimates.
+/// Before a run ends early, half the interval may be at most this share of the effect. A run that ended as soon as zero
+/// is excluded would show those of its estimates that are too large.
 const LARGEST_SHARE: f64 = 0.25;
-/// And not more than this, in θ.
+/// In addition, half the interval may be at most this, in θ.
 const LARGEST_HALF_WIDTH: f64 = 0.03;
 
 /// One planned interim analysis of the data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InterimAnalysis {
-    /// Position among the interim analyses, from 0.
+    /// Index among the interim analyses, from 0.
     pub idx: usize,
     pub n_epochs: usize,
     /// The two-sided level of every interval made at this interim analysis.
@@ -45,13 +45,13 @@ impl InterimAnalyses {
         Self::by_quarters([10, 20, 40])
     }
 
-    /// Up to 20 epochs: for the longer slices of `free` placement, and for several arms of one server. At five epochs the level
-    /// allows no interval yet, so that the first interim analysis never stops the run.
+    /// Up to 20 epochs: for the longer slices of `free` placement, and for several arms of one server. At five epochs
+    /// this level allows no interval yet, so the first interim analysis never stops the run.
     pub fn short() -> Self {
         Self::by_quarters([5, 10, 20])
     }
 
-    /// One interim analysis at `n_epochs` with the whole 5 %.
+    /// One interim analysis, after `n_epochs`, with the whole 5 %.
     pub fn fixed(n_epochs: usize) -> Self {
         Self::new(&[(n_epochs, 0.05)])
     }
@@ -61,12 +61,12 @@ impl InterimAnalyses {
         self.iter().find(|analysis| analysis.n_epochs == n_epochs)
     }
 
-    /// The interim analysis that comes next when `n_epochs` are done.
+    /// The next interim analysis after `n_epochs` epochs.
     pub fn after(&self, n_epochs: usize) -> Option<InterimAnalysis> {
         self.iter().find(|analysis| analysis.n_epochs > n_epochs)
     }
 
-    /// All interim analyses, first to last.
+    /// All interim analyses, from first to last.
     pub fn iter(&self) -> impl Iterator<Item = InterimAnalysis> {
         self.0.iter().copied()
     }
@@ -95,7 +95,7 @@ pub enum StopCause {
     InsideDelta,
     /// It was the last interim analysis.
     Last,
-    /// The measurement is invalid: more of it does not help.
+    /// The measurement is invalid: more epochs do not help.
     Invalid,
 }
 
@@ -110,21 +110,22 @@ pub enum Decision {
 /// When an interim analysis ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopRule {
-    /// `--precise`: the half-width must come down to 0.01. Going on is always allowed: every interim analysis has
-    /// its own level.
+    /// `--precise`: the half-width must fall to 0.01. It is always allowed to continue: every interim analysis has its
+    /// own level.
     pub is_precise: bool,
 }
 
 impl StopRule {
     /// Decides after an interim analysis, from its interval of θ and the verdict on it at that level.
     ///
-    /// Stops when the verdict is equivalent or invalid, at the last interim analysis, and when it is a difference, or a
-    /// negligible one, whose half-width is at most 0.01, or else at most 0.03 and a quarter of |θ|. The verdict may come
-    /// from [`crate::stats::classify`] (only the interval) or from [`crate::stats::primary`] (downgrades included: a
-    /// result that hangs on noisy epochs runs on).
+    /// Stops if the verdict is equivalent or invalid, or at the last interim analysis. Also stops if the verdict is a
+    /// difference or negligible and the half-width is at most 0.01, or is at most 0.03 and a quarter of |θ|. The
+    /// verdict may come from [`crate::stats::classify`] (only the interval) or from [`crate::stats::primary`] (with
+    /// objections: a run whose result depends on noisy epochs continues).
     ///
-    /// Example: θ = 0.1 [0.08, 0.12] is a difference and stops; with `--precise` it goes on, since the half-width 0.02
-    /// is above 0.01. θ = 0.03 [0.01, 0.05] goes on: twice the one or half the other may be true.
+    /// Example: θ = 0.1 [0.08, 0.12] is a difference and stops; with `--precise` it continues, since the half-width
+    /// 0.02 is above 0.01. θ = 0.03 [0.01, 0.05] continues: the true value may be nearly twice as large, or only a
+    /// third.
     pub fn decide(self, analysis: InterimAnalysis, theta: &Estimate, verdict: Verdict) -> Decision {
         let is_narrow = |half_width: f64| theta.half_width() <= half_width;
         let enough = (LARGEST_SHARE * theta.value.abs()).min(LARGEST_HALF_WIDTH);

@@ -1,22 +1,23 @@
-//! The mean of what was looked at in one stretch of time: neighbours are alike, and the interval is to know it.
+//! The mean of a series that was observed over one stretch of time: neighbouring values resemble each other, and the
+//! interval must account for that.
 //!
-//! Called if nothing is drawn by a coin: `watch` looks at what happens by itself, one look after the other.
+//! Called if no coin decides anything: `watch` only observes, one look after the other.
 
 use crate::stats::Estimate;
 use crate::stats::diagnostics::lag1_autocorrelation;
 use crate::stats::distributions::t_critical;
 use crate::stats::moments::{mean, variance};
 
-/// Fewer looks say nothing of how they vary.
+/// Fewer looks do not show how they vary.
 pub const LEAST_LOOKS: usize = 6;
-/// Higher autocorrelation than this cannot be distinguished from a drift.
+/// A higher autocorrelation than this cannot be distinguished from a drift.
 const MOST_LIKE: f64 = 0.9;
 
 /// The mean of values in the order of time, with its t interval of level 1 − `alpha`.
 ///
-/// With r, the correlation of neighbours, n values say as much as n·(1 − r)/(1 + r) independent ones, which is also what
-/// the degrees of freedom are taken from. r is corrected by (1 + 4r)/n, since a short series shows too little of it, and
-/// taken as 0 below. `None` below [`LEAST_LOOKS`] values.
+/// With r, the correlation of neighbours, n values count as n·(1 − r)/(1 + r) independent values, also for the degrees
+/// of freedom. Since a short series underestimates r, (1 + 4r)/n is added; a negative result counts as 0. `None` for
+/// fewer than [`LEAST_LOOKS`] values.
 ///
 /// # Source
 /// Thiébaux and Zwiers, The interpretation and estimation of effective sample size, Journal of Climate and Applied

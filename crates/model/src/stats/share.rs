@@ -6,16 +6,18 @@ use crate::stats::distributions::t_critical;
 use crate::stats::estimate::Estimate;
 use crate::stats::variance;
 
-/// The share of events, with Wilson's interval at 95 % for as many independent cases as the groups are worth.
+/// The share of events, with Wilson's interval at 95 % for the number of independent cases to which the groups are
+/// equivalent.
 ///
 /// Each group is (events, cases), and groups have about the same number of cases. p is all events over all cases. The
-/// design effect is the variance of the groups' shares over p(1−p)/m, m the mean number of cases; it counts as 1 if it
-/// is smaller, so that groups which are more alike than chance do not narrow the interval. n is all cases over the
-/// design effect, and t, Student's critical value at one degree of freedom less than there are groups, takes the
-/// place of z: (p + t²/2n ± t √(p(1−p)/n + t²/4n²)) / (1 + t²/n). Without an interval for fewer than two groups.
+/// design effect is the variance of the groups' shares over p(1−p)/m, where m is the mean number of cases; it counts as
+/// 1 if it is smaller, so that groups which resemble each other more than by chance do not narrow the interval. n is
+/// all cases over the design effect. In place of z the formula has t, Student's critical value at one degree of freedom
+/// less than there are groups: (p + t²/2n ± t √(p(1−p)/n + t²/4n²)) / (1 + t²/n). No interval for fewer than two
+/// groups.
 ///
-/// Example: 59 of 140 twice: p = 0.4214, no spread, n = 280, t = 12.706: [0.15, 0.75]. Ten times: n = 1400,
-/// t = 2.262: [0.392, 0.451].
+/// Example: 59 of 140 twice: p = 0.4214, no spread, n = 280, t = 12.706: [0.15, 0.75]. The same ten times: n = 1400, t
+/// = 2.262: [0.392, 0.451].
 ///
 /// # Source
 /// Wilson 1927; the design effect after Kish, Survey Sampling (1965), 5.4.

@@ -1,7 +1,7 @@
-//! The signed-rank null distribution: how far into the sorted Walsh averages an interval reaches.
+//! The signed-rank null distribution: how far an interval reaches into the sorted Walsh averages.
 //!
-//! Holds the table of probabilities, its large-sample approximation and the two-sided test that
-//! belongs to the interval. Called by `hodges_lehmann` and for secondary p-values.
+//! Holds the table of probabilities, its large-sample approximation and the two-sided test that belongs to the
+//! interval. Called by `hodges_lehmann` and for secondary p-values.
 
 use crate::stats::distributions::{normal_cdf, normal_critical};
 
@@ -11,9 +11,9 @@ const EXACT_MAX: usize = 200;
 
 /// How many Walsh averages to drop at each end: the largest k with P(W ≤ k) ≤ α/2.
 ///
-/// W is the signed-rank statistic of `n` values under a symmetric null. Exact up to n = 200; beyond,
-/// ⌊n(n+1)/4 − 1/2 − z·√(n(n+1)(2n+1)/24)⌋. `None` when no k fits: then no interval of level
-/// 1 − `alpha` exists (see [`least_n`]). `alpha` in (0, 1).
+/// W is the signed-rank statistic of `n` values under a symmetric null. Exact up to n = 200; for more values, ⌊n(n+1)/4
+/// − 1/2 − z·√(n(n+1)(2n+1)/24)⌋. `None` if there is no such k: then no interval of level 1 − `alpha` exists (see
+/// [`least_n`]). `alpha` in (0, 1).
 ///
 /// Example: n = 6, α = 0.05: P(W ≤ 0) = 1/64 ≤ 0.025 < P(W ≤ 1) = 2/64, so k = 0.
 ///
@@ -31,7 +31,7 @@ pub fn k(n: usize, alpha: f64) -> Option<usize> {
     fitting.count().checked_sub(1)
 }
 
-/// The least n for which [`k`] gives an answer: the least n with 2^−n ≤ α/2.
+/// The smallest n for which [`k`] returns a value: the smallest n with 2^−n ≤ α/2.
 ///
 /// Example: α = 0.05 needs 6 (1/64 ≤ 0.025 < 1/32).
 pub fn least_n(alpha: f64) -> usize {
@@ -46,10 +46,9 @@ pub fn least_n(alpha: f64) -> usize {
 
 /// The two-sided p-value of "symmetric about zero", from the signs of the Walsh averages.
 ///
-/// p = min(1, 2·P(W ≤ w)), w = the smaller of the number of Walsh averages ≥ 0 and ≤ 0. A zero
-/// counts on both sides, so ties and zeros can only raise p, and p ≤ α holds exactly when the
-/// interval of level 1 − α excludes zero. Assumes independent values. `None` for no values or a
-/// NaN; all zero gives 1.
+/// p = min(1, 2·P(W ≤ w)), where w is the smaller of the numbers of Walsh averages ≥ 0 and ≤ 0. A zero counts on both
+/// sides, so ties and zeros can only raise p, and p ≤ α holds exactly if the interval of level 1 − α excludes zero.
+/// Assumes independent values. `None` without values or with a NaN; all zeros give 1.
 ///
 /// Example: six positive values: w = 0, p = 2/64.
 pub fn p_value(values: &[f64]) -> Option<f64> {
@@ -76,7 +75,7 @@ fn cumulative_probability(n: usize, w: usize) -> f64 {
     null_probabilities(n).iter().take(w + 1).sum()
 }
 
-/// P(W = 0), P(W = 1), … up to the middle of the distribution and beyond.
+/// P(W = 0), P(W = 1), … at least up to the middle of the distribution.
 ///
 /// Adding the value of rank i moves W by i with probability 1/2:
 /// p'\[t\] = (p\[t\] + p\[t − i\]) / 2.

@@ -1,11 +1,11 @@
-//! Times of requests, counted in buckets: what the programs in the kernel count, and what `watch --save` keeps.
+//! Times of requests, counted in buckets: the programs in the kernel count them, and `watch --save` keeps them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::stats::range::{Amount, SmallCount};
 
-/// Buckets of `turns.bpf.c`: sixteen to the octave, in units of 64 ns.
+/// Buckets of `turns.bpf.c`: sixteen per octave, in units of 64 ns.
 pub const N_TIME_BUCKETS: usize = 512;
 const UNIT_NS: f64 = 64.0;
 const PER_OCTAVE: u32 = 16;
@@ -25,7 +25,7 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Two counts to the word, as the kernel has them.
+    /// Each word holds two counts, as in the kernel.
     pub fn of_words(words: &[u64], sum_ns: u64) -> Self {
         let pairs = words.iter().map(|it| it.to_ne_bytes());
         let halves = pairs.flat_map(|it| [[it[0], it[1], it[2], it[3]], [it[4], it[5], it[6], it[7]]]);
@@ -36,13 +36,13 @@ impl Times {
         self.buckets.iter().map(|it| u64::from(*it)).sum()
     }
 
-    /// In ns; `None` without any.
+    /// In ns; `None` if there are no times.
     pub fn mean_ns(&self) -> Option<f64> {
         let n = self.n();
         (n > 0).then(|| self.sum_ns as f64 / n as f64)
     }
 
-    /// A quantile in ns, even within its bucket; `None` without any.
+    /// A quantile in ns, interpolated evenly within its bucket; `None` if there are no times.
     pub fn quantile_ns(&self, quantile: f64) -> Option<f64> {
         let wanted = self.n() as f64 * quantile;
         let mut below = 0.0;
@@ -57,13 +57,13 @@ impl Times {
         None
     }
 
-    /// How many took less than 64 · 2^`octave` ns, which is where a bucket begins; from `octave` 4 on.
+    /// Number of times below 64 · 2^`octave` ns, where a bucket begins; `octave` must be at least 4.
     pub fn n_below(&self, octave: u32) -> u64 {
         let n_buckets = PER_OCTAVE * octave.saturating_sub(PER_OCTAVE.ilog2() - 1);
         self.buckets.iter().take(n_buckets as usize).map(|it| u64::from(*it)).sum()
     }
 
-    /// All of them together, in ns.
+    /// Sum of all times, in ns.
     pub fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
@@ -75,7 +75,7 @@ impl Times {
         self.sum_ns += other.sum_ns;
     }
 
-    /// Returns the increase since `earlier`, if both are counts of one kernel, which wrap around.
+    /// Returns the increase since `earlier`, if both are counts of the same kernel; the counts wrap around.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let pairs = self.buckets.iter().zip(&earlier.buckets);
@@ -86,15 +86,15 @@ impl Times {
     }
 }
 
-/// Times as they are saved: the buckets that hold some.
+/// Times in the form in which they are saved: only the buckets that are not empty.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TimesForm {
-    /// All of them together, in ns.
+    /// Sum of all times, in ns.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     sum_ns: u64,
-    /// The number of a bucket, and how many are in it. Buckets 0 to 15 are 64 ns wide each, those that follow 1/16 of an
-    /// octave: bucket `16 + 16 * k + i` begins at `64 * 2^k * (16 + i)` ns.
+    /// The number of a bucket, and its count. Buckets 0 to 15 are 64 ns wide each, those that follow 1/16 of an octave:
+    /// bucket `16 + 16 * k + i` begins at `64 * 2^k * (16 + i)` ns.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<[SmallCount; 2]>")]
     buckets: Vec<[u32; 2]>,

@@ -1,7 +1,7 @@
-//! Total throughput, stalls included: the second number beside the typical one.
+//! Total throughput, including stalls: the second number beside the typical one.
 //!
-//! Works on sums per epoch, drain time and drained requests included, so that a stall belongs to the
-//! arm it hit. Called by `judge`.
+//! Works on sums per epoch that include drain times and drained requests, so that a stall belongs to the arm that it
+//! hit. Called by `judge`.
 
 use crate::stats::distributions::t_critical;
 use crate::stats::epoch::{Epoch, Side};
@@ -29,10 +29,9 @@ impl ArmTotal {
 
 /// ln of the ratio of total throughputs, numerator arm over denominator arm, with a t interval.
 ///
-/// Estimand: ln(ΣN₁/Σt₁ ÷ ΣN₂/Σt₂), the ratio over all the time there was. The epochs are the
-/// clusters: eᵢ = (N₁ᵢ − X₁t₁ᵢ)/mean(N₁) − (N₂ᵢ − X₂t₂ᵢ)/mean(N₂), se = sd(e)/√n, and the interval
-/// is ± t(n−1)·se. Assumes independent epochs and enough of them for the t approximation; unlike
-/// the Hodges-Lehmann interval it is not exact.
+/// Estimand: ln(ΣN₁/Σt₁ ÷ ΣN₂/Σt₂), the ratio over the whole time. The epochs are the clusters: eᵢ = (N₁ᵢ −
+/// X₁t₁ᵢ)/mean(N₁) − (N₂ᵢ − X₂t₂ᵢ)/mean(N₂), se = sd(e)/√n, and the interval is ± t(n−1)·se. Assumes independent epochs
+/// and enough of them for the t approximation; unlike the Hodges-Lehmann interval it is not exact.
 ///
 /// `None` for unequal lengths, no epochs, or an arm without requests or time. One epoch: no interval.
 ///
@@ -65,18 +64,18 @@ pub fn rate_per_s(totals: &[ArmTotal], alpha: f64) -> Option<Estimate> {
 pub struct Fieller {
     /// The ratio of the means.
     pub ratio: Estimate,
-    /// t²·var(mean of the denominator)/mean²: far below 1 the linearised interval will do.
+    /// t²·var(mean of the denominator)/mean²: if it is far below 1, the linearised interval is good enough.
     pub g: f64,
 }
 
 /// The ratio of the means of paired per-epoch rates, with Fieller's interval.
 ///
-/// Estimand: mean(a)/mean(b). The interval holds all r for which mean(a) − r·mean(b) is within t(n−1)
-/// standard errors of zero, covariance included; exact for normal pairs. Without bound when g ≥ 1.
-/// `None` for unequal lengths, fewer than two pairs or a denominator of mean zero.
+/// Estimand: mean(a)/mean(b). The interval holds all r for which mean(a) − r·mean(b) is within t(n−1) standard errors
+/// of zero, with the covariance; exact for normal pairs. Unbounded if g ≥ 1. `None` for unequal lengths, fewer than two
+/// pairs or a denominator with mean zero.
 ///
-/// Example: equal denominators of 2 and numerators 1, 2, 3 make it the t interval of the mean, 2,
-/// halved: 1 ± 4.302653·√(1/3)/2 = [−0.242, 2.242], g = 0.
+/// Example: with equal denominators of 2 and numerators 1, 2, 3 it is the t interval of the mean, 2, divided by 2: 1 ±
+/// 4.302653·√(1/3)/2 = [−0.242, 2.242], g = 0.
 ///
 /// # Source
 /// Fieller, 1954, "Some problems in interval estimation".
@@ -103,7 +102,7 @@ pub fn fieller(numerators: &[f64], denominators: &[f64], alpha: f64) -> Option<F
     Some(Fieller { ratio, g })
 }
 
-/// The overall rate and the relative error of each epoch against it.
+/// The overall rate, and the relative deviation of each epoch from it.
 fn linearised(totals: &[ArmTotal]) -> Option<(f64, Vec<f64>)> {
     let requests: f64 = totals.iter().map(|total| total.requests).sum();
     let seconds: f64 = totals.iter().map(|total| total.seconds).sum();

@@ -1,7 +1,7 @@
-//! Reference values for the unit tests of this crate, and how they are compared.
+//! Reference values for the unit tests of this crate, and functions that compare with them.
 //!
-//! The file `tests/stat_vectors.json` was computed with numpy 2.4.6 and scipy 1.17.1. In it `U` is
-//! the baseline and `T` the other arm. Test code only.
+//! The file `tests/stat_vectors.json` was computed with numpy 2.4.6 and scipy 1.17.1. In it `U` is the baseline and `T`
+//! the other arm. Test code only.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub(crate) fn counts(value: &Value) -> Vec<u64> {
     items.iter().map(|item| item.as_u64().unwrap()).collect()
 }
 
-/// A slice with `completions` in `active_ns` and nothing else in it.
+/// A slice with `completions` in `active_ns`; everything else in it is empty.
 pub(crate) fn plain_slice(side: Side, completions: u64, active_ns: u64) -> Slice {
     Slice {
         side,

@@ -1,7 +1,7 @@
 //! The verdict on an interval of θ, and the reasons that take it back.
 //!
-//! Holds the table and its words, not the estimate; the sentence for a person is the report's. Called
-//! by `judge`, and by the experiment at its interim analyses.
+//! Holds the rule and its words, not the estimate; the report makes the sentence for a person. Called by `judge`, and
+//! by the experiment at its interim analyses.
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ use crate::stats::range::{Count, MOST_COUNT, Probability, Real};
 pub enum Verdict {
     /// The interval excludes zero and reaches beyond ±δ.
     Difference,
-    /// Real, but inside ±δ.
+    /// The interval excludes zero but is inside ±δ: the effect is real and too small to matter.
     Negligible,
-    /// The interval holds zero and lies inside ±δ.
+    /// The interval holds zero and is inside ±δ.
     Equivalent,
     /// More epochs or a quieter machine are needed.
     Inconclusive,
@@ -27,7 +27,7 @@ pub enum Verdict {
     Invalid,
 }
 
-/// Who loses.
+/// The arm that loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -52,11 +52,11 @@ pub enum Parts {
 pub struct UncertainSize {
     /// The cause of the uncertainty.
     pub cause: SizeCause,
-    /// The least tax that is possible, percent; of the sign of [`Self::hi_pct`].
+    /// The smallest possible tax, percent; it has the same sign as [`Self::hi_pct`].
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub lo_pct: f64,
-    /// The largest tax that is possible, percent.
+    /// The largest possible tax, percent.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub hi_pct: f64,
@@ -68,37 +68,37 @@ impl UncertainSize {
     }
 }
 
-/// The cause why the size of an effect is uncertain.
+/// The reason why the size of an effect is uncertain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeCause {
-    /// It is another in the disturbed epochs than in the others.
+    /// It differs between the disturbed epochs and the others.
     Disturbed,
-    /// It is another in the second half of the run than in the first.
+    /// It differs between the first and the second half of the run.
     Drifted,
-    /// A part of it is made right after each change between the arms.
+    /// A part of it arises right after each change between the arms.
     UnevenStart,
     /// Its interval is too wide for a figure.
     Wide,
-    /// Slices have two speeds, and nothing kept the ends of a connection where they were.
+    /// The slices have two speeds, and nothing kept the ends of a connection on their cores.
     TwoSpeeds,
 }
 
-/// Why a verdict is what it is.
+/// The reason for a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reason {
     /// The interval excludes zero.
     ExcludesZero,
-    /// The interval lies inside ±δ.
+    /// The interval is inside ±δ.
     InsideDelta,
-    /// The interval is too wide to say.
+    /// The interval is too wide to decide.
     TooWide {
-        /// Half the interval of the tax, in points.
+        /// Half the interval of the tax, in percentage points.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         half_width_pct: f64,
-        /// The least tax that cannot be excluded.
+        /// The smallest tax that cannot be excluded.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         lo_pct: f64,
@@ -113,30 +113,30 @@ pub enum Reason {
     },
     /// Too few epochs for any interval at this level.
     TooFewEpochs {
-        /// Epochs there are.
+        /// Number of epochs so far.
         #[serde(deserialize_with = "Count::read")]
         #[schemars(with = "Count")]
         have: u64,
-        /// Epochs the level needs.
+        /// Number of epochs that the level needs.
         #[serde(deserialize_with = "Count::read")]
         #[schemars(with = "Count")]
         need: u64,
     },
-    /// θ differs between two parts of the run, and they do not both say what the run says.
+    /// θ differs between two parts of the run, and the parts do not both give the run's result.
     PartsDiffer {
-        /// Which parts.
+        /// The two parts.
         parts: Parts,
-        /// Epochs of each.
+        /// Number of epochs in each part.
         #[serde(deserialize_with = "Count::read")]
         #[schemars(with = "[Count; 2]")]
         n_epochs: [u64; 2],
-        /// The tax of each in percent.
+        /// The tax in each part, percent.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "[Real; 2]")]
         tax_pct: [f64; 2],
-        /// The verdict of each, at a level of 5 %.
+        /// The verdict for each part, at a level of 5 %.
         verdicts: [Verdict; 2],
-        /// Who loses in each.
+        /// The arm that loses in each part.
         directions: [Option<Direction>; 2],
         /// p-value of "no difference between the parts", by ranks.
         #[serde(deserialize_with = "Probability::read")]
@@ -145,9 +145,9 @@ pub enum Reason {
         /// The verdict before this objection.
         verdict: Verdict,
     },
-    /// The first 10 ms of the windows could make more than a quarter of the effect.
+    /// The first 10 ms of the windows could account for more than a quarter of the effect.
     GuardTransient {
-        /// Their rate over that of the rest, `[baseline, other]`; 1 when all is well.
+        /// Rate in the first 10 ms divided by the rate in the rest, `[baseline, other]`; 1 if all is well.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "[Real; 2]")]
         ratios: [f64; 2],
@@ -156,7 +156,7 @@ pub enum Reason {
     },
     /// The measurement cannot be used.
     Invalid {
-        /// The causes, one each.
+        /// The causes, one string each.
         reasons: Vec<String>,
     },
 }
@@ -179,10 +179,10 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Returns the verdict only from an interval of θ, compared with ±δ = [ln(1−δ), ln(1+δ)].
+/// Returns the verdict that follows from an interval of θ only, compared with ±δ = [ln(1−δ), ln(1+δ)].
 ///
-/// `delta` is a fraction in (0, 1). Never gives [`Verdict::Invalid`]; without an interval it is
-/// inconclusive. Ends on zero or on ±δ count as holding zero and as inside.
+/// `delta` is a fraction in (0, 1). Never returns [`Verdict::Invalid`]; without an interval the verdict is
+/// inconclusive. An interval that ends on zero holds zero, and an interval that ends on ±δ is inside.
 ///
 /// Example, δ = 0.01: [0.02, 0.04] difference, [0.001, 0.009] negligible, [−0.005, 0.005] equivalent,
 /// [−0.02, 0.04] inconclusive.
@@ -196,7 +196,7 @@ pub fn classify(theta: &Estimate, delta: f64) -> Verdict {
     }
 }
 
-/// Who loses, where the verdict says that somebody does.
+/// The arm that loses, if the verdict says that there is one.
 pub fn direction(theta: &Estimate, verdict: Verdict) -> Option<Direction> {
     match verdict {
         Verdict::Difference | Verdict::Negligible if theta.lo > 0.0 => Some(Direction::OtherSlower),
@@ -205,7 +205,7 @@ pub fn direction(theta: &Estimate, verdict: Verdict) -> Option<Direction> {
     }
 }
 
-/// The reason that belongs to [`classify`]'s verdict. `need` = epochs an interval needs.
+/// The reason that belongs to [`classify`]'s verdict. `need` is the number of epochs that an interval needs.
 pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need: u64) -> Reason {
     match verdict {
         Verdict::Difference | Verdict::Negligible => Reason::ExcludesZero,

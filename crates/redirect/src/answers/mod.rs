@@ -1,6 +1,6 @@
-//! Calls on a moved socket that would show that it is not a TCP socket, answered as TCP would.
+//! Answers, as for a TCP socket, the calls that would reveal that a moved socket is not one.
 //!
-//! Anything on another descriptor goes on untouched.
+//! Calls on other descriptors continue unchanged.
 
 pub(crate) mod names;
 pub(crate) mod options;
@@ -15,14 +15,14 @@ use crate::sys::{process, socket};
 use crate::tag::Tag;
 use looptax_host::seccomp::{Answer, Call};
 
-/// The moved socket that a call's first argument is, with what the program believes it to be.
+/// The moved socket in a call's first argument, with the addresses that the program believes it has.
 pub(crate) fn moved(call: &Call, features: Features) -> Option<(OwnedFd, Tag)> {
     let (_, file) = Caller::with_file(call.tid, call.args[0] as i32, features).ok()?;
     let tag = Tag::read(&socket::own_name(file.as_fd()).ok()?)?;
     Some((file, tag))
 }
 
-/// Reads a length that the program gave by its place.
+/// Reads a length from the program's memory at `place`.
 fn read_length(call: &Call, place: u64) -> Result<usize, i32> {
     let mut bytes = [0; 4];
     match process::read_memory(call.tid, place, &mut bytes) {
@@ -34,8 +34,8 @@ fn read_length(call: &Call, place: u64) -> Result<usize, i32> {
 
 /// Writes as much of a value as the program has room for, and the length.
 ///
-/// In one call, right after it was asked whether the program still waits: before Linux 5.19 a signal may end
-/// its call in between, and the places mean something else by the time they are written.
+/// Both in one call, right after checking that the program still waits: before Linux 5.19 a signal may end its call in
+/// between, and then other data may be at these addresses when they are written.
 fn write_answer(call: &Call, value: (u64, &[u8]), room: usize, length: (u64, usize)) -> io::Result<()> {
     let (place, value) = value;
     let (length_place, n_bytes) = length;
@@ -44,7 +44,7 @@ fn write_answer(call: &Call, value: (u64, &[u8]), room: usize, length: (u64, usi
     process::write_memory(call.tid, writes)
 }
 
-/// Returns the answer for a program that passed an invalid address.
+/// Returns the answer: an error if the program passed an invalid address.
 fn outcome(written: &io::Result<()>) -> Answer {
     match written {
         Ok(()) => Answer::Done,

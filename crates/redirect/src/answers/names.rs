@@ -1,6 +1,6 @@
-//! `getsockname` and `getpeername`: the addresses that the program believes in.
+//! `getsockname` and `getpeername`: returns the addresses that the program expects.
 //!
-//! Without them Go takes every connection for one to itself and dials again, twice.
+//! Without these answers Go takes every connection for a connection to itself and dials twice more.
 
 use super::{moved, outcome, read_length, write_answer};
 use crate::supervisor::Supervisor;
@@ -17,11 +17,11 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
         Ok(room) => room,
         Err(errno) => return Answer::Fail(errno),
     };
-    // Do not write to a process that has taken over the thread's number.
+    // Do not write to another process that now has the thread's number.
     if !supervisor.listener.still_waits(call.id) {
         return Answer::GoOn;
     }
-    // The length is that of the whole address, also where it did not fit: getsockname(2).
+    // The length is that of the whole address, even if that did not fit: getsockname(2).
     let length = (call.args[2], value.len());
     let written = write_answer(call, (call.args[1], &value), room, length);
     outcome(&written)

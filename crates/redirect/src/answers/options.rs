@@ -1,7 +1,7 @@
-//! Options that a Unix socket does not have: of the levels of TCP, IP and IPv6, and the socket's own family.
+//! Options that a Unix socket does not have: those of TCP, IP and IPv6, and the socket's own family.
 //!
-//! Each is tried on our own fresh TCP socket, so that the program gets the very errors and lengths that it would; what
-//! it set is remembered for when it asks.
+//! Each option is tried on a fresh TCP socket of ours, so the program gets the same errors and lengths as from TCP.
+//! Values that the program sets are remembered, and returned when it reads them.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,18 +17,18 @@ use crate::tag::Tag;
 use looptax_host::kernel;
 use looptax_host::seccomp::{Answer, Call};
 
-/// Longest value that is looked at; `TCP_INFO` has some 280 bytes.
+/// Longest value that is read; `TCP_INFO` has some 280 bytes.
 const MAX_VALUE_BYTES: usize = 512;
-/// Values remembered, in each of two generations.
+/// Number of values that are remembered, in each of two generations.
 const MAX_REMEMBERED: usize = 8_192;
 /// Source: `net/tcp_states.h`.
 const STATE_ESTABLISHED: u8 = 1;
 
-/// Options that change how bytes travel cannot be imitated: encryption in the kernel, signatures, repair, receiving
+/// Options that change how bytes travel and cannot be imitated: encryption in the kernel, signatures, repair, receiving
 /// without copies. Source: linux/tcp.h.
 const REFUSED: [i32; 5] =
     [libc::TCP_ULP, libc::TCP_REPAIR, libc::TCP_MD5SIG, libc::TCP_MD5SIG_EXT, libc::TCP_ZEROCOPY_RECEIVE];
-/// Set before `connect`, asked for after. Source: linux/tcp.h, linux/in.h, linux/in6.h.
+/// Options that programs set before `connect` and read after it. Source: linux/tcp.h, linux/in.h, linux/in6.h.
 const CARRIED: [(i32, i32); 24] = [
     (libc::SOL_SOCKET, libc::SO_REUSEPORT),
     (libc::IPPROTO_TCP, libc::TCP_NODELAY),
@@ -55,24 +55,25 @@ const CARRIED: [(i32, i32); 24] = [
     (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
     (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
 ];
-/// Taken before `connect`, and refused (EINVAL) by a socket that is connected. Source:
-/// `net/ipv4/tcp.c`, `net/ipv6/ipv6_sockglue.c`.
+/// Options that are accepted before `connect`; a connected socket refuses them with EINVAL. Source: `net/ipv4/tcp.c`,
+/// `net/ipv6/ipv6_sockglue.c`.
 const OF_CLOSED: [(i32, i32); 3] = [
     (libc::IPPROTO_TCP, libc::TCP_FASTOPEN),
     (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
     (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY),
 ];
-/// Those of sockets of any kind that a Unix socket answers otherwise.
+/// Options of all kinds of sockets for which a Unix socket returns another value.
 const OF_ANY_KIND: [i32; 3] = [libc::SO_REUSEPORT, libc::SO_DOMAIN, libc::SO_PROTOCOL];
-/// Longest of them: the name of a way to avoid congestion. Source: linux/tcp.h, `TCP_CA_NAME_MAX`.
+/// Length of the longest of these values: the name of a congestion control algorithm. Source: linux/tcp.h,
+/// `TCP_CA_NAME_MAX`.
 const MAX_CARRIED_BYTES: usize = 16;
 
 const FAMILIES: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 
-/// One option of one socket; sockets by their cookies, which are never used again.
+/// An option of a socket; the socket is identified by its cookie, which is never reused.
 type Key = (u64, i32, i32);
 
-/// The options that programs have set. The older half is forgotten when there are too many.
+/// The options that programs have set. If there are too many, the older generation is forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     generations: Mutex<[HashMap<Key, Vec<u8>>; 2]>,
@@ -104,7 +105,7 @@ impl Options {
         generations.iter().find_map(|it| it.get(&key).cloned())
     }
 
-    /// Remembers what was set on a TCP socket for the one that takes its place.
+    /// Remembers the options that were set on a TCP socket, for the socket that replaces it.
     pub(crate) fn carry_over(&self, old: &OwnedFd, new: &OwnedFd, family: i32) {
         let Ok(cookie) = socket::cookie(new.as_fd(), libc::SO_COOKIE) else {
             return;
@@ -118,7 +119,7 @@ impl Options {
         }
     }
 
-    /// Tells a TCP socket what was set on the moved one whose place it takes.
+    /// Sets on a TCP socket the options that were set on the moved socket that it replaces.
     pub(crate) fn carry_back(&self, old: &OwnedFd, new: &OwnedFd) {
         let Ok(cookie) = socket::cookie(old.as_fd(), libc::SO_COOKIE) else {
             return;
@@ -131,21 +132,21 @@ impl Options {
     }
 }
 
-/// Returns a socket's value; `None` if it does not have this option.
+/// Returns the value of a socket's option; `None` if the socket does not have this option.
 fn value_of(socket: &OwnedFd, (level, name): (i32, i32)) -> Option<Vec<u8>> {
     let mut value = [0; MAX_CARRIED_BYTES];
     let n_bytes = socket::option(socket.as_fd(), level, name, &mut value).ok()?;
     Some(value[..n_bytes.min(MAX_CARRIED_BYTES)].to_vec())
 }
 
-/// Has the page say whether options may be set on a socket that a program inherits; without an answer, yes.
+/// Records in the page whether options may be set on a socket that a program inherits; if that is unknown, yes.
 pub(crate) fn note_inherited(page: &Page) {
     let may_be_set = are_inherited().unwrap_or(true);
     page.has_set_options.store(may_be_set, Ordering::SeqCst);
 }
 
-/// Whether this process holds a TCP socket that a program may inherit: the supervisor has not seen the options that
-/// were set on it.
+/// Whether this process holds a TCP socket that a program may inherit: options set on it earlier were not seen by the
+/// supervisor.
 fn are_inherited() -> io::Result<bool> {
     let own = process::pidfd_open(own_pid(), 0)?;
     let names = kernel::names("/proc/self/fd")?;
@@ -175,7 +176,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
         return Answer::GoOn;
     }
     if i64::from(call.number) == libc::SYS_setsockopt {
-        // Family and protocol cannot be set: the kernel says so of any socket.
+        // Family and protocol cannot be set; the kernel returns the same error for every socket.
         if level == libc::SOL_SOCKET && name != libc::SO_REUSEPORT {
             return Answer::GoOn;
         }
@@ -203,7 +204,7 @@ fn set(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
         Ok(n_read) if n_read == n_bytes => {}
         _ => return Answer::Fail(libc::EFAULT),
     }
-    // Most programs set this, and it cannot fail.
+    // Most programs set this option, and setting it cannot fail.
     if (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY)
         && let Some(number) = value[..n_bytes].first_chunk()
     {
@@ -247,7 +248,7 @@ fn get(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
     outcome(&written)
 }
 
-/// Returns the value for the program, at most `room` bytes of it, or the error.
+/// Returns the value for the program, at most `room` bytes long, or the error.
 fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec<u8>, i32> {
     let (_, level, name) = key;
     match (level, name) {
@@ -261,7 +262,7 @@ fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec
         return Err(libc::ENOPROTOOPT);
     }
     let was_set = supervisor.options.recall(key);
-    // How many bytes of an IP option the kernel returns depends on its value and on the room.
+    // How many bytes of an IP option the kernel returns depends on the value and on `room`.
     let is_told_by_kernel = level == libc::IPPROTO_IP || level == libc::IPPROTO_IPV6;
     if let Some(value) = &was_set
         && !is_told_by_kernel

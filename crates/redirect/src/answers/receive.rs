@@ -1,4 +1,4 @@
-//! Receiving with flags that a Unix socket does not know: it would return data when a TCP socket returns none.
+//! Receiving with flags that a Unix socket does not support: it would return data although a TCP socket would not.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,11 +9,11 @@ use crate::supervisor::Supervisor;
 use crate::sys::{errno, process, socket, wait};
 use looptax_host::seccomp::{Answer, Call};
 
-/// Bytes that are thrown away at once.
+/// Number of bytes that are discarded at a time.
 const PART_BYTES: usize = 64 * 1024;
-/// How often a call that waits for data is looked after: whether it is still there.
+/// While a call waits for data, looptax checks at this interval whether the call still exists.
 const PATIENCE_MS: i32 = 100;
-/// A `msghdr`, and the offsets in it of the parts, their number, and the kernel's results.
+/// The size of a `msghdr`, and the offsets in it of the buffers, of their number, and of the kernel's results.
 ///
 /// # Source
 /// linux/socket.h, `struct user_msghdr` of 64-bit programs.
@@ -21,7 +21,7 @@ const HEAD_BYTES: usize = 56;
 const PARTS_AT: usize = 16;
 const N_PARTS_AT: usize = 24;
 const TOLD_AT: u64 = 40;
-/// Most parts that the kernel takes. Source: linux/uio.h, `UIO_MAXIOV`.
+/// Highest number of buffers that the kernel accepts. Source: linux/uio.h, `UIO_MAXIOV`.
 const MAX_PARTS: u64 = 1_024;
 
 /// Answers `recvfrom` and `recvmsg`.
@@ -31,8 +31,8 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     };
     let is_message = i64::from(call.number) == libc::SYS_recvmsg;
     let flags = call.args[if is_message { 2 } else { 3 }] as i32;
-    // A connection over loopback has no errors and completions of this kind, unless a program asked for them:
-    // then it stayed on TCP.
+    // A connection over loopback has no errors or completions of this kind unless a program requested them, and then it
+    // stayed on TCP.
     if flags & libc::MSG_ERRQUEUE != 0 {
         return Answer::Fail(libc::EAGAIN);
     }
@@ -45,7 +45,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     }
 }
 
-/// How much room the parts of a message have.
+/// The total size of a message's buffers.
 fn bytes_of_parts(call: &Call) -> io::Result<usize> {
     let fault = || io::Error::from_raw_os_error(libc::EFAULT);
     let read = |place: u64, into: &mut [u8]| {
@@ -68,7 +68,7 @@ fn bytes_of_parts(call: &Call) -> io::Result<usize> {
     Ok(sizes.fold(0, u64::saturating_add).min(i32::MAX as u64) as usize)
 }
 
-/// Writes that there is no address, or no control data and no flag.
+/// Writes into the program's memory that there is no address or, for a message, no control data and no flags.
 fn tell(call: &Call, is_message: bool) -> bool {
     let nothing = [0; 12];
     let (place, nothing) = match call.args[5] {
@@ -79,7 +79,7 @@ fn tell(call: &Call, is_message: bool) -> bool {
     process::write_memory(call.tid, [(place, nothing), (place, &[])]).is_ok()
 }
 
-/// Throws away what a TCP socket would, as one call of the program's would; how much it was.
+/// Discards as many bytes as one call of the program would on a TCP socket, and returns their number.
 fn discard(supervisor: &Supervisor, call: &Call, file: &OwnedFd, n_wanted: usize, flags: i32) -> io::Result<usize> {
     let is_patient = flags & libc::MSG_DONTWAIT == 0 && socket::status_flags(file.as_fd())? & libc::O_NONBLOCK == 0;
     let limit_ms = socket::receive_timeout_ms(file.as_fd())?;
@@ -88,7 +88,7 @@ fn discard(supervisor: &Supervisor, call: &Call, file: &OwnedFd, n_wanted: usize
     let wants_all = flags & libc::MSG_WAITALL != 0 && flags & libc::MSG_PEEK == 0;
     let mut room = vec![0; PART_BYTES.min(n_wanted)];
     let mut n_done = 0;
-    // Also if the program asks for no bytes: whether there are any is still an answer.
+    // Also runs if the program requests 0 bytes, because the answer shows whether there are data.
     loop {
         let n_next = room.len().min(n_wanted - n_done);
         match socket::receive(file.as_fd(), &mut room[..n_next], native) {

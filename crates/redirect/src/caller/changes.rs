@@ -1,11 +1,11 @@
-//! Calls by which a thread gets other groups, another root or other namespaces: its identity may differ from the one
-//! that was read before. And calls by which it forbids itself something.
+//! Records calls by which a thread gets other groups, another root or other namespaces, because its identity may then
+//! differ from the identity that was read before. Also records calls by which a thread confines itself.
 //!
-//! Is in the page, so that it outlives a supervisor.
+//! The record is in the page that supervisor and watchdog share, so it outlives a supervisor.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The changes so far in the program and its descendants. All zeroes means no changes.
+/// The changes so far in the program and its descendants. All zeroes means that there were no changes.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Changes {
@@ -15,29 +15,29 @@ pub(crate) struct Changes {
     has_fenced: AtomicBool,
 }
 
-/// A time between two changes: what was seen in it holds in it.
+/// A period without changes: facts read in it stay valid as long as it lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment(u64);
 
 impl Changes {
-    /// A process's first thread is about to get other groups.
+    /// The first thread of a process is about to get other groups.
     pub(crate) fn note_groups(&self) {
         self.n_of_groups.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A thread is about to become something that others may become without a word: those that share its
-    /// root, or its process's first one, whose number it takes when it executes a program.
+    /// A thread is about to make a change that other threads may share without making a call: threads that share its
+    /// root, or the first thread of its process, whose number it gets when it executes a program.
     pub(crate) fn note_other(&self) {
         self.is_past_following.store(true, Ordering::SeqCst);
     }
 
-    /// A thread is about to put a filter of system calls over itself, or to enter a Landlock domain.
+    /// A thread is about to install a seccomp filter, or to enter a Landlock domain.
     pub(crate) fn note_confinement(&self, is_landlock: bool) {
         let what = if is_landlock { &self.has_fenced } else { &self.has_filtered };
         what.store(true, Ordering::SeqCst);
     }
 
-    /// Whether anybody has put a filter over itself: whose it is, `/proc` says.
+    /// Whether any thread has installed a seccomp filter: `/proc` shows which one.
     pub(crate) fn has_filtered(&self) -> bool {
         self.has_filtered.load(Ordering::SeqCst)
     }
@@ -47,7 +47,7 @@ impl Changes {
         self.has_fenced.load(Ordering::SeqCst)
     }
 
-    /// Now; `None` when nothing that is seen now may be believed later.
+    /// The current period; `None` if facts that are read now cannot be relied on later.
     pub(super) fn moment(&self) -> Option<Moment> {
         let may_follow = !self.is_past_following.load(Ordering::SeqCst);
         may_follow.then(|| Moment(self.n_of_groups.load(Ordering::SeqCst)))

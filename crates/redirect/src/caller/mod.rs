@@ -1,8 +1,9 @@
-//! Who made a call: process, user, groups, rights; and whether it lives in our world.
+//! Identifies the thread that made a call: its process, user, groups and capabilities, and whether it has our root and
+//! namespaces.
 //!
 //! A process may drop its rights at any time, so user, group and capabilities are read again for each connection.
-//! Supplementary groups, root and namespaces change only by calls that the filter stops (`Changes`): they are
-//! remembered until then, since finding them out takes longer than all the rest.
+//! Supplementary groups, root and namespaces change only by calls that the filter stops (`Changes`). They are
+//! remembered until then, because reading them takes longer than everything else.
 
 mod changes;
 mod own;
@@ -24,7 +25,7 @@ use crate::sys::{errno, process};
 use changes::Moment;
 use status::Status;
 
-/// Threads that are remembered, by each thread of ours; every one takes two descriptors.
+/// Number of threads that each thread of ours remembers; each of them takes two descriptors.
 const MAX_KNOWN: usize = 16;
 
 /// A thread that waits for an answer.
@@ -34,17 +35,17 @@ pub(crate) struct Caller {
     known: Rc<Known>,
 }
 
-/// A thread that has called before. A descriptor of one that has ended never means another.
+/// A thread that has called before. After the thread has ended, its descriptor never refers to another thread.
 #[derive(Debug)]
 struct Known {
     pidfd: OwnedFd,
     number: Cell<Option<u64>>,
-    /// That of its last connection: mostly the next one gets the same number.
+    /// The descriptor of the thread's last connection; the next connection usually gets the same number.
     descriptor: RefCell<Option<Descriptor>>,
     memory: RefCell<Option<(Moment, Rc<Memory>)>>,
 }
 
-/// The facts that a thread keeps until it makes a call that the filter stops.
+/// Facts about a thread that stay valid until it makes a call that the filter stops.
 #[derive(Debug)]
 struct Memory {
     groups: Vec<u32>,
@@ -59,7 +60,7 @@ pub(crate) struct Person {
 }
 
 thread_local! {
-    /// The youngest last.
+    /// The most recently added thread is last.
     static KNOWN: RefCell<Vec<Caller>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -67,11 +68,11 @@ impl Caller {
     /// The thread, with a copy of one of its descriptors.
     ///
     /// # Errors
-    /// `EBADF` when it has no such descriptor; others when it is gone or may not be looked into.
+    /// `EBADF` if it has no such descriptor; other errors if it has ended or may not be inspected.
     pub(crate) fn with_file(tid: i32, fd: i32, features: Features) -> io::Result<(Self, OwnedFd)> {
         if let Some(caller) = recall(tid) {
             match process::pidfd_getfd(caller.pidfd(), fd) {
-                // That one has ended, and another has its number.
+                // The remembered thread has ended, and another thread has its number.
                 Err(error) if errno(&error) == libc::ESRCH => forget(tid),
                 other => return other.map(|file| (caller, file)),
             }
@@ -88,7 +89,8 @@ impl Caller {
         let pidfd = if features.has_thread_pidfd {
             process::pidfd_open(tid, libc::PIDFD_THREAD)
         } else {
-            // Only a process's first thread has a handle by its own number; for others this takes their process's.
+            // Only a process's first thread can be opened by its own number; for other threads this opens their
+            // process.
             process::pidfd_open(tid, 0).or_else(|_| process::pidfd_open(status(tid)?.pid, 0))
         };
         let known = Known {
@@ -105,10 +107,10 @@ impl Caller {
         self.known.pidfd.as_fd()
     }
 
-    /// Who it is now, and where.
+    /// The identity, root and namespaces of the thread now.
     ///
     /// # Errors
-    /// When it is gone or may not be looked into.
+    /// If the thread has ended or may not be inspected.
     pub(crate) fn look(&self, own: &Own, changes: &Changes, features: Features) -> io::Result<Person> {
         if !features.has_pidfd_info {
             let Status { pid, identity, .. } = status(self.tid)?;
@@ -117,7 +119,7 @@ impl Caller {
         }
         let memory = self.memory(own, changes)?;
         let info = process::pidfd_info(self.pidfd())?;
-        // A supervisor without capabilities cannot give any.
+        // A supervisor without capabilities cannot assume any.
         let capabilities = match own.identity.capabilities {
             0 => 0,
             _ => effective_capabilities(self.tid)?,
@@ -148,7 +150,7 @@ impl Caller {
         Ok(memory)
     }
 
-    /// Whether one of its descriptors is closed on exec.
+    /// Whether one of the thread's descriptors is closed on exec.
     pub(crate) fn is_cloexec(&self, fd: i32) -> io::Result<bool> {
         let mut known = self.known.descriptor.borrow_mut();
         if let Some(it) = known.as_ref().filter(|it| it.fd == fd)
@@ -159,7 +161,7 @@ impl Caller {
         known.insert(Descriptor::open(self.tid, fd)?).is_cloexec()
     }
 
-    /// A number that tells its process from all that had or will have the same id.
+    /// A number that distinguishes the thread's process from all earlier and later processes with the same id.
     pub(crate) fn number(&self, pid: i32, features: Features) -> Option<u64> {
         if self.known.number.get().is_none() {
             let number = process::number(self.pidfd(), self.tid, pid, features);

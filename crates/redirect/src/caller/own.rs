@@ -1,4 +1,4 @@
-//! Who we are, and whether a caller lives in our world.
+//! Our own identity, and whether a caller has the same root and namespaces.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,19 +23,19 @@ pub(crate) struct Own {
     n_filters: Option<u32>,
 }
 
-/// Where a thread lives.
+/// How a thread's root and namespaces compare with ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct World {
     has_our_users: bool,
-    /// Under our root, among our mounts.
+    /// Whether the thread has our root and our mounts.
     has_our_root: bool,
 }
 
 impl World {
-    /// Whether its thread would reach the same socket by that name, if it could ask for it.
+    /// Whether the thread would reach the same socket by that name, if it could connect to it.
     pub(crate) fn shares_socket(self, tid: i32, to: &SocketName) -> bool {
         match to {
-            // There is nothing to share where we see nothing: connecting says why.
+            // If we see no file at this path there is nothing to compare; the failed connect then gives the reason.
             SocketName::Path(path) if !self.has_our_root && read::exists(path) => {
                 is_same_file(tid, path).unwrap_or_default()
             }
@@ -61,7 +61,7 @@ impl Own {
         })
     }
 
-    /// Whether a socket of the caller belongs to our loopback.
+    /// Whether a socket of the caller belongs to our network namespace, and so to our loopback.
     pub(crate) fn shares_network(&self, tid: i32, its: BorrowedFd<'_>, features: Features) -> bool {
         if features.has_netns_cookie {
             let cookie = socket::cookie(its, libc::SO_NETNS_COOKIE).ok();
@@ -70,18 +70,17 @@ impl Own {
         process::link(&format!("/proc/{tid}/ns/net")).is_ok_and(|it| it == self.network)
     }
 
-    /// Whether a thread may do less than it might when it was started: its own `connect` is the one to be judged
-    /// then.
+    /// Whether a thread may do less than at its start. If so, its own `connect` must be checked by the kernel.
     pub(crate) fn is_confined(&self, tid: i32, changes: &Changes) -> bool {
         if changes.has_fenced() {
             return true;
         }
-        // The one above ours is that of this run.
+        // One filter more than ours: that is the filter of this run.
         let is_ours = |n: u32| self.n_filters.is_some_and(|own| n == own + 1);
         changes.has_filtered() && !status(tid).is_ok_and(|status| status.n_filters.is_some_and(is_ours))
     }
 
-    /// How a thread's world relates to ours.
+    /// Compares a thread's root and user namespace with ours.
     pub(super) fn compare(&self, tid: i32) -> World {
         let users = process::link(&format!("/proc/{tid}/ns/user"));
         World {
@@ -90,8 +89,9 @@ impl Own {
         }
     }
 
-    /// Returns the reason why we cannot act for the caller, if there is one: ids mean the same only in one user
-    /// namespace, without capabilities we can act only for our own account, and a label cannot be taken on.
+    /// Returns the reason why we cannot act for the caller, if there is one: ids have the same meaning only within one
+    /// user namespace, without capabilities we can act only for our own account, and a security label cannot be
+    /// assumed.
     pub(crate) fn objection(&self, tid: i32, caller: &Person) -> Option<FallbackReason> {
         if self.identity.capabilities != 0 {
             if !caller.world.has_our_users {
@@ -112,7 +112,7 @@ fn is_same_account(one: &Identity, other: &Identity) -> bool {
     plain(one) == plain(other)
 }
 
-/// The label of a security module, if there is one that labels.
+/// The thread's label from a security module; `None` if no module sets labels.
 fn label(tid: i32) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut file = kernel::open(format!("/proc/{tid}/attr/current")).ok()?;

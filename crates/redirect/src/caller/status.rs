@@ -12,11 +12,11 @@ pub(crate) struct Status {
     pub(crate) pid: i32,
     pub(crate) identity: Identity,
     pub(crate) n_threads: u32,
-    /// Filters of system calls over it; `None` before Linux 5.10.
+    /// Number of seccomp filters of the thread; `None` before Linux 5.10.
     pub(crate) n_filters: Option<u32>,
 }
 
-/// Large enough for a process in a few hundred groups.
+/// Large enough for the status of a process with a few hundred groups.
 const STATUS_BYTES: usize = 4096;
 
 /// Reads `/proc/TID/status`.
@@ -36,7 +36,7 @@ pub(crate) fn status(tid: i32) -> io::Result<Status> {
 /// # Source
 /// `proc_pid_status(5)`: `Uid` and `Gid` are real, effective, saved and file-system ids.
 fn parse(text: &[u8]) -> Option<Status> {
-    // A thread may have given itself a name that is not text.
+    // The thread's name may contain bytes that are not UTF-8.
     let text = String::from_utf8_lossy(text);
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let ids = |name: &str| -> Option<Vec<u32>> {

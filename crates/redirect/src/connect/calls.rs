@@ -1,4 +1,4 @@
-//! Calls of a program's other threads that had found a file before it was exchanged, and have not ended yet.
+//! Calls of a program's other threads that had looked up a file before it was exchanged, and have not ended yet.
 
 use std::time::Duration;
 
@@ -6,15 +6,16 @@ use looptax_host::kernel;
 
 use crate::sys::wait;
 
-/// Longer than a call of `epoll_ctl` runs that has its core and its queue's lock.
+/// Longer than a call of `epoll_ctl` runs once it has a core and its queue's lock.
 const LAST_CALL: Duration = Duration::from_micros(30);
-/// A program with more threads than cores is held up for no longer.
+/// The longest delay for a program with more threads than cores.
 const LONGEST_NS: u64 = 20_000_000;
 
-/// Waits until they have ended, but no longer than [`LONGEST_NS`].
+/// Waits until such calls have ended, but no longer than [`LONGEST_NS`].
 ///
-/// A call that runs ends by itself. One that waits for its queue's lock, or for a core after it got the lock, does not
-/// before its thread has run again; the lock may be ours, since a look at a queue's `fdinfo` takes it.
+/// A running call ends by itself. A call that waits for its queue's lock, or that got the lock and waits for a core,
+/// ends only after its thread has run again. We may hold that lock ourselves, because reading a queue's `fdinfo` takes
+/// it.
 pub(super) fn let_end(pid: i32, caller: i32) {
     let until_ns = wait::monotonic_ns() + LONGEST_NS;
     let names = kernel::names(format!("/proc/{pid}/task")).into_iter().flatten();
@@ -27,17 +28,17 @@ pub(super) fn let_end(pid: i32, caller: i32) {
     }
 }
 
-/// A thread that may be in such a call and does not run.
+/// A thread that may be in such a call and is not running.
 struct HeldUp {
     tid: i32,
-    /// Whether it waits for a queue's lock.
+    /// Whether the thread waits for a queue's lock.
     in_lock: bool,
-    /// How often it has had a core so far.
+    /// How often the thread has been given a core so far.
     n_turns: u64,
 }
 
 impl HeldUp {
-    /// `None` for a thread that runs, sleeps in another call, or is gone.
+    /// `None` for a thread that runs, sleeps in another call, or has ended.
     ///
     /// # Source
     /// `proc_pid_stat(5)` and `proc_pid_syscall(5)`; the kernel's Documentation/scheduler/sched-stats.rst: the third
@@ -61,7 +62,7 @@ fn is_epoll_ctl(syscall: &str) -> bool {
     syscall.split_whitespace().next() == Some(&libc::SYS_epoll_ctl.to_string())
 }
 
-/// `None` where the kernel does not count them.
+/// The number of turns; `None` if the kernel does not count them.
 fn turns(schedstat: &str) -> Option<u64> {
     let count: u64 = schedstat.split_whitespace().nth(2)?.parse().ok()?;
     (count > 0).then_some(count)

@@ -1,7 +1,7 @@
-//! `connect` to no address, by which a program dissolves a connection: a moved socket becomes a TCP socket again.
+//! `connect` without an address, by which a program dissolves a connection: a moved socket becomes a TCP socket again.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use super::{holders, settings};
 use crate::caller::Caller;
@@ -12,10 +12,10 @@ use crate::tag::Tag;
 use crate::watches;
 use looptax_host::seccomp::{Answer, Call};
 
-/// Answers for a moved socket; a call on another socket goes on untouched.
+/// Answers for a moved socket; a call on another socket continues unchanged.
 ///
-/// Copies that other processes hold keep the old connection.
-pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, done_with: &mut Vec<OwnedFd>) -> Answer {
+/// Copies of the descriptor in other processes keep the old connection.
+pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answer {
     let fd = call.args[0] as i32;
     let Ok((caller, old)) = Caller::with_file(call.tid, fd, supervisor.features) else {
         return Answer::GoOn;
@@ -24,7 +24,7 @@ pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, done_wit
     let Some(tag) = name.ok().and_then(|name| Tag::read(&name)) else {
         return Answer::GoOn;
     };
-    let exchanged = || -> io::Result<OwnedFd> {
+    let exchanged = || -> io::Result<()> {
         let new = socket::dissolved(tag.family())?;
         let flags = socket::status_flags(old.as_fd())?;
         settings::copy(&old, &new, flags, true)?;
@@ -47,13 +47,10 @@ pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, done_wit
             let listener = &supervisor.listener;
             listener.replace(call.id, new.as_fd(), number, is_cloexec)?;
         }
-        Ok(new)
+        Ok(())
     };
     match exchanged() {
-        Ok(new) => {
-            done_with.push(new);
-            Answer::Done
-        }
+        Ok(()) => Answer::Done,
         Err(error) => Answer::Fail(crate::sys::errno(&error)),
     }
 }

@@ -1,4 +1,4 @@
-//! The exchange: the new socket under the program's numbers, in place of the old one.
+//! The exchange: puts the new socket under the program's descriptor numbers in place of the old one.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,10 +13,10 @@ use crate::supervisor::Supervisor;
 use crate::sys::{errno, process, wait};
 use crate::watches::{self, Watch};
 
-/// A program that changes its watches for as long as this is looked at no more.
+/// Number of times that watches are read again while a program keeps changing them.
 const MOST_LOOKS: u32 = 8;
 
-/// A connected socket on its way into the place of another.
+/// A connected socket that is about to replace another one.
 pub(super) struct Exchange<'a> {
     pub(super) asked: &'a Asked<'a>,
     pub(super) supervisor: &'a Supervisor,
@@ -24,15 +24,18 @@ pub(super) struct Exchange<'a> {
     /// The inode of the old socket's file.
     pub(super) inode: u64,
     pub(super) new: OwnedFd,
-    /// Whether the caller was its process's only thread before its queues were looked at: then nothing changes.
+    /// Whether the caller was its process's only thread before its queues were read; if so, they do not change.
     pub(super) is_only_thread: bool,
 }
 
 impl Exchange<'_> {
-    /// Puts the new socket in the place of the old one, wherever that is held; what may be closed once the
-    /// program goes on. `None` when the call is gone (a signal ended it, or its thread was killed), or its
-    /// descriptor is another file by now.
-    pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<Option<OwnedFd>, Left> {
+    /// Puts the new socket in place of the old one under all numbers of the program that refer to it. False
+    /// if the call no longer exists (a signal ended it, or its thread was killed), or if its descriptor refers to
+    /// another file by now.
+    ///
+    /// The new socket is closed here before the program continues: while we hold it, queues would report its events
+    /// even after the program has closed it.
+    pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<bool, Left> {
         let changed =
             self.may_change().then(|| self.asked.watches(self.supervisor, &[self.asked.fd], &old, self.inode));
         let changed = changed.transpose()?;
@@ -41,7 +44,7 @@ impl Exchange<'_> {
         let features = self.supervisor.features;
         let is_still = || self.asked.is_still(self.inode, &old, features.has_kcmp);
         if !self.replace(&[self.asked.fd], is_still)? {
-            return Ok(None);
+            return Ok(false);
         }
         let watches = match self.follow(&[self.asked.fd], &old, &self.new, watches.to_vec()) {
             Ok(now) => now,
@@ -50,17 +53,19 @@ impl Exchange<'_> {
                 return Err(left);
             }
         };
-        // An old file that is still there would tell its queues that it hung up, and its copies are sockets that will
-        // never be connected: it has to be gone before the program goes on.
+        // If the old file still existed, it would report a hang-up to its queues, and its copies would be sockets that
+        // never connect. So it must be gone before the program continues.
         match holders::release(old) {
-            None => Ok(Some(self.begun(&watches))),
-            Some(held) => self.replace_copies(&held, watches),
+            None => self.begun(&watches),
+            Some(held) => return self.replace_copies(&held, watches),
         }
+        Ok(true)
     }
 
-    /// The slow way, where something else holds the old file: the process under other numbers, which are replaced
-    /// as well, or another process, whose numbers are out of reach. `watches` are those of the new file so far.
-    fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<Option<OwnedFd>, Left> {
+    /// The slow case, in which something else holds the old file: either the process, under other numbers, which are
+    /// replaced as well; or another process, whose numbers cannot be replaced. `watches` are the watches of the new
+    /// file so far.
+    fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<bool, Left> {
         let own = holders::own(self.asked.call.tid, self.inode);
         let Some(old) = own.iter().find_map(Holder::take) else {
             return self.leave_to_others(&[], held, watches);
@@ -83,25 +88,28 @@ impl Exchange<'_> {
             }
         }
         match holders::release(old) {
-            None => Ok(Some(self.begun(&watches))),
-            Some(held) => self.leave_to_others(&numbers, &held, watches),
+            None => self.begun(&watches),
+            Some(held) => return self.leave_to_others(&numbers, &held, watches),
         }
+        Ok(true)
     }
 
-    /// If another process, or a thread with its own descriptor table, holds the old file, everything stays as it was.
-    fn leave_to_others(self, copies: &[i32], held: &Held, watches: Vec<Watch>) -> Result<Option<OwnedFd>, Left> {
+    /// If another process, or a thread with a separate descriptor table, holds the old file, everything is put back.
+    fn leave_to_others(self, copies: &[i32], held: &Held, watches: Vec<Watch>) -> Result<bool, Left> {
         let others = holders::others(self.inode);
         if let Some(old) = others.iter().find_map(Holder::take) {
             self.put_back(copies, &old, watches)?;
             return Err(FallbackReason::Shared.into());
         }
-        // A process only looked at it, or it is in a queue on its way to another process: there is no holder to go back
-        // to.
+        // A process only inspected the file, or the file is in a message on its way to another process: there is no
+        // descriptor from which the old file could be put back.
         held.passes();
-        Ok(Some(self.begun(&watches)))
+        self.begun(&watches);
+        Ok(true)
     }
 
-    /// Makes the program's descriptor, and copies of it, what they were, and watched as the program said meanwhile.
+    /// Makes the program's descriptor, and copies of it, refer to the old file again, with the watches that the program
+    /// has set since.
     fn put_back(&self, copies: &[i32], old: &OwnedFd, watches: Vec<Watch>) -> Result<(), Left> {
         let (call, listener) = (self.asked.call, &self.supervisor.listener);
         let numbers: Vec<i32> = copies.iter().copied().chain([self.asked.fd]).collect();
@@ -114,8 +122,8 @@ impl Exchange<'_> {
         self.follow(&numbers, &self.new, old, watches).map(drop)
     }
 
-    /// Adds the watches of the new socket while there is a way back: if it is not put in its place after all, its
-    /// watches end with it. No other thread gets its events yet.
+    /// Adds the watches of the new socket while the exchange can still be undone: if the socket is not put in place
+    /// after all, its watches end with it. Until then no other thread gets its events.
     fn watch(&self, watches: &[Watch]) -> Result<(), Left> {
         let silent: Vec<Watch> = watches.iter().map(|it| it.silent()).collect();
         self.renew(&self.new, &[], if self.is_only_thread { watches } else { &silent })
@@ -126,17 +134,18 @@ impl Exchange<'_> {
         renewed.map_err(failed(FallbackReason::Watched))
     }
 
-    /// Whether another thread may watch the old file, or otherwise, while it is exchanged.
+    /// Whether another thread may add or change watches of the old file while it is exchanged.
     fn may_change(&self) -> bool {
         let (supervisor, asked) = (self.supervisor, self.asked);
         !self.is_only_thread && supervisor.processes.has_queues(asked.caller, asked.person.pid, supervisor.features)
     }
 
-    /// Looks again until nothing has changed: another thread may have watched the file meanwhile that was under these
-    /// numbers, or otherwise. They are the file `to` now, so only a call that was on its way then still can.
+    /// Reads the watches again until they no longer change, because another thread may have added or changed watches of
+    /// the file `from` that was under these numbers. The numbers now refer to the file `to`, so only a call that had
+    /// already begun can still do that.
     ///
-    /// `known` is how the program has both watched as far as is known; comes back as it is then. The new file's watches
-    /// stay silent.
+    /// `known` are the watches that the program has set on either file, as far as they are known; the return value is
+    /// their final state. Watches of the new file stay silent.
     fn follow(&self, numbers: &[i32], from: &OwnedFd, to: &OwnedFd, mut known: Vec<Watch>) -> Result<Vec<Watch>, Left> {
         if !self.may_change() {
             return Ok(known);
@@ -150,7 +159,7 @@ impl Exchange<'_> {
         for _ in 0..MOST_LOOKS {
             let was_told = now(from, &known)?;
             if !watches::are_alike(&was_told, &known) {
-                // The program's own change to the new file since then is final.
+                // A later change by the program to the new file's watches is final.
                 let is_told = now(to, &known)?;
                 if !watches::are_alike(&is_told, &known) {
                     return Ok(is_told);
@@ -166,12 +175,12 @@ impl Exchange<'_> {
         Ok(known)
     }
 
-    /// The new file, from whose watches the program hears now that nothing leads back.
-    fn begun(self, known: &[Watch]) -> OwnedFd {
+    /// Makes the watches of the new file effective, because the exchange can no longer be undone.
+    fn begun(&self, known: &[Watch]) {
         let begin = || -> Result<(), Left> {
             let numbers: BTreeSet<i32> = known.iter().map(|it| it.fd).collect();
             let numbers: Vec<i32> = numbers.into_iter().collect();
-            // A watch that the program has changed meanwhile has begun already.
+            // A watch that the program has changed since then is already effective.
             let mut silent = self.look(&self.new, &numbers)?;
             silent.retain(|it| known.iter().any(|known| known.begins_as(it)));
             let mut begun = known.to_vec();
@@ -179,8 +188,8 @@ impl Exchange<'_> {
             let inode = process::inode(self.new.as_fd()).map_err(failed(FallbackReason::Failed))?;
             let (tid, file, has_kcmp) =
                 (self.asked.call.tid, (self.new.as_fd(), inode), self.supervisor.features.has_kcmp);
-            // No kernel changes a watch only if it is still the same. A thread that has just given up its core is seldom
-            // put off it in the few microseconds between the look and the change.
+            // The kernel cannot change a watch on the condition that it is unchanged. A thread that has just given up
+            // its core is rarely interrupted in the few microseconds between the check and the change.
             let is_silent = |it: &Watch| {
                 std::thread::yield_now();
                 watches::find(tid, &[it.queue], it.fd, file, has_kcmp).contains(&it.silent())
@@ -188,11 +197,10 @@ impl Exchange<'_> {
             watches::renew(self.asked.caller, self.new.as_fd(), (&silent, &begun), &is_silent)
                 .map_err(failed(FallbackReason::Watched))
         };
-        // A thread for it may be more than its user can have at the moment.
+        // This needs a thread, and the user may have reached the limit of threads at the moment.
         if !self.is_only_thread && !known.is_empty() {
             let _ = (0..MOST_LOOKS).any(|_| begin().is_ok() || wait::poll(&[], 1).is_err());
         }
-        self.new
     }
 
     fn look(&self, file: &OwnedFd, numbers: &[i32]) -> Result<Vec<Watch>, Left> {
@@ -200,10 +208,10 @@ impl Exchange<'_> {
         self.asked.watches(self.supervisor, numbers, file, inode)
     }
 
-    /// False when the call is gone or `is_still` says no.
+    /// False if the call no longer exists, or if `is_still` returns false.
     ///
-    /// `is_still` is asked last. Between it and the replacing the program has less than a microsecond to
-    /// close the number and open something else in another thread; no kernel offers to do both at once.
+    /// `is_still` is called last. Between it and the replacement, another thread of the program has less than a
+    /// microsecond to close the number and open another file under it; the kernel cannot do both steps atomically.
     fn replace(&self, numbers: &[i32], is_still: impl Fn() -> bool) -> Result<bool, Left> {
         let (asked, listener) = (self.asked, &self.supervisor.listener);
         let numbers: Vec<(i32, bool)> =
@@ -227,7 +235,7 @@ impl Exchange<'_> {
 }
 
 impl Asked<'_> {
-    /// Who watches the old file under these numbers.
+    /// The watches on the old file under these numbers.
     pub(super) fn watches(
         &self,
         supervisor: &Supervisor,
@@ -250,8 +258,8 @@ impl Asked<'_> {
         Ok(found)
     }
 
-    /// Whether the program's descriptor is still the file that was looked at: another thread may have closed it and
-    /// opened something else, or this one may have its own table.
+    /// Whether the program's descriptor still refers to the file that was inspected: another thread may have closed it
+    /// and opened another file, or this thread may have a separate table.
     pub(super) fn is_still(&self, inode: u64, old: &OwnedFd, has_kcmp: bool) -> bool {
         let tid = self.call.tid;
         if has_kcmp {

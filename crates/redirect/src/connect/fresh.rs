@@ -1,4 +1,4 @@
-//! A new Unix socket that is connected for the program, as the program's user.
+//! Makes a new Unix socket that is connected with the rights of the program's user.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,13 +11,14 @@ use crate::sys::{errno, socket};
 use crate::tag::Tag;
 use crate::{FallbackReason, Route};
 
-/// Waiting for a place in the socket's queue, for a program that would wait; TCP is the way after that.
+/// How long to wait for a place in the socket's queue, for a program that would wait; after that the connection stays
+/// on TCP.
 const QUEUE_PATIENCE_MS: u64 = 1_000;
-/// Names may be taken by an earlier supervisor with our process id: a few are tried.
+/// An earlier supervisor with our process id may have used the same names, so several are tried.
 const NAME_TRIES: usize = 8;
 
 impl Asked<'_> {
-    /// A new socket that is connected, as the caller and not as us.
+    /// A new socket that is connected with the caller's rights, not with ours.
     pub(super) fn connected(
         &self,
         supervisor: &Supervisor,
@@ -67,14 +68,14 @@ impl Asked<'_> {
     }
 }
 
-/// How long a program would wait for a place in the queue; `None` for one that does not wait.
+/// How long the program would wait for a place in the queue; `None` if it would not wait.
 fn patience_ms(old: &OwnedFd) -> Option<u64> {
     let flags = socket::status_flags(old.as_fd()).ok()?;
     if flags & libc::O_NONBLOCK != 0 {
         return None;
     }
     let its_own = socket::send_timeout_ms(old.as_fd()).unwrap_or_default();
-    // Half of its time is for us, the other half for TCP; zero means no limit.
+    // Half of the program's time limit is for this attempt, the other half for TCP; zero means no limit.
     Some(match its_own {
         0 => QUEUE_PATIENCE_MS,
         ms => (ms / 2).clamp(1, QUEUE_PATIENCE_MS),

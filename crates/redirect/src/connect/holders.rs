@@ -1,7 +1,7 @@
-//! Who else holds a file: copies of a descriptor, in the process or in others.
+//! Finds other holders of a file: copies of a descriptor in the same process or in others.
 //!
-//! Looking for copies takes a look at every descriptor. Whether there are any is known at once when our own
-//! reference is given up: a watch of ours ends with the last one.
+//! To find the copies, every descriptor has to be checked. But whether there are copies is known as soon as we give up
+//! our own reference: a watch of ours ends with the last reference.
 
 use std::cell::RefCell;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -13,29 +13,29 @@ use looptax_host::kernel;
 use crate::caller::status;
 use crate::sys::{epoll, own_pid, process};
 
-/// A descriptor that is the file.
+/// A descriptor that refers to the file.
 pub(super) struct Holder {
     tid: i32,
     pub(super) fd: i32,
     inode: u64,
 }
 
-/// How long a passing look at the program's descriptors may take, in steps.
+/// How many steps of [`LOOK`] to wait for a process that only inspects the program's descriptors.
 const MAX_LOOKS: u32 = 20;
 const LOOK: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// This thread's event queue; made again if a file stays in it.
+    /// This thread's event queue; replaced if a file stays in it.
     static QUEUE: RefCell<Option<OwnedFd>> = const { RefCell::new(None) };
 }
 
-/// A file that we gave up and others still hold.
+/// A file that we gave up but others still hold.
 pub(super) struct Held {
     queue: Option<OwnedFd>,
 }
 
 impl Held {
-    /// Waits until the file is released: a process that only looks at descriptors holds each of them for a moment.
+    /// Waits until the file is released: a process that only inspects descriptors holds each of them for a moment.
     /// Returns false if it takes longer.
     pub(super) fn passes(&self) -> bool {
         let Some(queue) = &self.queue else {
@@ -51,17 +51,17 @@ impl Held {
     }
 }
 
-/// Gives up a TCP socket that is not connected; `None` when no other descriptor holds it.
+/// Closes our reference to a TCP socket that is not connected; returns `None` if no other descriptor holds it.
 ///
 /// # Source
-/// epoll(7), Q6: a file leaves the set when all descriptors that refer to it are closed. `tcp_poll`: a socket
-/// that is not connected has hung up, so that its watch speaks at once.
+/// epoll(7), Q6: a file leaves the set when all descriptors that refer to it are closed. `tcp_poll`: a socket that is
+/// not connected reports a hang-up, so its watch has an event immediately.
 ///
 /// # Cost
 /// Three system calls.
 pub(super) fn release(socket: OwnedFd) -> Option<Held> {
     let queue = QUEUE.take().map_or_else(epoll::new, Ok);
-    // Without an answer it may be held: the code that looks for copies finds out.
+    // Without a queue this is unknown, so the file may be held; the search for copies will show it.
     let Ok(queue) = queue else {
         return Some(Held { queue: None });
     };
@@ -76,12 +76,12 @@ pub(super) fn release(socket: OwnedFd) -> Option<Held> {
     None
 }
 
-/// The descriptors of the caller that are the file.
+/// The caller's descriptors that refer to the file.
 pub(super) fn own(tid: i32, inode: u64) -> Vec<Holder> {
     in_process(tid, inode)
 }
 
-/// The descriptors of all processes that we may look at.
+/// The descriptors of all processes that we may inspect and that refer to the file.
 pub(super) fn others(inode: u64) -> Vec<Holder> {
     let names = kernel::names("/proc").into_iter().flatten();
     let pids = names.filter_map(|it| it.to_str()?.parse::<i32>().ok());
@@ -100,7 +100,7 @@ fn in_process(tid: i32, inode: u64) -> Vec<Holder> {
 }
 
 impl Holder {
-    /// The file; `None` when it is gone.
+    /// A copy of the descriptor; `None` if it is closed or refers to another file.
     pub(super) fn take(&self) -> Option<OwnedFd> {
         let pid = status(self.tid).ok()?.pid;
         let pidfd = process::pidfd_open(self.tid, libc::PIDFD_THREAD).or_else(|_| process::pidfd_open(pid, 0));

@@ -1,7 +1,8 @@
-//! `connect` to a mapped address: a Unix socket in the program's place, or TCP when anything is in doubt.
+//! `connect` to a mapped address: puts a connected Unix socket in the place of the program's socket, or leaves the
+//! connection on TCP in any case of doubt.
 //!
-//! Until the program's descriptor is replaced, every failure leaves the program as it was and lets its own
-//! call go on. After that the call has succeeded, whatever else happens.
+//! Until the program's descriptor is replaced, every failure leaves the program as it was, and its own call continues.
+//! After that the call has succeeded, whatever else happens.
 
 mod calls;
 mod disconnect;
@@ -19,23 +20,23 @@ use crate::answers;
 use crate::caller::{Caller, Person};
 use crate::page::Slot;
 use crate::steering::Fate;
-use crate::supervisor::{Rest, Supervisor};
+use crate::supervisor::Supervisor;
 use crate::sys::{errno, fork, process, socket};
 use crate::tag::{Tag, parse_raw};
 use crate::{DieAt, FallbackReason};
 use exchange::Exchange;
 use looptax_host::seccomp::{Answer, Call};
 
-/// Longest address that is looked at: a `sockaddr_in6`.
+/// Length of the longest address that is read: a `sockaddr_in6`.
 const ADDRESS_BYTES: usize = 28;
-/// Longest that the kernel takes: a `sockaddr_storage`.
+/// Length of the longest address that the kernel accepts: a `sockaddr_storage`.
 const MAX_ADDRESS_BYTES: usize = 128;
-/// The family that dissolves a connection.
+/// The address family with which `connect` dissolves a connection.
 const UNSPECIFIED: [u8; 2] = (libc::AF_UNSPEC as u16).to_ne_bytes();
 /// `TCP_INFO` starts with the state. Source: `net/tcp_states.h`, `TCP_CLOSE`.
 const STATE_IDLE: u8 = 7;
 
-/// Why a call goes on as the program made it.
+/// Why a call continues as the program made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left {
     reason: FallbackReason,
@@ -43,13 +44,14 @@ struct Left {
 }
 
 enum Outcome {
-    /// The call is not ours to answer, or not any more.
+    /// We do not answer the call, because it is not one of ours or no longer exists.
     Foreign,
-    /// It stays on TCP since its route is not moved now.
+    /// The connection stays on TCP because its route is not moved now.
     Steered,
-    /// It was moved, or the program repeats a call that moved it.
+    /// The connection was moved, or the program repeats a call that moved it.
     Moved { is_non_blocking: bool },
-    /// The program's socket was moved before; `is_first_question` if the last answer was that it is on its way.
+    /// The program's socket was moved before; `is_first_question` if the last answer was that the connection is in
+    /// progress.
     Connected { is_first_question: bool },
 }
 
@@ -63,16 +65,16 @@ fn failed(reason: FallbackReason) -> impl Fn(io::Error) -> Left {
     move |error| Left { reason, errno: errno(&error) }
 }
 
-/// A call's address, and what is to be done about it.
+/// A call's mapped address, and what to do about it.
 #[derive(Clone, Copy)]
 struct Mapped {
     peer: SocketAddr,
     route_idx: usize,
-    /// Whether its route is not moved now. A socket that was moved before is answered for nevertheless.
+    /// Whether its route is not moved now. Calls on a socket that was moved before are answered even then.
     is_left: bool,
 }
 
-/// The address and options of a call, with what was found out of its caller.
+/// The address and options of a call, with facts about its caller.
 struct Asked<'a> {
     call: &'a Call,
     fd: i32,
@@ -83,26 +85,26 @@ struct Asked<'a> {
 }
 
 /// Answers a `connect`.
-pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, rest: &mut Rest) -> Answer {
+pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, counted_in: &mut Option<u32>) -> Answer {
     let Some(bytes) = address(call) else {
         return Answer::GoOn;
     };
     if bytes.first_chunk() == Some(&UNSPECIFIED) {
-        return disconnect::answer(supervisor, call, slot, &mut rest.done_with);
+        return disconnect::answer(supervisor, call, slot);
     }
     let peer = parse_raw(&bytes);
     let Some((peer, route_idx)) = peer.and_then(|it| Some((it, supervisor.mapping.find(it)?))) else {
         return elsewhere(supervisor, call, &bytes);
     };
     let decision = supervisor.steering.map(|it| it.decide(route_idx));
-    rest.slice = decision.map(|it| it.slice);
+    *counted_in = decision.map(|it| it.slice);
     let count = |fate: Fate| {
         if let (Some(steering), Some(decision)) = (supervisor.steering, decision) {
             steering.count(decision.slice, route_idx, fate);
         }
     };
     let mapped = Mapped { peer, route_idx, is_left: decision.is_some_and(|it| !it.is_moved) };
-    match handle(supervisor, call, slot, mapped, &mut rest.done_with) {
+    match handle(supervisor, call, slot, mapped) {
         Ok((Outcome::Foreign, _)) => Answer::GoOn,
         Ok((Outcome::Steered, _)) => {
             count(Fate::Left);
@@ -124,7 +126,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, rest: &m
     }
 }
 
-/// A `connect` to an address that is not mapped: a moved socket has its connection, whatever is asked of it.
+/// A `connect` to an address that is not mapped: a moved socket is already connected, whatever the address is.
 fn elsewhere(supervisor: &Supervisor, call: &Call, address: &[u8]) -> Answer {
     let is_inet = |family: i32| address.starts_with(&(family as u16).to_ne_bytes());
     if !is_inet(libc::AF_INET) && !is_inet(libc::AF_INET6) {
@@ -137,28 +139,22 @@ fn elsewhere(supervisor: &Supervisor, call: &Call, address: &[u8]) -> Answer {
     }
 }
 
-/// Returns TCP's answer for a connection that will succeed: over loopback a socket that does not block is on its way,
-/// whatever the result, and programs wait for the event that reports it.
+/// Returns TCP's answer for a connection that will succeed: for a non-blocking socket over loopback, TCP reports "in
+/// progress" whatever the result, and programs then wait for the event that reports the result.
 fn success(is_non_blocking: bool) -> Answer {
     if is_non_blocking { Answer::Fail(libc::EINPROGRESS) } else { Answer::Done }
 }
 
-/// The address that a call names, as bytes; `None` when it is not one that could be mapped.
+/// The bytes of the address in a call; `None` if it cannot be a mapped address.
 fn address(call: &Call) -> Option<Vec<u8>> {
     let mut bytes = [0; MAX_ADDRESS_BYTES];
     let wanted = bytes.get_mut(..call.args[2] as u32 as usize)?;
     let n_read = process::read_memory(call.tid, call.args[1], wanted).ok()?;
-    // An address that runs beyond the program's memory is invalid, even if its first bytes would be enough.
+    // An address that extends beyond the program's memory is invalid, even if its first bytes would be enough.
     (n_read == wanted.len()).then(|| wanted[..n_read.min(ADDRESS_BYTES)].to_vec())
 }
 
-fn handle(
-    supervisor: &Supervisor,
-    call: &Call,
-    slot: &Slot,
-    mapped: Mapped,
-    done_with: &mut Vec<OwnedFd>,
-) -> Result<(Outcome, u32), (Left, u32)> {
+fn handle(supervisor: &Supervisor, call: &Call, slot: &Slot, mapped: Mapped) -> Result<(Outcome, u32), (Left, u32)> {
     let unknown = |left| (left, call.tid as u32);
     let hidden = failed(FallbackReason::Hidden);
     let fd = call.args[0] as i32;
@@ -185,30 +181,30 @@ fn handle(
             Ok((Outcome::Connected { is_first_question }, pid))
         }
         Kind::Idle { own_port } => {
-            let outcome = asked.bring(supervisor, slot, old, own_port, done_with);
+            let outcome = asked.bring(supervisor, slot, old, own_port);
             outcome.map(|it| (it, pid)).map_err(|it| (it, pid))
         }
         Kind::Bound => Err((FallbackReason::Bound.into(), pid)),
     }
 }
 
-/// A socket that was moved, as its program asked.
+/// The outcome for a socket that was moved, depending on whether the program made it non-blocking.
 fn moved(socket: &OwnedFd) -> Outcome {
     let flags = socket::status_flags(socket.as_fd()).unwrap_or_default();
     Outcome::Moved { is_non_blocking: flags & libc::O_NONBLOCK != 0 }
 }
 
-/// The kind of connection that the program asks for.
+/// The kind of the socket that the program asks to connect.
 enum Kind {
-    /// No stream over TCP, of another family than the address, or connecting, connected or listening already:
-    /// the kernel has an answer for that.
+    /// Not a TCP stream socket, or of another family than the address, or already connecting, connected or listening:
+    /// the kernel answers these calls.
     Foreign,
     Moved,
-    /// A TCP socket that is not connected; one that has tried before shows a port that it has given up.
+    /// A TCP socket that is not connected. After an earlier attempt it still shows a port that it has given up.
     Idle {
         own_port: Option<u16>,
     },
-    /// One with an address of the program's choice.
+    /// A TCP socket with an address that the program chose.
     Bound,
 }
 
@@ -226,13 +222,14 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
         return Kind::Foreign;
     }
     let mut state = [0];
-    // Sockets of other kinds have no such state; one that is on its way already is asked how far.
+    // Sockets of other kinds have no such state; if the socket is already connecting, the program only asks for its
+    // progress.
     let told = socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state);
     if told.is_err() || state[0] != STATE_IDLE {
         return Kind::Foreign;
     }
     let own = parse_raw(name.bytes());
-    // Also without a port yet: the server's rules may be others for that address.
+    // Applies even without a port yet, because the server may have other rules for that address.
     if own.is_some_and(|it| !it.ip().is_unspecified()) {
         return Kind::Bound;
     }
@@ -243,7 +240,8 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
     Kind::Idle { own_port }
 }
 
-/// Whether an IPv4 address inside an IPv6 one is asked of a socket that is only for IPv6: it is unreachable.
+/// Whether a socket that is only for IPv6 is to connect to an IPv4 address inside an IPv6 one, which is unreachable for
+/// it.
 fn is_of_other_family(peer: SocketAddr, old: BorrowedFd<'_>) -> bool {
     let is_mapped = matches!(peer, SocketAddr::V6(it) if it.ip().to_ipv4_mapped().is_some());
     is_mapped && socket::number(old, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY).is_ok_and(|it| it != 0)
@@ -261,7 +259,6 @@ impl Asked<'_> {
         slot: &Slot,
         old: OwnedFd,
         own_port: Option<u16>,
-        done_with: &mut Vec<OwnedFd>,
     ) -> Result<Outcome, Left> {
         let features = supervisor.features;
         self.may_be_moved(supervisor, &old)?;
@@ -271,7 +268,7 @@ impl Asked<'_> {
             return Err(FallbackReason::Option.into());
         }
         let inode = process::inode(old.as_fd()).map_err(failed(FallbackReason::Failed))?;
-        // The process's descriptors need not be those of this thread.
+        // The process's descriptors may differ from those of this thread.
         if !features.has_thread_pidfd && !self.is_still(inode, &old, features.has_kcmp) {
             return Ok(Outcome::Foreign);
         }
@@ -288,11 +285,8 @@ impl Asked<'_> {
             supervisor.on_their_way.remember(&new);
         }
         let exchange = Exchange { asked: self, supervisor, slot, inode, new, is_only_thread };
-        let Some(new) = exchange.run(old, &watches)? else {
-            return Ok(Outcome::Foreign);
-        };
-        done_with.push(new);
-        Ok(Outcome::Moved { is_non_blocking })
+        let is_moved = exchange.run(old, &watches)?;
+        Ok(if is_moved { Outcome::Moved { is_non_blocking } } else { Outcome::Foreign })
     }
 
     fn may_be_moved(&self, supervisor: &Supervisor, old: &OwnedFd) -> Result<(), Left> {

@@ -1,9 +1,9 @@
-//! A supervisor beside this process, for some of its own threads.
+//! A supervisor next to this process, for some of its threads.
 //!
-//! `run` puts a filter over a whole program. A process that measures the gain needs it only over some of its threads,
-//! while the others pay nothing. So the supervisor is forked while there is one thread; later a thread puts the filter
-//! over itself, and so over all that it starts, and hands the listener over. There is no watchdog: if this supervisor
-//! dies, connecting fails, and the measuring with it.
+//! `run` installs a filter for a whole program. A process that measures the gain needs it only for some of its threads,
+//! so that the other threads do not pay for it. So the supervisor is forked while there is only one thread; later a
+//! thread installs the filter, which also applies to all threads that it starts, and passes the listener to the
+//! supervisor. There is no watchdog: if this supervisor dies, connecting fails, and so does the measurement.
 
 mod routes;
 
@@ -21,16 +21,16 @@ use crate::sys::{errno, pass, process, wait};
 use crate::{Features, Mapping, RedirectError, Stats, Switches};
 use looptax_host::seccomp::Listener;
 
-/// Signals that are meant for the process that measures: the supervisor ends when that one has.
+/// Signals that are meant for the measuring process: the supervisor ends after that process.
 const NOT_OURS: [i32; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
-/// How long the threads of an earlier filter may take to be gone: they have been waited for already.
+/// How long the threads of an earlier filter may take to end; they have been joined already.
 const DESERTION_MS: i32 = 5_000;
 
-/// A supervisor that waits beside this process. It ends with this, or when this process is gone, however
-/// it went.
+/// A supervisor that waits next to this process. It ends when this value is dropped, or when this process ends in
+/// whatever way.
 pub struct OwnThreads {
-    /// Its end is what the supervisor sees last; `None` only while this is dropped.
+    /// When this is closed, the supervisor ends; `None` only while the value is dropped.
     socket: Option<OwnedFd>,
     pid: i32,
     page: &'static Page,
@@ -40,7 +40,7 @@ pub struct OwnThreads {
 impl OwnThreads {
     /// Forks the supervisor.
     ///
-    /// Call it while the process has no other thread. `features` are what [`crate::probe()`] found.
+    /// Call it while the process has only one thread. `features` are the result of [`crate::probe()`].
     ///
     /// # Errors
     /// [`RedirectError::Threads`], or [`RedirectError::Start`] with the step that failed.
@@ -51,7 +51,7 @@ impl OwnThreads {
         options::note_inherited(page);
         let mut socket = Some(ours);
         let pid = fork(|| {
-            // Ours there, or it would never see our end.
+            // The supervisor must close its copy of our end; otherwise it would never see that end close.
             drop(socket.take());
             serve(&its, page, features)
         });
@@ -60,13 +60,12 @@ impl OwnThreads {
         Ok(Self { socket, pid, page, features })
     }
 
-    /// Puts the filter over the calling thread, and so over all threads that it starts; their connections
-    /// are moved as `mapping` says, of which what a program may demand is left out. Threads that are
-    /// there already are not touched.
+    /// Installs the filter for the calling thread, and so for all threads that it starts. Their connections are moved
+    /// as `mapping` says, except that its demands are ignored. Threads that already exist are not affected.
     ///
     /// # Errors
-    /// Those of a mapping that cannot be used; [`RedirectError::Start`] with the step that failed. The
-    /// thread is of no use then, and has to end.
+    /// Those of a mapping that cannot be used; [`RedirectError::Start`] with the step that failed. The thread cannot be
+    /// used then, and has to end.
     pub fn cover(&self, mapping: &Mapping) -> Result<(), RedirectError> {
         mapping.check()?;
         let socket = self
@@ -78,7 +77,7 @@ impl OwnThreads {
         let message = routes::written(mapping);
         pass::send(socket.as_fd(), &message, Some(installed.listener.as_fd()))
             .map_err(RedirectError::failed("pass the filter to the supervisor"))?;
-        // Only the supervisor may hold it: calls then fail, instead of waiting, where it dies.
+        // Only the supervisor may hold the listener: then calls fail, instead of waiting, if it dies.
         drop(installed);
         let mut answer = [0; 4];
         let (n_bytes, _) = pass::receive(socket.as_fd(), &mut answer)
@@ -92,13 +91,13 @@ impl OwnThreads {
         }
     }
 
-    /// Returns the outcome of the connections of all threads so far, by the routes' places in their mappings. A
-    /// connection is counted before its `connect` comes back.
+    /// Returns the outcome of the connections of all threads so far, by the index of the route in its mapping. A
+    /// connection is counted before its `connect` returns.
     pub fn stats(&self) -> Stats {
         self.page.stats(MAX_ROUTES)
     }
 
-    /// The supervisor's process: part of what connecting costs is its work.
+    /// The supervisor's process id: its work is part of the cost of connecting.
     pub fn pid(&self) -> u32 {
         self.pid.cast_unsigned()
     }
@@ -131,13 +130,13 @@ fn serve(socket: &OwnedFd, page: &'static Page, features: Features) -> Never {
                 let _ = pass::send(socket.as_fd(), &answer.to_ne_bytes(), None);
             }
             Err(error) if errno(&error) == libc::EINTR => {}
-            // The measuring process is gone.
+            // The measuring process has ended.
             Ok(_) | Err(_) => return fork::end(0),
         }
     }
 }
 
-/// No thread may be under an earlier filter any more: its supervisor uses the same page.
+/// Waits until no thread is under an earlier filter, because its supervisor uses the same page.
 fn after(last: Option<Arc<Listener>>) -> io::Result<()> {
     match last {
         Some(last) if !last.is_deserted(DESERTION_MS) => Err(io::Error::from_raw_os_error(libc::EBUSY)),

@@ -1,7 +1,6 @@
-//! A mapping as a message between two processes of one program: no format that anything else reads.
+//! A mapping as a message between two processes of the same program; no other program reads this format.
 //!
-//! Each route is its address, a mark of what kind of name follows, and the name, all ended by their
-//! lengths before them.
+//! Each route is its address, a mark for the kind of name, and the name; the length of each comes before it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,14 +9,14 @@ use crate::mapping::MAX_PATH_BYTES;
 use crate::page::MAX_ROUTES;
 use crate::{Mapping, Route, SocketName};
 
-/// Longest address in words: an IPv6 one with its port.
+/// Length of the longest address as text: an IPv6 address with its port.
 const MAX_ADDRESS_BYTES: usize = 64;
 pub(super) const MAX_BYTES: usize = MAX_ROUTES * (MAX_ADDRESS_BYTES + MAX_PATH_BYTES + 3);
 
 const PATH: u8 = b'p';
 const ABSTRACT: u8 = b'a';
 
-/// As a message. Lengths fit into a byte: the mapping was checked.
+/// Writes the mapping as a message. Each length fits into a byte, because the mapping was checked.
 pub(super) fn written(mapping: &Mapping) -> Vec<u8> {
     let mut bytes = Vec::new();
     for route in &mapping.routes {
@@ -34,7 +33,7 @@ pub(super) fn written(mapping: &Mapping) -> Vec<u8> {
     bytes
 }
 
-/// Parses a message; `None` if it does not hold routes.
+/// Parses a message; `None` if it does not contain routes.
 pub(super) fn read(mut bytes: &[u8]) -> Option<Mapping> {
     let mut routes = Vec::new();
     while !bytes.is_empty() {
@@ -53,7 +52,7 @@ pub(super) fn read(mut bytes: &[u8]) -> Option<Mapping> {
     Some(Mapping { routes })
 }
 
-/// The bytes behind their length.
+/// The bytes that follow their length.
 fn counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (n_bytes, rest) = bytes.split_first()?;
     let (found, rest) = rest.split_at_checked(usize::from(*n_bytes))?;

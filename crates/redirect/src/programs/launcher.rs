@@ -1,6 +1,7 @@
-//! The launcher's process: starts watchdogs, and ends what came from them.
+//! The launcher's process: starts watchdogs, and ends all their descendants.
 //!
-//! It waits in one place for three: a wish, the end of a child, the end of the measuring process.
+//! The launcher waits for three things at the same time: a request, the end of a child, and the end of the measuring
+//! process.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,7 +17,7 @@ use crate::sys::{own_pid, pass, process};
 use crate::watchdog::{Place, run_at};
 use crate::{RedirectError, descendants};
 
-/// Signals that are meant for the process that measures, and that a child has ended.
+/// Signals that are meant for the measuring process, and the signal that a child has ended.
 const HELD_BACK: [i32; 8] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -27,7 +28,7 @@ const HELD_BACK: [i32; 8] = [
     libc::SIGTTOU,
     libc::SIGCHLD,
 ];
-/// Between two looks whether a program that was asked to end is gone.
+/// After the program was asked to end: the pause between two checks whether it has.
 const PAUSE_MS: i32 = 5;
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -36,17 +37,17 @@ pub(super) struct Launcher<'a> {
     page: &'static Page,
     socket: &'a OwnedFd,
     owner: &'a OwnedFd,
-    /// The launcher as its watchdogs see it.
+    /// A descriptor for the launcher, which its watchdogs observe.
     own: OwnedFd,
     arrivals: OwnedFd,
     /// The settings to restore in the program.
     signals: SignalSet,
     child_signal: libc::sighandler_t,
-    /// The watchdog that runs, or 0.
+    /// The process id of the running watchdog, or 0.
     watchdog: i32,
 }
 
-/// Runs the launcher, until the process that measures is gone or dismisses it.
+/// Runs the launcher until the measuring process ends or dismisses it.
 pub(super) fn run(page: &'static Page, config: &ProgramsConfig, socket: &OwnedFd, owner: &OwnedFd) -> Never {
     fork::set_name("looptax-launch");
     fork::put_nothing_under(0..3);
@@ -98,7 +99,7 @@ impl Launcher<'_> {
             let answer = match wish {
                 Some(Wish::Start) => self.start().unwrap_or_else(Answer::Failed),
                 Some(Wish::End { grace_ms }) => self.end(grace_ms),
-                // The measuring process is gone.
+                // The measuring process has ended.
                 Some(Wish::Leave) | None => return self.leave(),
             };
             let _ = pass::send(self.socket.as_fd(), &answer.written(), None);
@@ -110,7 +111,8 @@ impl Launcher<'_> {
         fork::end(0)
     }
 
-    /// Takes away what has ended. A watchdog that did not end by itself was killed: so is then all that it started.
+    /// Reaps the children that have ended. A watchdog that did not end regularly was killed; then all its descendants
+    /// are killed, too.
     fn take_away(&mut self) {
         while wait::next_signal(self.arrivals.as_fd()).is_some() {}
         let program_pid = self.page.program_pid.load(Ordering::Acquire);
@@ -124,12 +126,12 @@ impl Launcher<'_> {
         }
     }
 
-    /// Kills everything that comes from here: the program before those who answer its calls.
+    /// Kills all descendants of this process: first the program, then the processes that answer its calls.
     fn kill_all(&mut self) {
         self.watchdog = 0;
         let helpers = self.page.helpers();
         descendants::kill_all(&[own_pid()], &helpers, || self.take_away());
-        // A process that was made during the search becomes a child of this process in the end.
+        // A process that was started during the search finally becomes a child of this process.
         while wait::has_children() {
             descendants::kill_all(&[own_pid()], &[], || self.take_away());
             self.take_away();
@@ -171,7 +173,7 @@ impl Launcher<'_> {
         drop(its);
         let pidfd = process::pidfd_open(self.watchdog, 0);
         let pidfd = pidfd.map_err(RedirectError::failed("open a process"))?;
-        // A watchdog's last message is seen not later than its end.
+        // A watchdog's last message is seen before its end, or together with it.
         let heard = [&pidfd, self.owner, &ours].map(|fd| (fd.as_fd(), libc::POLLIN));
         loop {
             let found = wait::poll(&heard, -1).map_err(RedirectError::failed("wait"))?;

@@ -1,4 +1,4 @@
-//! The messages between measuring process, launcher and watchdog: no other program reads this format.
+//! The messages between measuring process, launcher and watchdog; no other program reads this format.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,7 +19,7 @@ const ENDED: u8 = 5;
 const NOT_EXECUTED: u8 = 6;
 const NOT_STARTED: u8 = 7;
 
-/// The request to the launcher.
+/// A request to the launcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     Start,
@@ -68,7 +68,7 @@ impl Answer {
             Self::Failed(RedirectError::Start { action, source }) => {
                 (NOT_STARTED, errno(source), 0, action.as_ref().into())
             }
-            // Whatever else there is was found before anything was forked.
+            // All other errors were found before anything was forked.
             Self::Failed(_) => (NOT_STARTED, libc::EINVAL, 0, "start the program".into()),
         };
         let mut bytes = vec![kind];

@@ -1,10 +1,10 @@
-//! A program that is started under a steered supervisor, and started again, by a process that has threads.
+//! Starts a program under a steered supervisor, repeatedly if needed, for a process that has several threads.
 //!
-//! A supervisor forks, which needs a process with one thread; a measuring process has many by the time it starts the
-//! program. So a *launcher* is forked while there is one thread, and waits. It inherits all descendants of a program,
-//! also those in the background, so that it can end all of them; and it does so as soon as the measuring process is
-//! gone, however it ended. If the launcher itself is killed, the watchdog does it, and if the watchdog is killed,
-//! launcher and guard do.
+//! Starting a supervisor takes a fork, which needs a process with one thread; a measuring process has many threads by
+//! the time it starts the program. So a *launcher* is forked while there is only one thread, and waits. It adopts all
+//! descendants of a program, including those in the background, so it can end all of them. It does so as soon as the
+//! measuring process has ended in whatever way. If the launcher itself is killed, the watchdog does it; if the watchdog
+//! is killed, launcher and guard do it.
 
 mod launcher;
 mod message;
@@ -24,13 +24,14 @@ use message::{Answer, Wish};
 /// The program to start, and how.
 #[derive(Debug)]
 pub struct ProgramsConfig {
-    /// The program and its supervision, mostly with [`Config::steering`]; [`Config::ends_all`] is a matter of course.
+    /// The program and its supervision, usually with [`Config::steering`]. [`Config::ends_all`] is always set.
     pub config: Config,
-    /// Where the program's output and its errors go; nowhere without it. Its input is empty.
+    /// Where the program's standard output and standard error go; if `None`, they are discarded. Its standard input is
+    /// empty.
     pub output: Option<OwnedFd>,
 }
 
-/// Starts the program, as often as wanted. Dropped, or gone with this process, it leaves no process behind.
+/// Starts the program as often as needed. When this is dropped, or this process ends, no process is left behind.
 pub struct Programs {
     socket: OwnedFd,
     launcher_pid: i32,
@@ -40,17 +41,17 @@ pub struct Programs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
-    /// Its first process.
+    /// The program's first process.
     pub program_pid: u32,
-    /// The process that answers its calls: part of what connecting costs is its work.
+    /// The process that answers the program's calls; its work is part of the cost of connecting.
     pub supervisor_pid: u32,
 }
 
 impl Programs {
     /// Forks the launcher. Nothing is started yet.
     ///
-    /// Call it while the process has no other thread. The program gets the signals, limits, folder and environment
-    /// that the process has now.
+    /// Call it while the process has only one thread. The program gets the signals, limits, folder and environment that
+    /// the process has now.
     ///
     /// # Errors
     /// Those of [`Config::check`]; [`RedirectError::Threads`], or [`RedirectError::Start`] with the step that failed.
@@ -67,10 +68,10 @@ impl Programs {
         Ok(Self { socket: ours, launcher_pid: launcher_pid.map_err(RedirectError::failed("fork"))?, page, n_routes })
     }
 
-    /// Starts the program; what is left of an earlier start is killed before. Comes back when it executes.
+    /// Kills processes that are left from an earlier start, and starts the program. Returns when the program executes.
     ///
     /// # Errors
-    /// [`RedirectError::Exec`] for a program that cannot be executed; [`RedirectError::Start`] for everything else.
+    /// [`RedirectError::Exec`] if the program cannot be executed; [`RedirectError::Start`] for all other errors.
     pub fn start(&mut self) -> Result<Running, RedirectError> {
         match self.ask(&Wish::Start)? {
             Answer::Started { program_pid, supervisor_pid } => {
@@ -81,27 +82,26 @@ impl Programs {
         }
     }
 
-    /// How the program's first process ended; `None` while it runs, and before a start.
+    /// How the program's first process ended; `None` while it runs, and before it is started.
     pub fn has_ended(&self) -> Option<Exit> {
         if let Some(wait_status) = self.page.ended() {
             return Some(exit_of(wait_status));
         }
-        // The kill of the launcher has ended everything with it.
+        // When the launcher was killed, everything else was ended with it.
         let has_started = self.page.program_pid.load(Ordering::Acquire) != 0;
         (has_started && self.is_lost()).then_some(Exit::Signal(libc::SIGKILL))
     }
 
-    /// Whether the first process has ended while others that came from it run on: the program went into the
-    /// background.
+    /// Whether the first process has ended while its descendants continue: the program went into the background.
     pub fn is_background(&self) -> bool {
         self.has_ended().is_some() && !self.pids_of_program().is_empty()
     }
 
-    /// Asks all of the program to end (`SIGTERM`), kills what is not gone after `grace`, and comes back when nothing
-    /// is left; the supervisor answers as long as there is anybody to call. How many processes had to be killed.
+    /// Asks all processes of the program to end (`SIGTERM`), kills those that are left after `grace`, and returns when
+    /// no process is left, with the number of processes that had to be killed. The supervisor answers calls until then.
     ///
     /// # Errors
-    /// [`RedirectError::Start`] when the launcher was killed: then everything else was, too.
+    /// [`RedirectError::Start`] if the launcher was killed; then everything else was killed, too.
     pub fn end(&mut self, grace: Duration) -> Result<usize, RedirectError> {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
         match self.ask(&Wish::End { grace_ms })? {
@@ -110,10 +110,10 @@ impl Programs {
         }
     }
 
-    /// The processes that run and came from the program, in no order.
+    /// The running processes of the program, in no particular order.
     ///
     /// # Cost
-    /// A short file to read for every process of the machine.
+    /// Reads a short file for every process of the machine.
     pub fn pids_of_program(&self) -> Vec<u32> {
         let helpers = self.page.helpers();
         let found = descendants::find(&[self.launcher_pid]).into_iter();
@@ -121,7 +121,7 @@ impl Programs {
         own.map(i32::cast_unsigned).collect()
     }
 
-    /// Our own processes that run for the program: launcher, watchdog, guard, and who answers its calls.
+    /// Our own processes that run for the program: launcher, watchdog, guard, and the process that answers its calls.
     ///
     /// # Cost
     /// As [`Self::pids_of_program`].
@@ -133,14 +133,14 @@ impl Programs {
         running.chain(launcher).map(i32::cast_unsigned).collect()
     }
 
-    /// Returns the outcome of the connections since the last start; only the steering's counts have those that were
-    /// left because their route is not moved in a slice.
+    /// Returns the outcome of the connections since the last start. Connections that stayed on TCP because their route
+    /// is not moved in a slice are only in the counts of the steering.
     pub fn stats(&self) -> Stats {
         self.page.stats(self.n_routes)
     }
 
-    /// Whether the supervisor died since the last start. Another answers in its place; a connection that was in the
-    /// works just then may be missing in the counts.
+    /// Whether the supervisor died since the last start. Another process answers instead; a connection that was being
+    /// moved at that moment may be missing in the counts.
     pub fn has_lost_supervisor(&self) -> bool {
         self.page.has_taken_over.load(Ordering::SeqCst)
     }
@@ -167,7 +167,8 @@ impl Programs {
 
 impl Drop for Programs {
     fn drop(&mut self) {
-        // Said, and not only seen by our end of the socket: a process that was forked since may hold that, too.
+        // Sends a message, instead of only closing our end of the socket, because a process that was forked later may
+        // hold that end, too.
         let _ = pass::send(self.socket.as_fd(), &Wish::Leave.written(), None);
         wait::take_away(self.launcher_pid);
     }

@@ -1,7 +1,7 @@
-//! The supervisor: takes calls from the kernel and answers them.
+//! The supervisor: receives calls from the kernel and answers them.
 //!
-//! Lives in a process of its own between the watchdog and the program (`launch`), or in the watchdog when
-//! that process died. Answers one call at a time per thread; `pool` sees to it that a thread is free.
+//! The supervisor is a separate process between the watchdog and the program (`launch`), or runs in the watchdog if
+//! that process died. Each thread answers one call at a time; `pool` ensures that a thread is free.
 
 mod pool;
 mod sockets;
@@ -23,8 +23,8 @@ use looptax_host::seccomp::{Answer, Call, Listener};
 use pool::Pool;
 use sockets::Sockets;
 
-/// Sockets whose call a signal ended after they were put in place; only kernels without
-/// `WAIT_KILLABLE_RECV` make them. Few live at a time.
+/// Number of remembered sockets whose call a signal ended after they were put in place. This happens only on kernels
+/// without `WAIT_KILLABLE_RECV`, and there are few of them at a time.
 const MAX_UNANSWERED: usize = 1_024;
 
 pub(crate) struct Supervisor {
@@ -35,16 +35,16 @@ pub(crate) struct Supervisor {
     pub(crate) own: Own,
     pub(crate) processes: Processes,
     pub(crate) options: Options,
-    /// Keeps names apart from those of other supervisors.
+    /// Part of each name, so that the names differ from those of other supervisors.
     pub(crate) maker: u32,
-    /// Says what is moved right now; without it everything is.
+    /// Says which routes are moved right now; without it, all routes are.
     pub(crate) steering: Option<Steering>,
     switches: Switches,
     events: Option<OwnedFd>,
     wants_events: bool,
-    /// Sockets for which the last answer was that they are on their way, and whose program has not asked again.
+    /// Sockets for which the last answer was "in progress", and whose program has not called again.
     pub(crate) on_their_way: Sockets,
-    /// Sockets that were put in place, by the call that has no answer yet.
+    /// Sockets that were put in place, by the call that has not received its answer yet.
     unanswered: Mutex<HashMap<u64, u64>>,
     pool: Pool,
 }
@@ -57,26 +57,18 @@ pub(crate) struct Parts {
     pub(crate) features: Features,
     pub(crate) steering: Option<Steering>,
     pub(crate) switches: Switches,
-    /// Where events go.
+    /// The pipe for events.
     pub(crate) events: Option<OwnedFd>,
-    /// Whether all of them, and not only the first that is moved of each route.
+    /// Whether all events are sent; if not, only the first moved connection of each route is reported.
     pub(crate) wants_events: bool,
-}
-
-/// The work that a call leaves for later: the program goes on without waiting for it.
-#[derive(Debug, Default)]
-pub(crate) struct Rest {
-    pub(crate) done_with: Vec<OwnedFd>,
-    /// The slice that the call counts under.
-    pub(crate) slice: Option<u32>,
 }
 
 impl Supervisor {
     /// # Errors
-    /// When this process cannot look at itself.
+    /// If this process cannot read its own identity.
     pub(crate) fn new(parts: Parts) -> std::io::Result<Self> {
         if parts.features.has_sync_wake_up {
-            // Refused at worst, and then slower.
+            // If this is refused, waking is only slower.
             let _ = parts.listener.wake_synchronously();
         }
         Ok(Self {
@@ -98,17 +90,17 @@ impl Supervisor {
         })
     }
 
-    /// Answers what a dead supervisor left, then starts to take calls. Comes back at once.
+    /// Answers the calls that a dead supervisor left, then begins to receive calls. Returns immediately.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<()> {
         for slot in self.page.left_behind() {
             if let Some(call) = slot.call() {
                 let answer = if slot.stage() == stage::REPLACING {
                     connect::finish(self, &call)
                 } else {
-                    self.answer_to(&call, slot, &mut Rest::default())
+                    self.answer_to(&call, slot, &mut None)
                 };
                 let _ = self.listener.answer(call.id, answer);
             }
@@ -117,15 +109,16 @@ impl Supervisor {
         pool::start(self)
     }
 
-    /// Answers the call in a slot, and empties it.
+    /// Answers the call in a slot, and empties the slot.
     fn handle(&self, slot: &Slot) {
         let begun_ns = self.steering.map(|_| wait::monotonic_ns());
-        let mut rest = Rest::default();
+        // The slice under which the call is counted.
+        let mut counted_in = None;
         if let Some(call) = slot.call() {
             self.die_at(DieAt::Received);
-            let answer = self.answer_to(&call, slot, &mut rest);
-            // Before the answer: with it the kernel may let the program go first on this core.
-            if let (Some(steering), Some(begun_ns), Some(slice)) = (self.steering, begun_ns, rest.slice) {
+            let answer = self.answer_to(&call, slot, &mut counted_in);
+            // Done before the answer: the kernel may let the program run first on this core once it has the answer.
+            if let (Some(steering), Some(begun_ns), Some(slice)) = (self.steering, begun_ns, counted_in) {
                 steering.add_busy(slice, wait::monotonic_ns() - begun_ns);
             }
             self.give(&call, answer);
@@ -136,7 +129,7 @@ impl Supervisor {
         slot.clear();
     }
 
-    /// A call that is gone needs no answer.
+    /// Sends the answer. If the call no longer exists, it needs no answer.
     fn give(&self, call: &Call, answer: Answer) {
         if self.features.has_wait_killable {
             let _ = self.listener.answer(call.id, answer);
@@ -149,9 +142,9 @@ impl Supervisor {
         }
     }
 
-    fn answer_to(&self, call: &Call, slot: &Slot, rest: &mut Rest) -> Answer {
+    fn answer_to(&self, call: &Call, slot: &Slot, counted_in: &mut Option<u32>) -> Answer {
         match filter::kind(call.arch, call.number) {
-            Kind::Connect => connect::answer(self, call, slot, rest),
+            Kind::Connect => connect::answer(self, call, slot, counted_in),
             Kind::Name => names::answer(self, call),
             Kind::Option => options::answer(self, call),
             Kind::Receive => receive::answer(self, call),
@@ -162,14 +155,15 @@ impl Supervisor {
         }
     }
 
-    /// Notes a call that goes on as it is, but changes facts that were read before.
+    /// Records a call that continues unchanged, but changes facts that were read before.
     fn note(&self, call: &Call, seen: Kind) {
         let tid = call.tid;
         let changes = &self.page.changes;
         let status = status(tid).ok();
         match (seen, status) {
             (Kind::Queue, Some(status)) => self.processes.note_queue(status.pid),
-            // Of several threads any may have its own, and take the first one's number when it executes a program.
+            // With several threads, any of them may have separate groups, and gets the first thread's number when it
+            // executes a program.
             (Kind::Groups, Some(status)) if status.n_threads == 1 => changes.note_groups(),
             (Kind::Groups | Kind::World, _) => changes.note_other(),
             (Kind::Confinement, _) => changes.note_confinement(filter::is_landlock(call.number)),
@@ -177,7 +171,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether a thread may wait with its call: another then takes its place.
+    /// Whether a thread may wait with its call, because another thread takes its place.
     pub(crate) fn may_wait(&self) -> bool {
         pool::stand_in(self)
     }
@@ -196,7 +190,7 @@ impl Supervisor {
         if let (Some(events), Some(message)) = (&self.events, event.message())
             && (self.wants_events || is_first)
         {
-            // A full pipe loses words, never a connection.
+            // If the pipe is full, an event is lost, but never a connection.
             let _ = pass::write(events.as_fd(), &message);
         }
     }
@@ -205,8 +199,8 @@ impl Supervisor {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the socket that a call is about to get. On a kernel that lets signals end calls that were seen, the answer
-    /// may find no call.
+    /// Records the socket that a call is about to get. On a kernel that lets signals end calls that were seen, the call
+    /// may be gone before its answer.
     pub(crate) fn expect_answer(&self, call: &Call, new: &OwnedFd) {
         if self.features.has_wait_killable {
             return;
@@ -220,8 +214,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether this socket was moved by a call that a signal ended, which the program repeats with this
-    /// one.
+    /// Whether this socket was moved by a call that a signal ended and that the program repeats with this call.
     pub(crate) fn is_repeated(&self, call: &Call, socket: &OwnedFd) -> bool {
         if self.features.has_wait_killable {
             return false;
@@ -239,7 +232,7 @@ impl Supervisor {
         is_repeated
     }
 
-    /// Dies here if a test asks for it.
+    /// Ends this process at this point if a test requests it.
     pub(crate) fn die_at(&self, at: DieAt) {
         if self.switches.die_at == Some(at) {
             connect::die();

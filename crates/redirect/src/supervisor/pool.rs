@@ -1,9 +1,9 @@
-//! The threads of a supervisor: always one that waits for a call, more only if calls take long.
+//! The threads of a supervisor: one always waits for a call, and there are more only if calls take long.
 //!
-//! The kernel wakes all waiting threads for each call, so there are few of them. A thread that is about to wait for
-//! something else starts another to stand in for it; a thread that finds enough waiting when it is done, ends. A call
-//! may also wait unforeseen, such as for memory that a program hands out itself: `monitor` sees to it that the others
-//! do not wait with it.
+//! For each call the kernel wakes all waiting threads, so there are few of them. A thread that is about to wait for
+//! something else first starts another one; a thread that finds enough waiting threads when it is done ends. A call may
+//! also wait unexpectedly, for example for memory that a program supplies itself (userfaultfd): then `monitor` ensures
+//! that other calls do not wait with it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,12 +17,11 @@ use looptax_host::seccomp;
 
 use crate::sys::schedule;
 
-/// Threads that wait for a call.
+/// Number of threads that wait for a call.
 ///
-/// A second one is woken for nothing by every call: it made connections a fifth slower (2026-11, two
-/// cores).
+/// A second thread would be woken unnecessarily by every call: it made connections a fifth slower (2026-11, two cores).
 const N_WAITING: usize = 1;
-/// How long a call is in the works before another thread is started for the others.
+/// If calls take longer than this, another thread is started for other calls.
 const LONG: Duration = Duration::from_millis(20);
 const STACK_BYTES: usize = 128 * 1024;
 
@@ -64,7 +63,7 @@ pub(super) fn start(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts another thread if all are busy with the same calls for long. Sleeps while there are no calls.
+/// Starts another thread if all threads have been busy with the same calls for long. Sleeps while there are no calls.
 fn monitor(supervisor: &Weak<Supervisor>) {
     let mut n_before = u64::MAX;
     while let Some(supervisor) = supervisor.upgrade() {
@@ -87,7 +86,7 @@ fn monitor(supervisor: &Weak<Supervisor>) {
     }
 }
 
-/// Makes sure that another thread waits for calls while this one does something else. Returns false when none can.
+/// Ensures that another thread waits for calls while this one does something else. Returns false if that is impossible.
 pub(super) fn stand_in(supervisor: &Supervisor) -> bool {
     if supervisor.pool.n_waiting.load(Ordering::SeqCst) >= N_WAITING {
         return true;
@@ -116,14 +115,14 @@ fn spawn(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     started.map(drop)
 }
 
-/// One thread's life: it counts as waiting when it comes.
+/// The main function of a thread, which counts as waiting from the start.
 fn work(supervisor: &Supervisor, slot_idx: usize) {
     let pool = &supervisor.pool;
     let slot = supervisor.page.slot(slot_idx);
-    // Refused at worst, and then a few microseconds slower.
+    // If this is refused, answers only take a few microseconds longer.
     let _ = schedule::ask_for_short_turns();
     loop {
-        // SAFETY: the slot is this thread's own, and it is empty.
+        // SAFETY: the slot belongs to this thread and is empty.
         let received = unsafe { supervisor.listener.receive(slot.place()) };
         pool.n_waiting.fetch_sub(1, Ordering::SeqCst);
         pool.n_received.fetch_add(1, Ordering::SeqCst);
@@ -137,7 +136,7 @@ fn work(supervisor: &Supervisor, slot_idx: usize) {
             Err(error) if seccomp::is_passing(&error) && !supervisor.listener.is_deserted(0) => {
                 slot.clear();
             }
-            // No thread is left that could call.
+            // No thread is left that could make a call.
             Err(_) => return,
         }
         if pool.n_waiting.fetch_add(1, Ordering::SeqCst) >= N_WAITING {

@@ -1,4 +1,4 @@
-//! A memory of sockets, by the numbers that the kernel never gives to another.
+//! Remembers sockets, by their cookies, which the kernel never reuses.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::sys::socket;
 
-/// Sockets remembered, in each of two generations: the older one is forgotten when there are too many.
+/// Number of sockets remembered in each of two generations; when there are more, the older generation is forgotten.
 const MAX_REMEMBERED: usize = 4_096;
 
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Takes a socket in. One that the kernel has no number for is not.
+    /// Adds a socket, unless the kernel has no cookie for it.
     pub(crate) fn remember(&self, socket: &OwnedFd) {
         let Ok(cookie) = socket::cookie(socket.as_fd(), libc::SO_COOKIE) else {
             return;
@@ -28,7 +28,7 @@ impl Sockets {
         generations[0].insert(cookie);
     }
 
-    /// Takes a socket out; whether it was in.
+    /// Removes a socket; true if it was remembered.
     pub(crate) fn forget(&self, socket: &OwnedFd) -> bool {
         let Ok(cookie) = socket::cookie(socket.as_fd(), libc::SO_COOKIE) else {
             return false;

@@ -7,11 +7,11 @@ use super::{checked, new_fd};
 
 /// A new queue, closed on exec.
 pub(crate) fn new() -> io::Result<OwnedFd> {
-    // SAFETY: a number goes in, a new descriptor comes out.
+    // SAFETY: the only argument is a number; the result is a new descriptor.
     new_fd(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }.into())
 }
 
-/// Adds a watch, with the descriptor's very number as its key.
+/// Adds a watch for the number `fd`, which is also its key.
 pub(crate) fn watch(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> io::Result<()> {
     control(queue, libc::EPOLL_CTL_ADD, fd, events, data)
 }

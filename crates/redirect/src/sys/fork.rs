@@ -1,7 +1,7 @@
 //! New processes: forked, executed, ended.
 //!
-//! A forked child has only the thread that forks, so a process with others must not go on as if nothing
-//! had happened: callers see to it (`launch`), and a child never returns into its parent's frames.
+//! A forked child has only the thread that forks, so a process with several threads must not continue as if nothing had
+//! happened: callers ensure that (`launch`), and a child never returns into its parent's frames.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -13,10 +13,10 @@ use looptax_host::kernel;
 
 use super::checked;
 
-/// Forks; `child` is all that the new process does. The new process's id.
+/// Forks; the new process runs only `child`. Returns the new process's id.
 pub(crate) fn fork(child: impl FnOnce() -> Never) -> io::Result<i32> {
-    // SAFETY: the child goes no further than the closure. The C library makes its own locks usable in
-    // it, and ours are not held by the thread that forks.
+    // SAFETY: the child runs only the closure. The C library makes its own locks usable in the child, and the thread
+    // that forks does not hold ours.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         // A panic would otherwise unwind into a copy of the parent's frames.
@@ -29,24 +29,24 @@ pub(crate) fn fork(child: impl FnOnce() -> Never) -> io::Result<i32> {
 #[derive(Debug)]
 pub(crate) enum Never {}
 
-/// Ends this process at once, without the parent's destructors and buffers.
+/// Ends this process immediately, without the parent's destructors and buffers.
 pub(crate) fn end(code: i32) -> Never {
-    // SAFETY: a number goes in, nothing comes back.
+    // SAFETY: the only argument is a number, and the call does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// Becomes another program, looked for as a shell does. Comes back with the reason why not.
+/// Executes another program, looked up as by a shell. Returns only if that fails, with the reason.
 pub(crate) fn exec(args: &[CString]) -> io::Error {
     let mut pointers: Vec<_> = args.iter().map(|it| it.as_ptr()).collect();
     pointers.push(std::ptr::null());
-    // SAFETY: the list ends in null, and its strings live.
+    // SAFETY: the list ends in null, and its strings are live.
     unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };
     io::Error::last_os_error()
 }
 
-/// Sets what a signal does; what it did.
+/// Sets the action of a signal, and returns the earlier one.
 pub(crate) fn set_disposition(signal: i32, disposition: libc::sighandler_t) -> libc::sighandler_t {
-    // SAFETY: only the kernel's own dispositions come here, no functions.
+    // SAFETY: only the kernel's own actions are passed, not functions.
     unsafe { libc::signal(signal, disposition) }
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn raise(signal: i32) {
     unsafe { libc::kill(libc::getpid(), signal) };
 }
 
-/// Leaves input and output of the program to the program, and its folder, too; gives this process its
-/// own name and all the descriptors that it may have.
+/// Leaves the standard streams and the folder to the program; gives this process its own name and raises its limit of
+/// descriptors to the maximum.
 pub(crate) fn withdraw(name: &str) {
     put_nothing_under(0..3);
     close_inherited();
@@ -72,27 +72,27 @@ pub(crate) fn withdraw(name: &str) {
     }
 }
 
-/// Gives up the descriptors that this process was started with, except for the standard error, which it writes to: a
-/// lock that the program gives up, or a pipe that it closes, would otherwise last until it ends.
+/// Closes the descriptors that this process was started with, except for standard error, to which it writes. Otherwise
+/// a lock that the program releases, or a pipe that it closes, would last until this process ends.
 pub(crate) fn let_go_of_inherited() {
     put_nothing_under(0..2);
     close_inherited();
 }
 
-/// Leaves these standard descriptors with nothing to read, and nowhere to write to.
+/// Redirects these standard descriptors so that reads return nothing and output is discarded.
 pub(crate) fn put_nothing_under(numbers: std::ops::Range<i32>) {
     if let Ok(null) = kernel::open_both("/dev/null") {
         for fd in numbers {
-            // SAFETY: no value owns the standard descriptors here.
+            // SAFETY: no value in this process owns the standard descriptors.
             unsafe { libc::dup2(null.as_raw_fd(), fd) };
         }
     }
 }
 
-/// Closes all descriptors of a forked process but the standard ones and these.
+/// Closes all descriptors of a forked process except the standard ones and these.
 ///
-/// For a process that ends with its closure: values of its parent's frames that own a descriptor are never used nor
-/// dropped there.
+/// Only for a process that ends with its closure: values of its parent's frames that own a descriptor are never used or
+/// dropped in it.
 pub(crate) fn keep_only(fds: &[BorrowedFd<'_>]) {
     let mut kept: Vec<u32> = fds.iter().map(|fd| fd.as_raw_fd() as u32).collect();
     kept.sort_unstable();
@@ -100,22 +100,22 @@ pub(crate) fn keep_only(fds: &[BorrowedFd<'_>]) {
     let mut first = 3;
     for fd in kept {
         if fd > first {
-            // SAFETY: only numbers are passed; the values that own these are not used any more.
+            // SAFETY: only numbers are passed; the values that own these descriptors are not used any more.
             unsafe { libc::syscall(libc::SYS_close_range, first, fd - 1, 0) };
         }
         first = first.max(fd.saturating_add(1));
     }
 }
 
-/// Closes the descriptors that came with this process's execution: all that would be left after another, except for the
-/// three standard descriptors. Whatever this process opens itself is closed on execution.
+/// Closes the descriptors that this process was executed with, that is, all that another execution would leave open,
+/// except for the three standard descriptors. Descriptors that this process opens itself are closed on execution.
 fn close_inherited() {
     let Ok(names) = kernel::names("/proc/self/fd") else {
         return;
     };
     let numbers = names.filter_map(|it| it.to_str()?.parse::<i32>().ok());
     for fd in numbers.filter(|fd| *fd > 2) {
-        // SAFETY: only numbers are passed; none of our values owns a descriptor without the flag.
+        // SAFETY: only numbers are passed; none of our values owns a descriptor without the close-on-exec flag.
         unsafe {
             let flags = libc::fcntl(fd, libc::F_GETFD);
             if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
@@ -125,12 +125,12 @@ fn close_inherited() {
     }
 }
 
-/// Sets variables of this process's environment; it has one thread.
+/// Sets variables of this process's environment; the process must have one thread.
 pub(crate) fn set_variables(variables: &[(OsString, OsString)]) -> io::Result<()> {
     let string = |text: &OsString| CString::new(text.as_bytes()).map_err(io::Error::from);
     for (name, value) in variables {
         let (name, value) = (string(name)?, string(value)?);
-        // SAFETY: both end in zero, and no other thread reads the environment meanwhile.
+        // SAFETY: both strings end in zero, and no other thread reads the environment in the meantime.
         checked(unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) }.into())?;
     }
     Ok(())
@@ -138,7 +138,7 @@ pub(crate) fn set_variables(variables: &[(OsString, OsString)]) -> io::Result<()
 
 /// Begins a separate session, without a terminal.
 pub(crate) fn begin_session() -> io::Result<()> {
-    // SAFETY: nothing is passed.
+    // SAFETY: the call has no arguments.
     checked(unsafe { libc::setsid() }.into()).map(drop)
 }
 
@@ -150,28 +150,39 @@ pub(crate) fn set_name(name: &str) {
     }
 }
 
-/// Keeps this process from leaving a memory dump.
+/// Prevents this process from writing a core dump.
 pub(crate) fn forbid_dump() {
     let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the structure is live.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) };
 }
 
-/// Gives up gaining rights by execution, for this process and all that come from it.
+/// Gives up the possibility to gain rights by execution, for this process and its descendants.
 pub(crate) fn give_up_new_privileges() -> io::Result<()> {
     // SAFETY: only numbers are passed.
     checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into()).map(drop)
 }
 
-/// Gives this thread its own table of descriptors.
+/// Gives this thread a separate table of descriptors.
 pub(crate) fn unshare_descriptors() -> io::Result<()> {
-    // SAFETY: a number goes in; the thread goes on with a copy of the table.
+    // SAFETY: the only argument is a number; the thread continues with a copy of the table.
     checked(unsafe { libc::unshare(libc::CLONE_FILES) }.into()).map(drop)
 }
 
-/// Puts a file under a number, in this thread's own table, over whatever is there.
+/// Closes all descriptors of this thread, which has a separate table. The kernel reports a thread as ended before it
+/// closes the thread's table, whose files then still have their watches.
+///
+/// # Source
+/// `do_exit` of kernel/exit.c: `exit_mm`, which wakes those that wait for the thread, comes before `exit_files`.
+pub(crate) fn close_own_descriptors() {
+    // SAFETY: only numbers are passed; the table is a copy, and this thread uses no descriptor any more. Without the
+    // call (Linux before 5.9) the table is closed with the thread.
+    let _ = unsafe { libc::syscall(libc::SYS_close_range, 0, u32::MAX, 0) };
+}
+
+/// Puts a file under a number in this thread's own table, replacing the file that is there.
 pub(crate) fn put_under(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
-    // SAFETY: the table is this thread's or process's own copy; the value that owns the old descriptor owns it in the
-    // other table, and this one ends without using it.
+    // SAFETY: the table is a copy that belongs to this thread or process. The value that owns the old descriptor owns
+    // it in the other table, and this one ends without using it.
     checked(unsafe { libc::dup2(file.as_raw_fd(), number) }.into()).map(drop)
 }

@@ -1,20 +1,19 @@
-//! User, groups and rights of one thread, taken on for a moment and given back.
+//! User, groups and capabilities of one thread, assumed for a moment and then restored.
 //!
-//! The C library's functions change all threads of a process; the kernel's calls change one. Only the effective and
-//! file-system identity changes: the real one stays ours, so that the account that we take on can neither signal nor
-//! trace us.
+//! The C library's functions change all threads of a process; the kernel's calls change one thread. Only the effective
+//! and file-system ids change: the real ids stay ours, so the account that we assume can neither signal nor trace us.
 
 use std::ffi::c_long;
 use std::io;
 
 use super::checked;
 
-/// Leaves an id as it is.
+/// Leaves an id unchanged.
 const KEEP: c_long = -1;
 /// Version of the structures. Source: linux/capability.h, `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
-/// Who a thread is to those that it connects to, and what it may.
+/// A thread's identity towards the servers that it connects to, and its rights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Effective user.
@@ -30,7 +29,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Whether acting for another takes more than being ourselves.
+    /// Whether acting for `other` needs another identity than our own.
     pub(crate) fn has_to_become(&self, other: &Self) -> bool {
         let is_same = Self { capabilities: self.capabilities, ..other.clone() } == *self;
         !is_same || self.capabilities & !other.capabilities != 0
@@ -53,13 +52,13 @@ struct CapabilityWord {
 
 type Capabilities = [CapabilityWord; 2];
 
-/// Runs `work` as somebody else, on this thread.
+/// Runs `work` on this thread with another identity.
 ///
 /// # Errors
-/// The first step that was refused; then `work` has not run.
+/// The first step that was refused; in that case `work` has not run.
 ///
 /// # Panics
-/// Never: if the way back is closed the process ends, because it must not go on as another user.
+/// Never: if the earlier identity cannot be restored the process ends, because it must not continue as another user.
 pub(crate) fn run_as<T>(own: &Identity, other: &Identity, work: impl FnOnce() -> T) -> io::Result<T> {
     if !own.has_to_become(other) {
         return Ok(work());
@@ -98,7 +97,7 @@ fn give_back(own: &Identity, before: Capabilities) -> io::Result<()> {
     set_groups(&own.groups)
 }
 
-/// Takes on groups for good, while this process may.
+/// Sets groups permanently, while this process still may.
 pub(crate) fn take_groups(gid: u32, others: &[u32]) -> io::Result<()> {
     set_groups(others)?;
     let gid = gid.into();
@@ -110,7 +109,7 @@ pub(crate) fn become_user(uid: u32) -> io::Result<()> {
     call(libc::SYS_setresuid, uid, uid, uid).map(drop)
 }
 
-/// The kernel does not say whether it obeyed: it is asked again.
+/// Sets the file-system ids. The kernel does not report whether it did, so they are read again.
 fn set_file_ids(wanted: &Identity) -> io::Result<()> {
     for (number, id) in [(libc::SYS_setfsgid, wanted.fsgid), (libc::SYS_setfsuid, wanted.fsuid)] {
         call(number, id.into(), 0, 0)?;
@@ -122,7 +121,7 @@ fn set_file_ids(wanted: &Identity) -> io::Result<()> {
 }
 
 fn call(number: c_long, first: c_long, second: c_long, third: c_long) -> io::Result<c_long> {
-    // SAFETY: the calls of this file that come here take only numbers.
+    // SAFETY: the calls of this file that use this function take only numbers.
     checked(unsafe { libc::syscall(number, first, second, third) })
 }
 
@@ -132,13 +131,13 @@ fn set_groups(groups: &[u32]) -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// The effective rights of a thread.
+/// The effective capabilities of a thread.
 pub(crate) fn effective_capabilities(tid: i32) -> io::Result<u64> {
     let [low, high] = capabilities(tid)?;
     Ok(u64::from(high.effective) << 32 | u64::from(low.effective))
 }
 
-/// Those of a thread; 0 is this one.
+/// The capabilities of a thread; 0 is this thread.
 fn capabilities(tid: i32) -> io::Result<Capabilities> {
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: tid };
     let mut words = Capabilities::default();

@@ -1,7 +1,7 @@
 //! The system calls of this room, each behind a function that is safe to call.
 //!
-//! The only unsafe code, except for that of `launch` and `page` for a new process and its memory. Errors are the
-//! kernel's own numbers.
+//! The only unsafe code of the room, except for the code in `launch` and `page` for a new process and its memory.
+//! Errors are the kernel's own numbers.
 
 pub(crate) mod epoll;
 pub(crate) mod fork;
@@ -20,24 +20,24 @@ use std::ffi::c_long;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-/// The result of a system call, or the error that it left.
+/// Returns the result of a system call, or its error.
 pub(crate) fn checked(result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// The new descriptor that a system call gave.
+/// The new descriptor that a system call returned.
 pub(crate) fn new_fd(result: c_long) -> io::Result<OwnedFd> {
     let fd = checked(result)?;
     // SAFETY: the kernel has just made this descriptor for us, and no other code knows its number.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
-/// The number of an error; every error here has one.
+/// The number of an error; every error of this room has one.
 pub(crate) fn errno(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// Our own process id, as system calls take it.
+/// Our own process id, in the type of system calls.
 pub(crate) fn own_pid() -> i32 {
     std::process::id().cast_signed()
 }

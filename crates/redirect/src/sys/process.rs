@@ -1,4 +1,4 @@
-//! Another process: a descriptor for it, its descriptors, its memory, its links in `/proc`.
+//! Operations on another process: a descriptor for it, its descriptors, its memory, its links in `/proc`.
 
 use std::ffi::{CString, c_long};
 use std::fs::File;
@@ -11,11 +11,11 @@ use looptax_host::{kernel, processes};
 use super::{checked, new_fd, own_pid};
 use crate::Features;
 
-/// `kcmp`'s kinds. Source: linux/kcmp.h; libc does not have them.
+/// Kinds for `kcmp`. Source: linux/kcmp.h; libc does not have them.
 const KCMP_FILE: c_long = 0;
 const KCMP_EPOLL_TFD: c_long = 7;
 
-/// The argument of `kcmp` that names a file in an event queue. Source: linux/kcmp.h.
+/// The argument of `kcmp` that identifies a file in an event queue. Source: linux/kcmp.h.
 #[repr(C)]
 struct EpollSlot {
     queue: u32,
@@ -23,27 +23,27 @@ struct EpollSlot {
     offset: u32,
 }
 
-/// A descriptor for a process; for a thread with `PIDFD_THREAD` among the flags.
+/// A descriptor for a process, or for a thread if `flags` contain `PIDFD_THREAD`.
 pub(crate) fn pidfd_open(pid: i32, flags: u32) -> io::Result<OwnedFd> {
-    // SAFETY: two numbers go in, a new descriptor comes out.
+    // SAFETY: only two numbers are passed; the result is a new descriptor.
     new_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, flags) })
 }
 
 /// A copy of another process's descriptor; closed on exec.
 pub(crate) fn pidfd_getfd(pidfd: BorrowedFd<'_>, fd: i32) -> io::Result<OwnedFd> {
-    // SAFETY: numbers go in, a new descriptor comes out.
+    // SAFETY: only numbers are passed; the result is a new descriptor.
     new_fd(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), fd, 0) })
 }
 
-/// Process and user of a thread; of a process's first one where the descriptor is a process's.
+/// Process and user of a thread; if the descriptor is a process's, those of its first thread.
 ///
 /// # Errors
-/// `ESRCH` when it has ended; others on kernels before 6.13.
+/// `ESRCH` if the thread has ended; other errors on kernels before 6.13.
 pub(crate) fn pidfd_info(pidfd: BorrowedFd<'_>) -> io::Result<libc::pidfd_info> {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut info: libc::pidfd_info = unsafe { std::mem::zeroed() };
     info.mask = u64::from(libc::PIDFD_INFO_CREDS);
-    // SAFETY: the request names the structure's type, which is live.
+    // SAFETY: the request determines the structure's type, and the structure is live.
     let result = unsafe { libc::ioctl(pidfd.as_raw_fd(), libc::PIDFD_GET_INFO, &raw mut info) };
     checked(result.into())?;
     if info.mask & u64::from(libc::PIDFD_INFO_CREDS) == 0 {
@@ -52,8 +52,8 @@ pub(crate) fn pidfd_info(pidfd: BorrowedFd<'_>) -> io::Result<libc::pidfd_info> 
     Ok(info)
 }
 
-/// A number that tells a process from all that had or will have its id, given a descriptor of its thread
-/// `tid`.
+/// A number that distinguishes a process from all earlier and later ones with its id. `pidfd` is a descriptor of its
+/// thread `tid`.
 pub(crate) fn number(pidfd: BorrowedFd<'_>, tid: i32, pid: i32, features: Features) -> Option<u64> {
     if features.has_pidfs {
         if features.has_thread_pidfd && tid == pid {
@@ -70,7 +70,7 @@ pub(crate) fn is_stopped(pid: i32) -> bool {
     processes::stat(pid.cast_unsigned()).is_some_and(|it| it.is_stopped)
 }
 
-/// Whether a signal waits for a process, or for its first thread.
+/// Whether a signal is pending for a process, or for its first thread.
 ///
 /// # Source
 /// `proc_pid_status(5)`: `SigPnd` and `ShdPnd`, masks in hexadecimal.
@@ -85,33 +85,34 @@ pub(crate) fn has_pending(pid: i32, signal: i32) -> bool {
 
 pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: i32) -> io::Result<()> {
     let no_info = std::ptr::null::<libc::siginfo_t>();
-    // SAFETY: without details the pointer may be null.
+    // SAFETY: the pointer to further information may be null.
     let result = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), signal, no_info, 0) };
     checked(result).map(drop)
 }
 
-/// Reads the other's memory; what was read, which is less than asked for where the memory ends.
+/// Reads another process's memory; returns the number of bytes, which is less than requested if the memory ends
+/// earlier.
 pub(crate) fn read_memory(tid: i32, address: u64, into: &mut [u8]) -> io::Result<usize> {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let remote = libc::iovec { iov_base: address as *mut _, iov_len: into.len() };
-    // SAFETY: the local area is a live slice; the remote address is only ever used by the kernel.
+    // SAFETY: the local area is a live slice; only the kernel uses the remote address.
     let n = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
     checked(n as c_long).map(|n| n as usize)
 }
 
-/// Writes to two places of the other's memory in one call; all of it, or an error.
+/// Writes to two places in another process's memory in one call; succeeds completely, or returns an error.
 pub(crate) fn write_memory(tid: i32, writes: [(u64, &[u8]); 2]) -> io::Result<()> {
     let local =
         writes.map(|(_, bytes)| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() });
     let remote = writes.map(|(address, bytes)| libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() });
-    // SAFETY: the local areas are live slices, which the kernel only reads; the remote addresses are only
-    // ever used by the kernel, which respects what the other may write to.
+    // SAFETY: the local areas are live slices, which the kernel only reads. Only the kernel uses the remote addresses,
+    // and it respects which memory the other process may write to.
     let n = unsafe { libc::process_vm_writev(tid, local.as_ptr(), 2, remote.as_ptr(), 2, 0) };
     let n_wanted: usize = writes.iter().map(|(_, bytes)| bytes.len()).sum();
     if checked(n as c_long)? as usize == n_wanted { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EFAULT)) }
 }
 
-/// Whether a descriptor of another thread is the same open file as one of ours.
+/// Whether a descriptor of another thread refers to the same open file as one of ours.
 pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Result<bool> {
     let own_pid = std::process::id();
     // SAFETY: only numbers are passed.
@@ -121,7 +122,7 @@ pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Resul
     checked(result).map(|order| order == 0)
 }
 
-/// Whether two numbers of another thread are one open file.
+/// Whether two descriptor numbers of another thread refer to one open file.
 pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> {
     // SAFETY: only numbers are passed.
     let result = unsafe { libc::syscall(libc::SYS_kcmp, tid, tid, KCMP_FILE, c_long::from(one), c_long::from(other)) };
@@ -131,10 +132,10 @@ pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> 
 /// Whether another thread's event queue watches our file under the number `fd`.
 ///
 /// # Source
-/// `get_epoll_tfile_raw_ptr` of the kernel's eventpoll.c: a queue may watch several files under one number, since the
-/// number may be another file by now.
+/// `get_epoll_tfile_raw_ptr` of the kernel's eventpoll.c: a queue may watch several files under one number, because the
+/// number may refer to another file by now.
 pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result<bool> {
-    // Files of the number that come and go meanwhile move the others: one may be passed over.
+    // Other files of the number that are added or removed during the search change the order, so a file may be missed.
     for _ in 0..LOOKS_AMONG_FILES {
         match find_watch(tid, queue, fd, file)? {
             Found::Watched => return Ok(true),
@@ -155,7 +156,7 @@ fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result
     let own = c_long::from(file.as_raw_fd());
     for offset in 0..MOST_FILES_OF_A_NUMBER {
         let slot = EpollSlot { queue: queue as u32, file: fd as u32, offset };
-        // SAFETY: the last argument points to a live structure of the kind that KCMP_EPOLL_TFD reads.
+        // SAFETY: the last argument points to a live structure of the type that KCMP_EPOLL_TFD reads.
         let result = unsafe { libc::syscall(libc::SYS_kcmp, own_pid(), tid, KCMP_EPOLL_TFD, own, &raw const slot) };
         match checked(result) {
             Ok(0) => return Ok(Found::Watched),
@@ -168,47 +169,47 @@ fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result
     Ok(Found::OtherFiles)
 }
 
-/// How often other files under the number are passed before it is believed that the one is not among them.
+/// Number of searches through the files of a number before the file is taken to be absent.
 const LOOKS_AMONG_FILES: u32 = 4;
-/// More than a number has had files whose watches are still there.
+/// More files than a number has had whose watches still exist.
 const MOST_FILES_OF_A_NUMBER: u32 = 4;
 
-/// How many threads a process has.
+/// The number of threads of a process.
 ///
 /// # Source
-/// `proc_task_getattr` of the kernel's fs/proc/base.c: a link for each thread.
+/// `proc_task_getattr` of the kernel's fs/proc/base.c: the number of links includes one per thread.
 pub(crate) fn n_threads(tid: i32) -> io::Result<u64> {
     Ok(kernel::metadata(format!("/proc/{tid}/task"))?.nlink().saturating_sub(2))
 }
 
 /// The inode of a descriptor's file.
 pub(crate) fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
-    // SAFETY: all zeroes is a valid stat, which the kernel fills.
+    // SAFETY: all zeroes is a valid stat, which the kernel fills in.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live stat.
     checked(unsafe { libc::fstat(fd.as_raw_fd(), &raw mut stat) }.into())?;
     Ok(stat.st_ino)
 }
 
-/// A copy of a descriptor under a number of at least `least`; closed on exec.
+/// A copy of a descriptor, with a number of at least `least`; closed on exec.
 pub(crate) fn duplicate(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
-    // SAFETY: numbers go in, a new descriptor comes out.
+    // SAFETY: only numbers are passed; the result is a new descriptor.
     new_fd(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) }.into())
 }
 
-/// Where a link in `/proc` points to.
+/// The target of a link in `/proc`.
 pub(crate) fn link(path: &str) -> io::Result<Vec<u8>> {
     let path = CString::new(path).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
     let mut target = vec![0_u8; 128];
-    // SAFETY: the path ends in zero, the buffer is a live vector of the given length.
+    // SAFETY: the path ends in zero, and the buffer is a live vector of the given length.
     let n = unsafe { libc::readlink(path.as_ptr(), target.as_mut_ptr().cast(), target.len()) };
     target.truncate(checked(n as c_long)? as usize);
     Ok(target)
 }
 
-/// The `/proc` file of one of another thread's descriptors, to be read as often as needed.
+/// The `/proc` file of one of another thread's descriptors, which can be read repeatedly.
 ///
-/// Opening it takes longer than anything else that a connection needs; the kernel looks again at every read.
+/// Opening it takes longer than any other step of a connection; the kernel returns the current state at every read.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
     pub(crate) fd: i32,
@@ -221,7 +222,7 @@ impl Descriptor {
         Ok(Self { fd, file })
     }
 
-    /// Whether it is closed on exec now.
+    /// Whether the descriptor is closed on exec now.
     ///
     /// # Source
     /// `proc_pid_fdinfo(5)`: `flags` in octal, with `O_CLOEXEC`.
@@ -235,12 +236,12 @@ impl Descriptor {
     }
 }
 
-/// Lets another process look into this one, where Yama asks for that; elsewhere it may already.
+/// Allows another process to inspect this one, if Yama requires that; without Yama it already may.
 ///
 /// # Source
 /// Linux, Documentation/admin-guide/LSM/Yama.rst: `PR_SET_PTRACER`.
 pub(crate) fn let_look(pid: i32) {
-    // SAFETY: only numbers are passed. Without Yama the kernel refuses the call, and nothing is lost.
+    // SAFETY: only numbers are passed. Without Yama the kernel refuses the call, which does no harm.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, pid as libc::c_ulong, 0, 0, 0) };
 }
 

@@ -1,4 +1,4 @@
-//! Finds the file at a path for a process that may have another root, or other mounts.
+//! Compares files at a path for a process that may have another root or other mounts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// Ours.
+    /// Our own root.
     ///
     /// # Errors
-    /// When `/proc` cannot be read.
+    /// If `/proc` cannot be read.
     pub(crate) fn own() -> io::Result<Self> {
         Self::of("/proc/self")
     }
@@ -28,22 +28,22 @@ impl Root {
         })
     }
 
-    /// Whether it is a thread's, too.
+    /// Whether a thread has the same root.
     ///
     /// # Errors
-    /// When we may not look.
+    /// If we may not inspect the thread.
     pub(crate) fn is_that_of(&self, tid: i32) -> io::Result<bool> {
         Ok(Self::of(&format!("/proc/{tid}"))? == *self)
     }
 }
 
-/// Whether a thread with another root sees the same file at an absolute path as we do: the path is walked
-/// as it would walk it, symbolic links included.
+/// Whether a thread with another root sees the same file at an absolute path as we do. The path is resolved as for that
+/// thread, including symbolic links.
 ///
 /// # Errors
-/// When we may not look, or the thread sees nothing there.
+/// If we may not inspect the thread, or if it sees no file at the path.
 pub(crate) fn is_same_file(tid: i32, path: &Path) -> io::Result<bool> {
-    // The file is compared, not read: a process that may look into the thread may know it.
+    // The file is compared, not read. A process that may inspect the thread may know the result.
     let view = View::of_process(tid.cast_unsigned(), Viewer::root())?;
     let its = view.look(path)?.ok_or(io::ErrorKind::NotFound)?;
     Ok(FileId::from(&its) == file(path)?)

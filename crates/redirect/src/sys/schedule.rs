@@ -1,32 +1,32 @@
-//! When a thread gets its turn.
+//! Controls when the scheduler runs a thread.
 
 use std::io;
 
 use super::checked;
 
-/// The shortest that the kernel takes. Source: kernel/sched/syscalls.c, `__setparam_fair`.
+/// The shortest time slice that the kernel accepts. Source: kernel/sched/syscalls.c, `__setparam_fair`.
 const SHORTEST_NS: u64 = 100_000;
-/// Bytes of the first version of the structure. Source: linux/sched/types.h, `SCHED_ATTR_SIZE_VER0`.
+/// Size of the first version of the structure, in bytes. Source: linux/sched/types.h, `SCHED_ATTR_SIZE_VER0`.
 const ATTRIBUTE_BYTES: u32 = 48;
 
-/// Asks for short turns, which come sooner: a server that is woken on our core does not go first. Takes no
-/// rights; kernels before 6.12 do not know of it.
+/// Requests short time slices, which are scheduled sooner, so that a server that is woken on our core does not run
+/// first. Needs no rights; kernels before 6.12 do not support it.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// If the kernel refuses.
 pub(crate) fn ask_for_short_turns() -> io::Result<()> {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is live and has at least this many bytes; thread 0 is this one.
     let result = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, ATTRIBUTE_BYTES, 0) };
     checked(result)?;
-    // A user that runs us in another class has reasons for that.
+    // If the user runs us in another scheduling class, there is a reason for it.
     if attributes.sched_policy != libc::SCHED_OTHER as u32 {
         return Ok(());
     }
     attributes.size = ATTRIBUTE_BYTES;
     attributes.sched_runtime = SHORTEST_NS;
-    // SAFETY: as before; the kernel only reads it.
+    // SAFETY: as above; the kernel only reads the structure.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     checked(result).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Sockets: made, named, connected, asked and told.
+//! Operations on sockets: making, naming and connecting them, reading and setting options.
 
 use std::ffi::{OsStr, c_int, c_long};
 use std::io;
@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::{checked, new_fd};
 use crate::mapping::{Owner, SocketName};
 
-/// A socket's address as bytes, as long as the longest.
+/// A socket's address as bytes, with room for the longest address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawName {
     bytes: [u8; size_of::<libc::sockaddr_storage>()],
@@ -27,7 +27,7 @@ impl RawName {
     }
 }
 
-/// A new stream socket of a family; closed on exec, never blocks.
+/// A new stream socket of a family; closed on exec, non-blocking.
 pub(crate) fn stream(family: c_int) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: only numbers are passed.
@@ -40,7 +40,7 @@ fn unix_name(name: &[u8], is_abstract: bool) -> ([u8; size_of::<libc::sockaddr_u
     bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
     let start = 2 + usize::from(is_abstract);
     bytes[start..start + name.len()].copy_from_slice(name);
-    // A path is followed by a zero, which counts; an abstract name ends where it ends.
+    // A path is followed by a zero byte, which is counted; an abstract name has no final zero.
     let n_bytes = start + name.len() + usize::from(!is_abstract);
     (bytes, n_bytes)
 }
@@ -48,7 +48,7 @@ fn unix_name(name: &[u8], is_abstract: bool) -> ([u8; size_of::<libc::sockaddr_u
 /// Gives a socket an abstract name.
 pub(crate) fn bind_abstract(socket: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
     let (bytes, n_bytes) = unix_name(name, true);
-    // SAFETY: the address is a live array, and its length within it.
+    // SAFETY: the address is a live array, and its length is within it.
     let result = unsafe { libc::bind(socket.as_raw_fd(), bytes.as_ptr().cast(), n_bytes as libc::socklen_t) };
     checked(result.into()).map(drop)
 }
@@ -58,19 +58,19 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()>
         SocketName::Path(path) => unix_name(path.as_os_str().as_bytes(), false),
         SocketName::Abstract(name) => unix_name(name, true),
     };
-    // SAFETY: the address is a live array, and its length within it.
+    // SAFETY: the address is a live array, and its length is within it.
     let result = unsafe { libc::connect(socket.as_raw_fd(), bytes.as_ptr().cast(), n_bytes as libc::socklen_t) };
     checked(result.into()).map(drop)
 }
 
-/// The user that called `listen` at the other end of a connected Unix socket, and the name that was bound.
+/// The user that called `listen` at the other end of a connected Unix socket, and the name that it bound.
 ///
 /// # Source
-/// unix(7): `SO_PEERCRED`, and `getpeername` of an abstract name and of a path, which ends with a zero.
+/// unix(7): `SO_PEERCRED`; and `getpeername`, for an abstract name and for a path, which ends with a zero.
 pub(crate) fn owner(socket: BorrowedFd<'_>) -> io::Result<Owner> {
     let mut bytes = [0; size_of::<libc::ucred>()];
     option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, &mut bytes)?;
-    // Three numbers of four bytes: the process, its user, its group.
+    // Three numbers of four bytes: process, user and group.
     let [_, _, _, _, u0, u1, u2, u3, ..] = bytes;
     let name = name_by(socket, libc::getpeername)?;
     Ok(Owner {
@@ -82,7 +82,7 @@ pub(crate) fn owner(socket: BorrowedFd<'_>) -> io::Result<Owner> {
     })
 }
 
-/// The name that a socket is bound to.
+/// The name to which a socket is bound.
 pub(crate) fn own_name(socket: BorrowedFd<'_>) -> io::Result<RawName> {
     name_by(socket, libc::getsockname)
 }
@@ -98,7 +98,7 @@ fn name_by(socket: BorrowedFd<'_>, ask: AskName) -> io::Result<RawName> {
     Ok(RawName { bytes, n_bytes: n_bytes as usize })
 }
 
-/// Reads an option into `value`; the bytes that it has.
+/// Reads an option into `value`; returns the number of bytes.
 pub(crate) fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<usize> {
     let mut n_bytes = value.len() as libc::socklen_t;
     // SAFETY: the buffer is a live slice of the given length.
@@ -130,8 +130,8 @@ pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, valu
     checked(result.into()).map(drop)
 }
 
-/// A TCP socket whose connection was dissolved, with all that the kernel remembers of it: its next use hears of a
-/// reset.
+/// A TCP socket whose connection was dissolved, in exactly the state in which the kernel leaves it: its next use
+/// reports a reset.
 pub(crate) fn dissolved(family: c_int) -> io::Result<OwnedFd> {
     let loopback = |port: u16| match family {
         libc::AF_INET => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
@@ -144,22 +144,22 @@ pub(crate) fn dissolved(family: c_int) -> io::Result<OwnedFd> {
     Ok(connected.into())
 }
 
-/// Receives into `room`; how much came, 0 at the end.
+/// Receives into `room`; returns the number of bytes, 0 at the end.
 pub(crate) fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: c_int) -> io::Result<usize> {
     // SAFETY: the buffer is a live slice of the given length.
     let n = unsafe { libc::recv(socket.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), flags) };
     checked(n as c_long).map(|n| n as usize)
 }
 
-/// Whether a socket that is not connected has a port of its program's choice: not one that the kernel chose, nor one
-/// of an earlier try, which is shown and has been given up.
+/// Whether a socket that is not connected has a port that its program chose. It does not if the kernel chose the port,
+/// or if the port is left from an earlier attempt, is still shown but has been given up.
 ///
-/// This gives up a port that the kernel chose: a program that goes on over TCP gets another. The socket listens for a
-/// moment, at a port that no program knows.
+/// A port that the kernel chose is given up by this check: a program that continues over TCP gets another one. The
+/// socket listens for a moment, at a port that no program knows.
 ///
 /// # Source
-/// `__inet_bind`: only a socket without a port can be bound. `tcp_set_state`: one that stops listening keeps a port
-/// that was asked for by its number, and no other.
+/// `__inet_bind`: only a socket without a port can be bound. `tcp_set_state`: a socket that stops listening keeps its
+/// port only if that was requested by number.
 pub(crate) fn has_chosen_port(socket: BorrowedFd<'_>, family: c_int) -> io::Result<bool> {
     if bind_to_nothing(socket, family).is_ok() {
         return Ok(false);
@@ -170,9 +170,9 @@ pub(crate) fn has_chosen_port(socket: BorrowedFd<'_>, family: c_int) -> io::Resu
     Ok(bind_to_nothing(socket, family).is_err())
 }
 
-/// Binds a socket to no address in particular, without taking a port. Fails if it has one.
+/// Binds a socket to the unspecified address, without reserving a port. Fails if it has a port.
 fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
-    // The option of IPv4 is that of both; with it no port is taken here.
+    // The option of IPv4 applies to both families; with it no port is reserved at this point.
     let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
     let before = number(socket, level, name)?;
     set_option(socket, level, name, &1_i32.to_ne_bytes())?;
@@ -185,7 +185,7 @@ fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
     bound
 }
 
-/// Connects a socket to nothing: what it had is dissolved.
+/// Connects a socket to no address, which dissolves its connection.
 fn dissolve(socket: BorrowedFd<'_>) -> io::Result<()> {
     let nothing = [0_u8; 16];
     // SAFETY: the address is a live array of the given length.
@@ -206,12 +206,12 @@ pub(crate) fn set_status_flags(fd: BorrowedFd<'_>, flags: c_int) -> io::Result<(
     checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) }.into()).map(drop)
 }
 
-/// How long a socket waits to send, in milliseconds, rounded up; 0 means no limit.
+/// A socket's time limit for sending, in milliseconds, rounded up; 0 means no limit.
 pub(crate) fn send_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
     timeout_ms(socket, libc::SO_SNDTIMEO)
 }
 
-/// How long a socket waits for data, in milliseconds, rounded up; 0 means no limit.
+/// A socket's time limit for receiving, in milliseconds, rounded up; 0 means no limit.
 pub(crate) fn receive_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
     timeout_ms(socket, libc::SO_RCVTIMEO)
 }
@@ -224,7 +224,7 @@ fn timeout_ms(socket: BorrowedFd<'_>, name: c_int) -> io::Result<u64> {
     Ok(number(seconds) * 1_000 + number(micros).div_ceil(1_000))
 }
 
-/// Connects, waiting for a place in the other's queue; the socket does not block before and after.
+/// Connects, and waits for a place in the listener's queue; the socket is non-blocking before and after this.
 pub(crate) fn connect_patiently(socket: BorrowedFd<'_>, to: &SocketName, patience_ms: u64) -> io::Result<()> {
     let limit = |ms: u64| {
         let mut bytes = [0; size_of::<libc::timeval>()];

@@ -1,4 +1,4 @@
-//! The timers that execution leaves to a program and a fork does not.
+//! The timers that an execution keeps and a fork does not.
 
 use std::io;
 
@@ -7,14 +7,14 @@ use super::checked;
 /// Source: getitimer(2).
 const KINDS: [i32; 3] = [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF];
 
-/// The rest of each timer, and how it repeats.
+/// The remaining time of each timer, and its interval.
 #[derive(Clone, Copy)]
 pub(crate) struct Timers([libc::itimerval; 3]);
 
-/// Takes the timers from this process.
+/// Stops this process's timers, and returns them.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// If the kernel refuses.
 pub(crate) fn take() -> io::Result<Timers> {
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let off = libc::itimerval { it_interval: none, it_value: none };

@@ -10,7 +10,7 @@ const VARINT: u64 = 0;
 const LENGTH: u64 = 2;
 
 impl Message {
-    /// A number; zero is what a field without a number is.
+    /// Adds a number; readers take a missing field for zero.
     pub(super) fn number(mut self, field: u64, value: u64) -> Self {
         if value != 0 {
             self.key(field, VARINT);
@@ -28,7 +28,7 @@ impl Message {
         self.message(field, &packed)
     }
 
-    /// Text of a repeated field: an empty one counts.
+    /// Adds text to a repeated field; an empty text counts.
     pub(super) fn text(self, field: u64, text: &str) -> Self {
         self.bytes(field, text.as_bytes())
     }
@@ -52,7 +52,7 @@ impl Message {
         self.varint(field << 3 | kind);
     }
 
-    /// Seven bits in each byte, the lowest first; all but the last have the highest bit set.
+    /// Writes seven bits in each byte, the lowest first; all bytes but the last have the highest bit set.
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);

@@ -1,4 +1,4 @@
-//! Call chains as pprof reads them.
+//! Call chains in the form that pprof reads.
 //!
 //! Source: `proto/profile.proto` of github.com/google/pprof.
 
@@ -23,7 +23,7 @@ mod profile {
     pub(super) const STRING_TABLE: u64 = 6;
 }
 
-/// Texts, each once; the first one is empty.
+/// All texts, each once; the first one is empty.
 struct Strings<'a> {
     ids: HashMap<&'a str, u64>,
     all: Vec<&'a str>,
@@ -38,11 +38,11 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// A profile with a sample for each chain, labelled with its arm, server, workload and connections; gzip, as pprof
-/// needs it.
+/// Returns a profile with a sample for each chain, labelled with its arm, server, workload and connections; compressed
+/// with gzip, as pprof needs it.
 ///
 /// # Errors
-/// None: nothing is written but memory.
+/// None in practice: it writes only to memory.
 pub fn pprof(chains: &[Chain]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(&encoded(chains))?;
@@ -54,7 +54,7 @@ fn encoded(chains: &[Chain]) -> Vec<u8> {
     let [value, unit] = VALUE.map(|it| strings.id(it));
     let value_type = Message::default().number(1, value).number(2, unit);
     let mut whole = Message::default().message(profile::SAMPLE_TYPE, &value_type);
-    // A function and its only place have one number.
+    // A function and its only location have the same number.
     let mut functions: HashMap<&str, u64> = HashMap::new();
     for chain in chains {
         let frames = chain.folded.split(';').map(|name| {
@@ -80,7 +80,7 @@ fn encoded(chains: &[Chain]) -> Vec<u8> {
     whole.into_bytes()
 }
 
-/// The leaf first.
+/// A sample lists the innermost function first.
 fn sample<'a>(chain: &'a Chain, frames: &[u64], strings: &mut Strings<'a>) -> Message {
     let mut sample = Message::default().numbers(1, frames).numbers(2, &[chain.ns.round().max(0.0) as u64]);
     let words = [("arm", &chain.arm), ("target", &chain.target), ("workload", &chain.workload)];

@@ -8,19 +8,19 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::DeflateDecoder;
 use sha2::{Digest, Sha256};
 
-/// Draws the charts; the program holds it as the build script packs it.
+/// The script that draws the charts. The build script packs it, and the program contains it in that form.
 pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     let packed = include_bytes!(concat!(env!("OUT_DIR"), "/page.js.deflate"));
     let mut script = String::new();
     DeflateDecoder::new(packed.as_slice()).read_to_string(&mut script).expect("the build script packs a text");
     script
 });
-/// How the page looks.
+/// The page's style sheet.
 pub(super) const STYLE: &str = include_str!("../../assets/page.css");
-/// The notices of what is in the script.
+/// The licence notices of the packages in the script.
 pub(super) const NOTICES: &str = include_str!("../../assets/LICENSES.txt");
 
-/// The page's rights: run its own script, use its own style, and nothing from anywhere.
+/// The page's policy: it may run its own script and use its own style, and load nothing from anywhere.
 ///
 /// # Source
 /// Content Security Policy Level 3, <https://www.w3.org/TR/CSP3/>, accessed 2026-11-21.

@@ -1,4 +1,4 @@
-//! The tables behind the charts: the same figures, to read, to copy and to hear.
+//! The tables behind the charts: the same figures for reading, copying and screen readers.
 
 use looptax_model::record::{Comparison, Estimate, Figure, Tax};
 
@@ -10,7 +10,7 @@ use super::tail::{self, Added, ArmTail, IN_TABLE};
 use super::unit::Unit;
 use crate::words::row::{is_usable, pair};
 
-/// The figures of one series over its axis.
+/// Writes the figures of one series over its axis.
 pub(super) fn series(title: &str, axis: &'static str, series: &Series, out: &mut Markup) {
     let mut arms: Vec<&str> = Vec::new();
     let mut axis_points: Vec<f64> = Vec::new();
@@ -65,11 +65,11 @@ pub(super) fn tails(tails: &[ArmTail], detail: &Detail, out: &mut Markup) {
         let n = detail.distributions.iter().flatten();
         let n: Vec<String> = n.map(|it| it.n.to_string()).collect();
         let words = if !n.is_empty() {
-            format!("Of {} requests; intervals as if requests were independent.", n.join(" and "))
+            format!("Percentiles of {} requests; the intervals treat requests as independent.", n.join(" and "))
         } else if tails.iter().all(|it| it.is_pooled) {
-            "Of all requests; intervals as if requests were independent.".to_owned()
+            "Percentiles of all requests; the intervals treat requests as independent.".to_owned()
         } else {
-            "Of typical stretches of time, epoch by epoch.".to_owned()
+            "Percentiles of typical stretches of time, epoch by epoch.".to_owned()
         };
         out.element("p", &[("class", "note")], &words);
     });
@@ -79,7 +79,7 @@ fn micros_interval(point: &PercentileShown) -> String {
     TEXT.micros_interval(&Estimate { value: point.us, lo: point.lo_us, hi: point.hi_us, n: 0 })
 }
 
-/// Writes the additions of the other arms at each percentile.
+/// Writes what the other arms add at each percentile.
 pub(super) fn added(added: &[Added], out: &mut Markup) {
     out.folded("Table", |out| {
         for it in added {
@@ -102,7 +102,7 @@ pub(super) fn added(added: &[Added], out: &mut Markup) {
     });
 }
 
-/// The parts of a request's time on each arm, and what differs.
+/// Writes the parts of a request's time on each arm, and their differences.
 pub(super) fn bill(title: &str, bills: &Bills, comparison: &Comparison, out: &mut Markup) {
     let taxes = || comparison.tax.iter();
     out.folded("Table", |out| {
@@ -122,7 +122,8 @@ pub(super) fn bill(title: &str, bills: &Bills, comparison: &Comparison, out: &mu
             cells.extend(taxes().map(|tax| known(tax, &tax.latency_us.mean)));
             out.row(true, &cells).close("tbody");
         });
-        let words = "Differences are estimated epoch by epoch, so they need not be those of the columns.";
+        let words = "Differences are estimated epoch by epoch, so they need not equal the differences between the \
+            columns.";
         out.element("p", &[("class", "note")], words);
     });
 }
@@ -135,13 +136,13 @@ fn part_of_tax(tax: &Tax, part_idx: usize) -> String {
     }
 }
 
-/// No figure of a verdict that cannot be used.
+/// A figure of a verdict; `n/a` if the verdict cannot be used.
 fn known(tax: &Tax, figure: &Figure) -> String {
     let known = figure.known().filter(|_| is_usable(tax));
     known.map_or_else(|| "n/a".to_owned(), |us| TEXT.signed_micros_interval(us))
 }
 
-/// Every epoch with what disturbed it.
+/// Writes every epoch with its disturbances.
 pub(super) fn epochs(epochs: &[&EpochShown], comparison: &Comparison, tax: &Tax, out: &mut Markup) {
     let unit = Unit::for_comparison(comparison);
     let [arm, baseline] = [&tax.arm, &tax.baseline].map(|name| TEXT.clean(name));

@@ -1,23 +1,23 @@
-//! The bill of a request: what its mean latency went to on each arm, in parts that add up.
+//! The bill of a request: the parts of its mean latency on each arm, which add up.
 //!
-//! CPU time of either end, and what is left, which is waiting of whatever kind. Parts add up to
-//! the shown digit, because the last one is made from the rounded others.
+//! The parts are the CPU time of each end and the rest, which is waiting of any kind. They add up to the last digit
+//! shown, because the last part is computed from the others after rounding.
 
 use looptax_model::record::{Arm, Comparison};
 
 use crate::format::{MS_FROM_US, Text};
 
-/// The names of the parts, in their order.
+/// The names of the parts, in order.
 pub(super) const PARTS: [&str; 3] = ["client's CPU time", "server's CPU time", "the rest: no CPU time of either end"];
 
-/// CPU times are those of whole slices and the latency is that of their active part, so that they differ a little;
-/// by more than this share of it, both ends worked at once.
+/// CPU times cover whole slices and the latency only their active part, so they differ a little. If CPU times exceed
+/// the latency by more than this share of it, both ends worked at the same time.
 const MOST_OVERLAP: f64 = 0.05;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ArmBill {
     pub(super) arm_idx: usize,
-    /// The parts in their unit, rounded to what is shown.
+    /// The parts in the bills' unit, rounded to the digits that are shown.
     pub(super) parts: [f64; 3],
     pub(super) total: f64,
 }
@@ -25,27 +25,27 @@ pub(super) struct ArmBill {
 /// The bills of all arms, in one unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bills {
-    /// `µs`, or `ms` where requests are long.
+    /// `µs`, or `ms` if requests are long.
     pub(super) unit: &'static str,
     pub(super) arms: Vec<ArmBill>,
     decimals: usize,
 }
 
 impl Bills {
-    /// A part or a sum as it is shown.
+    /// Formats a part or a sum.
     pub(super) fn shown(&self, value: f64) -> String {
         format!("{value:.*}\u{a0}{}", self.decimals, self.unit)
     }
 }
 
-/// The bills of all arms, or why there are none.
+/// Returns the bills of all arms, or the reason why there are none.
 pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, String> {
     if comparison.is_of_program() {
         return Err("a separate program: its CPU time is in the table above".to_owned());
     }
     let means = comparison.arms.iter().map(|arm| arm.latency_us.mean.known());
     let longest_us = means.flatten().map(|us| us.value).fold(0.0, f64::max);
-    // As times are shown elsewhere: three digits, or whole numbers.
+    // The digits are those of times elsewhere: three, or whole numbers.
     let (unit, us_per_unit, decimals) = match longest_us {
         us if us < 99.95 => ("µs", 1.0, 1),
         us if us < MS_FROM_US => ("µs", 1.0, 0),
@@ -57,7 +57,7 @@ pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, St
     Ok(Bills { unit, arms: arms.collect::<Result<_, _>>()?, decimals: decimals as usize })
 }
 
-/// `per_us` steps of the last shown digit make a µs, `per_unit` of them the shown unit.
+/// One µs has `per_us` steps of the last digit shown, and the unit shown has `per_unit` of them.
 fn arm_bill(arm_idx: usize, arm: &Arm, [per_us, per_unit]: [f64; 2], text: Text) -> Result<ArmBill, String> {
     let name = text.clean(&arm.name);
     let figures = [&arm.cpu_us_per_query.client, &arm.cpu_us_per_query.server, &arm.latency_us.mean];

@@ -1,6 +1,6 @@
 //! The figures of the page: an empty box that the script fills, and the table behind it.
 //!
-//! Counts overviews and sweeps in the order in which the script finds them in the data.
+//! It counts overviews and sweeps in the order in which the script finds them in the data.
 
 use looptax_model::record::{Comparison, Record, Tax};
 
@@ -16,7 +16,7 @@ use super::why;
 use crate::words::row::pair;
 use crate::words::{GroupStory, sentence};
 
-/// Writes figures, and knows which one is next.
+/// Writes figures, and counts them for the script.
 #[derive(Debug)]
 pub(super) struct Charts<'a> {
     shown: &'a Shown<'a>,
@@ -27,10 +27,10 @@ pub(super) struct Charts<'a> {
     record_idx: usize,
 }
 
-/// The most comparisons of a record that are unfolded from the start.
+/// At most this many comparisons of a record are unfolded at the start.
 const MOST_OPEN: usize = 3;
 
-/// The sweep of a group, if it is one.
+/// Returns the sweep of a group, if the group is a sweep.
 pub(super) fn sweep(record: &Record, group: &GroupStory) -> Option<Sweep> {
     let comparisons = group.comparisons.iter().map(|idx| &record.comparisons[*idx]);
     series::sweep_for(&comparisons.collect::<Vec<_>>())
@@ -41,7 +41,7 @@ impl<'a> Charts<'a> {
         Self { shown, n_overviews: 0, n_sweeps: 0, n_opened: 0, every: every_nth_epoch(shown.record), record_idx }
     }
 
-    /// The charts of a group as a whole: a sweep, or all verdicts beside each other.
+    /// Writes the charts about a group as a whole: a sweep, or all verdicts in one picture.
     pub(super) fn group(&mut self, group: &GroupStory, out: &mut Markup) {
         let overview_idx = self.n_overviews;
         self.n_overviews += 1;
@@ -83,7 +83,7 @@ impl<'a> Charts<'a> {
         out.close("div");
     }
 
-    /// Everything about one comparison, unfolded if there are few.
+    /// Writes everything about one comparison, unfolded if there are few comparisons.
     pub(super) fn comparison(&mut self, idx: usize, is_first: bool, out: &mut Markup) {
         let comparison = &self.shown.record.comparisons[idx];
         let none = Detail::default();
@@ -140,9 +140,8 @@ impl<'a> Charts<'a> {
             return;
         }
         let title = "Added latency by percentile";
-        let says = "Time that the other arm adds: the line is of all requests together, the diamonds with bars were \
-             judged \
-             epoch by epoch. The table below has the figures.";
+        let says = "Time that the other arm adds: the line shows all requests together; the diamonds with bars were \
+             judged epoch by epoch. The table below has the figures.";
         figure(&Figure { kind: "difference", idx, part: 0, title, says }, out, |out| behind::added(&added, out));
     }
 
@@ -157,7 +156,8 @@ impl<'a> Charts<'a> {
             let n_noisy = detail.epochs.iter().filter(|it| it.is_noisy).count();
             let is_read = detail.epochs.iter().all(|it| it.steal_pct.is_some() && it.foreign_pct.is_some());
             let noise = match n_noisy {
-                0 if !is_read || detail.epochs.len() < 4 => "Whether others disturbed the epochs is not known: stolen or foreign CPU time was not read, or there are fewer than four.".to_owned(),
+                0 if !is_read || detail.epochs.len() < 4 => "Whether others disturbed the epochs is not known: stolen \
+                    or foreign CPU time was not read, or there are fewer than four epochs.".to_owned(),
                 0 => "No epoch was disturbed by more than 1 % of stolen or 5 % of foreign CPU time, read over four epochs.".to_owned(),
                 n => format!("{n} of {} epochs are in windows with more than 1 % of stolen or 5 % of foreign CPU \
                     time.", detail.epochs.len()),
@@ -165,7 +165,8 @@ impl<'a> Charts<'a> {
             out.element("p", &[("class", "note")], &noise);
             if self.every > 1 {
                 let words = format!(
-                    "Too many slices to draw: those of one epoch in {} are drawn and are in the CSV.",
+                    "There are too many slices to draw all of them: the chart and the CSV have the slices of one epoch \
+                        in {}.",
                     self.every
                 );
                 out.element("p", &[("class", "note")], &words);

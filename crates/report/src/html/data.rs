@@ -1,6 +1,6 @@
-//! The data that the script draws, as JSON: in the form of [`super::form`].
+//! The data for the script to draw, as JSON in the form of [`super::form`].
 //!
-//! Figures with an interval bring their words, so that a chart says the digits of the tables.
+//! Figures with an interval also have their text, so that a chart shows the same digits as the tables.
 
 use std::io::{self, BufWriter, Write};
 
@@ -26,12 +26,14 @@ use crate::words::row::{judged, pair, tax_words};
 use crate::words::why as words;
 use crate::words::{GroupStory, Tone, sentence};
 
-/// More slices of a record are not drawn: a browser would take seconds, and an eye sees no more.
+/// Do not draw all slices of a record with more than this many: a browser would take seconds, and the eye would see no
+/// more.
 const MOST_SLICES: usize = 30_000;
-/// A packed record that is larger does not travel inside its page.
+/// Put a packed record into its page only up to this size.
 const MOST_PACKED_BYTES: usize = 6 << 20;
 
-/// All that is drawn of `shown`; `groups` are those of its story that have an overview, `sweeps` theirs.
+/// Returns everything to draw of `shown`; `groups` are the groups of its story with an overview, `sweeps` the groups'
+/// sweeps.
 pub(super) fn drawn_for(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep>) -> Drawn {
     let record = shown.record;
     let every = every_nth_epoch(record);
@@ -48,15 +50,14 @@ pub(super) fn drawn_for(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep
     }
 }
 
-/// One of this many epochs has its slices drawn: 1 unless there are too many slices.
+/// The slices of one in this many epochs are drawn: of every epoch, unless there are too many slices.
 pub(super) fn every_nth_epoch(record: &Record) -> usize {
     let epochs = record.comparisons.iter().flat_map(|it| &it.raw.epochs);
     let n_slices: usize = epochs.map(|epoch| epoch.slices.len()).sum();
     n_slices.div_ceil(MOST_SLICES).max(1)
 }
 
-/// The record without single latencies as gzip in base64, or `None` where it is too large to travel inside its
-/// page.
+/// Returns the record without single latencies, as gzip in base64; `None` if it is too large for its page.
 pub(super) fn packed(record: &Record) -> Option<String> {
     let mut record = record.clone();
     for comparison in &mut record.comparisons {
@@ -65,7 +66,7 @@ pub(super) fn packed(record: &Record) -> Option<String> {
         }
     }
     let limit = Limited { out: EncoderStringWriter::new(&STANDARD), n_left: MOST_PACKED_BYTES };
-    // The encoder takes long over each of the thousands of small writes that JSON is made of.
+    // Without the buffer the encoder takes long over each of the thousands of small writes of JSON.
     let gzip = GzEncoder::new(limit, Compression::new(6));
     let mut buffered = BufWriter::with_capacity(1 << 16, gzip);
     serde_json::to_writer(&mut buffered, &record).ok()?;
@@ -73,7 +74,7 @@ pub(super) fn packed(record: &Record) -> Option<String> {
     Some(gzip.finish().ok()?.out.into_inner())
 }
 
-/// Takes `n` bytes at most.
+/// Accepts at most `n` bytes.
 struct Limited<'e> {
     out: EncoderStringWriter<'e, GeneralPurpose, String>,
     n_left: usize,
@@ -113,7 +114,7 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
     Overview { delta_pct: deltas.fold(0.0, f64::max), verdicts: verdicts.collect() }
 }
 
-/// How the style and the script call a tone.
+/// The name of a tone in the style sheet and the script.
 pub(super) fn tone_word(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
@@ -190,7 +191,7 @@ fn bill_parts(comparison: &Comparison, arms: &[String]) -> Option<BillDrawn> {
     Some(BillDrawn { unit: bills.unit, parts: parts.collect() })
 }
 
-/// The epochs of each verdict, in the order of the verdicts.
+/// Returns the epochs of each verdict, in the order of the verdicts.
 fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
     let pairs = comparison.tax.iter().enumerate().map(|(idx, tax)| {
         let epochs = epochs_of(detail, idx);
@@ -208,7 +209,7 @@ fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
     pairs.collect()
 }
 
-/// The epochs that the verdict `tax_idx` rests on: the arm of that place, or itself in an A/A run.
+/// Returns the epochs behind the verdict `tax_idx`: those whose other side is arm `tax_idx + 1`.
 pub(super) fn epochs_of(detail: &Detail, tax_idx: usize) -> Vec<&EpochShown> {
     let other = tax_idx as u32 + 1;
     detail.epochs.iter().filter(|it| it.pair[1] == other).collect()
@@ -276,12 +277,12 @@ fn disturbed(comparison: &Comparison, shown: &EpochShown) -> Option<Disturbed> {
         from_s: short(first.start_ns as f64 / 1e9),
         to_s: short(end_ns as f64 / 1e9),
         text: format!("{steal:.1}\u{a0}% stolen{}", foreign.unwrap_or_default()),
-        // A hypervisor that takes a percent disturbs as much as five percent of other work do.
+        // One percent that the hypervisor takes disturbs as much as five percent of other work.
         steal: Some(steal * 5.0) >= shown.foreign_pct,
     })
 }
 
-/// Five digits: more than a chart shows.
+/// Rounds to five digits, more than a chart shows.
 fn short(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }

@@ -1,4 +1,5 @@
-//! A fleet as one page: what it loses, where to begin, what differs and what needs a look. Tables and pictures, no script.
+//! A fleet as one page: its losses, where to begin, what differs, and what needs attention. Tables and pictures, no
+//! script.
 
 use looptax_model::record::Fleet;
 
@@ -7,7 +8,8 @@ use super::markup::{Markup, TEXT};
 use super::{head, host};
 use crate::words::fleet::{Section, sections, summary};
 
-/// The page; it needs nothing outside itself, and grows only with its lists, not with the fleet.
+/// Returns the page. It needs nothing outside itself, and its size depends only on its lists, not on the number of
+/// machines.
 pub fn fleet_page(fleet: &Fleet) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
@@ -73,7 +75,7 @@ fn table(section: &Section, out: &mut Markup) {
     }
 }
 
-/// Writes words, and text between backticks as a command.
+/// Writes a text, with the parts between backticks as commands.
 fn with_commands(words: &str, out: &mut Markup) {
     for (idx, piece) in words.split('`').enumerate() {
         if idx % 2 == 0 {
@@ -84,7 +86,7 @@ fn with_commands(words: &str, out: &mut Markup) {
     }
 }
 
-/// With a capital and a full stop.
+/// Adds a capital and a full stop.
 fn sentence(words: &str) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(|it| it.to_uppercase().to_string());

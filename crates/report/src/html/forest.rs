@@ -1,5 +1,5 @@
-//! TCP's addition to a request, a line for each group of machines: mean with its interval, and the range in which one
-//! more machine is expected.
+//! TCP's addition to a request, one line for each group of machines: the mean with its interval, and the range in which
+//! one more machine is expected.
 
 use looptax_model::record::{Estimate, FleetEffects, FleetGroup};
 
@@ -8,18 +8,18 @@ use super::markup::{Markup, TEXT};
 use crate::format::fixed;
 
 const WIDTH: f64 = 720.0;
-/// Of the plot itself, beside the groups' names.
+/// Left edge of the plot itself; the groups' names are to its left.
 const LEFT: f64 = 250.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const ROW: f64 = 26.0;
 const AXIS: f64 = 44.0;
-/// Parts that the axis is cut in.
+/// The axis is divided into this many parts.
 const N_TICKS: u32 = 4;
-/// Characters of a name that fit beside the plot.
+/// At most this many characters of a name fit next to the plot.
 const MOST_CHARS: usize = 34;
 const HALF: f64 = 4.0;
 
-/// Draws the groups; a single one is not a comparison.
+/// Draws the groups. A single group is not a comparison, so it is not drawn.
 pub(super) fn forest(effects: &FleetEffects, out: &mut Markup) {
     let [_, _, ..] = effects.groups.as_slice() else {
         return;
@@ -32,7 +32,7 @@ pub(super) fn forest(effects: &FleetEffects, out: &mut Markup) {
     for (idx, group) in effects.groups.iter().enumerate() {
         let y = ROW * (idx as f64 + 0.5);
         words((8.0, y + 4.0), "start", &name(group), out);
-        // Thin: one more machine. Thick: the mean.
+        // The thin line is for one more machine, the thick one for the mean.
         axis.interval(&group.one_more, y, 1.5, "var(--line)", out);
         axis.interval(&group.cpu_us, y, 4.0, "var(--arm-0)", out);
         axis.mark(group.cpu_us.value, y, out);
@@ -51,7 +51,7 @@ fn name(group: &FleetGroup) -> String {
     }
 }
 
-/// From which to which µs.
+/// The range of the axis, in µs.
 struct Axis {
     lo: f64,
     hi: f64,

@@ -1,10 +1,10 @@
-//! The form of what the script draws; web/src/data.ts tells the script the same.
+//! The form of the data that the script draws; web/src/data.ts has the same form for the script.
 //!
 //! Only types: [`super::data`] fills them.
 
 use serde::Serialize;
 
-/// All that is drawn of a record.
+/// Everything that is drawn of a record.
 #[derive(Debug, Serialize)]
 pub(super) struct Drawn {
     pub(super) name: String,
@@ -14,7 +14,7 @@ pub(super) struct Drawn {
     pub(super) hdr: String,
 }
 
-/// The verdicts of a group, with the largest tax that is not worth naming.
+/// The verdicts of a group, and the largest tax that is too small to report.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Overview {
@@ -32,7 +32,7 @@ pub(super) struct VerdictDrawn {
     pub(super) tone: &'static str,
 }
 
-/// A value, the ends of its interval (`null` where unbounded) and its words.
+/// A value, the ends of its interval (`null` if unbounded) and its text.
 #[derive(Debug, Serialize)]
 pub(super) struct FigureDrawn {
     pub(super) v: f64,
@@ -41,7 +41,7 @@ pub(super) struct FigureDrawn {
     pub(super) text: String,
 }
 
-/// Series over connections or over a rate.
+/// Series over the number of connections, or over a rate.
 #[derive(Debug, Serialize)]
 pub(super) struct SweepDrawn {
     pub(super) axis: &'static str,
@@ -49,7 +49,7 @@ pub(super) struct SweepDrawn {
     pub(super) series: Vec<SeriesDrawn>,
 }
 
-/// A figure of all arms over the axis of a sweep.
+/// A figure of all arms at each place on the axis of a sweep.
 #[derive(Debug, Serialize)]
 pub(super) struct SeriesDrawn {
     pub(super) name: &'static str,
@@ -79,7 +79,7 @@ pub(super) struct ComparisonDrawn {
     pub(super) whys: Vec<WhyDrawn>,
 }
 
-/// Where the CPU time of a pair of arms goes.
+/// How the CPU time of a pair of arms is divided.
 #[derive(Debug, Serialize)]
 pub(super) struct WhyDrawn {
     pub(super) arms: [String; 2],
@@ -87,7 +87,7 @@ pub(super) struct WhyDrawn {
     pub(super) chains: Option<ChainsDrawn>,
 }
 
-/// A layer's µs per request on each arm; `null` where it is not known.
+/// A layer's µs per request on each arm; `null` if not known.
 #[derive(Debug, Serialize)]
 pub(super) struct LayerDrawn {
     pub(super) name: String,
@@ -95,7 +95,7 @@ pub(super) struct LayerDrawn {
     pub(super) difference: String,
 }
 
-/// A tree of call chains, frame by frame as a walk meets them that goes down first, column by column.
+/// A tree of call chains: its frames in depth-first order, column by column.
 #[derive(Debug, Serialize)]
 pub(super) struct ChainsDrawn {
     pub(super) requests: [u64; 2],
@@ -156,7 +156,7 @@ pub(super) struct EpochsDrawn {
     pub(super) noisy: Vec<bool>,
 }
 
-/// Slices in the order of time, column by column.
+/// Slices in chronological order, column by column.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SlicesDrawn {
@@ -168,7 +168,7 @@ pub(super) struct SlicesDrawn {
     pub(super) disturbed: Vec<Disturbed>,
 }
 
-/// An epoch that is drawn as disturbed.
+/// An epoch that is marked as disturbed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Disturbed {

@@ -9,7 +9,7 @@ use super::markup::{Markup, TEXT};
 use super::shown::Shown;
 use crate::heading;
 
-/// `2026-11-21 19:06:55 UTC` of an RFC 3339 time; any other text as it is.
+/// `2026-11-21 19:06:55 UTC` for an RFC 3339 time; any other text is returned unchanged.
 pub(super) fn moment(stated: &str) -> String {
     let seconds = stated.strip_suffix('Z').and_then(|it| it.get(..19));
     match seconds.and_then(|it| it.split_once('T')) {
@@ -18,7 +18,7 @@ pub(super) fn moment(stated: &str) -> String {
     }
 }
 
-/// "Linux 6.18, AMD EPYC, 2 CPUs, virtual machine; looptax 0.1.0, run 20261124-202701-25003, record run.json".
+/// "Linux 6.18, AMD EPYC, 2 CPUs, virtual machine · looptax 0.1.0 · run 20261124-202701-25003 · record run.json".
 pub(super) fn in_short(record: &Record, name: &str) -> String {
     let host = &record.host;
     let release = host.kernel.split_whitespace().next().unwrap_or("of an unknown release");
@@ -46,7 +46,7 @@ pub(super) fn in_short(record: &Record, name: &str) -> String {
     )
 }
 
-/// The sections about machine and commands.
+/// Writes the sections about the machine and the commands.
 pub(super) fn write(shown: &Shown, out: &mut Markup) {
     let record = shown.record;
     out.open("section", &[]).element("h3", &[], "The machine");
@@ -131,8 +131,7 @@ fn commands(shown: &Shown, out: &mut Markup) {
 /// Options that name a file to write.
 const OUTPUTS: [&str; 7] = ["-o", "--output", "--html", "--md", "--csv", "--openmetrics", "--benchmark-json"];
 
-/// The words without those that name files to write: typed again, they would replace the record that they
-/// made.
+/// Returns the words without those that name output files: typed again, they would replace the record that they made.
 fn without_outputs(words: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = words.iter().peekable();
@@ -141,7 +140,7 @@ fn without_outputs(words: &[String]) -> Vec<String> {
         if OUTPUTS.contains(&word.as_str()) {
             words.next();
         } else if is_json {
-            // Earlier versions took its file as a separate word.
+            // Earlier versions had the option's file in a separate word.
             words.next_if(|it| *it == "-" || is_json_file(it));
         } else if !OUTPUTS.iter().any(|it| has_value(word, it)) {
             kept.push(word.clone());
@@ -160,7 +159,7 @@ fn has_value(word: &str, option: &str) -> bool {
     rest.is_some_and(|rest| !option.starts_with("--") || rest.starts_with('='))
 }
 
-/// The command as it was typed, and once more with its seed where that was drawn by lot.
+/// The command as it was typed and, if its seed was drawn at random, once more with that seed.
 fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
     let mut repeat = vec!["looptax".to_owned()];
     repeat.extend(without_outputs(words));
@@ -173,7 +172,7 @@ fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
     lines
 }
 
-/// The buttons; they need the script, and a sentence says so without it.
+/// Writes the buttons; they need the script, and without it a sentence says so.
 pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
     out.open("section", &[("class", "downloads")]).element("h3", &[], "Raw data");
     out.element(

@@ -1,15 +1,15 @@
-//! Markup in the making: whatever is text goes in escaped, so that no string of a record becomes markup.
+//! Builds markup: all text is escaped, so that no string of a record becomes markup.
 //!
-//! Names of elements and attributes are the page's own and static; values never are markup.
+//! Names of elements and attributes are the page's own and static; values never become markup.
 
 use std::fmt::Write;
 
 use crate::format::Text;
 
-/// How foreign strings are cleaned: a page shows all of Unicode but what misleads the eye.
+/// How foreign strings are cleaned: a page shows all of Unicode except what misleads the eye.
 pub(super) const TEXT: Text = Text { is_unicode: true };
 
-/// An attribute and its value; an empty value means that it does not have one.
+/// An attribute and its value; an empty value means an attribute without a value.
 pub(super) type Attribute<'a> = (&'static str, &'a str);
 
 /// A piece of a page.
@@ -40,18 +40,18 @@ impl Markup {
         self
     }
 
-    /// Text that is clean already: the report's own words.
+    /// Writes text that is clean already: the report's own words.
     pub(super) fn text(&mut self, words: &str) -> &mut Self {
         escape(words, &mut self.out);
         self
     }
 
-    /// A whole element with nothing but clean text in it.
+    /// Writes a whole element that contains only clean text.
     pub(super) fn element(&mut self, name: &'static str, attributes: &[Attribute], words: &str) -> &mut Self {
         self.open(name, attributes).text(words).close(name)
     }
 
-    /// A row of cells; the first one is a heading where `has_head`.
+    /// Writes a row of cells; with `has_head` the first cell is a heading.
     pub(super) fn row<S: AsRef<str>>(&mut self, has_head: bool, cells: &[S]) -> &mut Self {
         self.open("tr", &[]);
         for (idx, cell) in cells.iter().enumerate() {
@@ -72,12 +72,12 @@ impl Markup {
         self.close("tr").close("thead")
     }
 
-    /// A table with a caption that is in its own box, so that it can be wider than the page.
+    /// Writes a table with a caption, in its own box, so that it can be wider than the page.
     pub(super) fn table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide", caption, body)
     }
 
-    /// The same; on a narrow screen each row is a block, whose cells say their `data-label` themselves.
+    /// Does the same; on a narrow screen each row becomes a block, whose cells show their `data-label`.
     pub(super) fn stacked_table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide stacked", caption, body)
     }
@@ -95,20 +95,21 @@ impl Markup {
         self.close("table").close("div")
     }
 
-    /// A part that is folded until somebody asks for it.
+    /// Writes a part that is folded until the reader opens it.
     pub(super) fn folded(&mut self, summary: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.open("details", &[]).element("summary", &[], summary);
         body(self);
         self.close("details")
     }
 
-    /// The page's own script, style or data, as they are: never a string of a record.
+    /// Writes the page's own script, style or data unchanged: never a string of a record.
     pub(super) fn verbatim(&mut self, own: &str) -> &mut Self {
         self.out.push_str(own);
         self
     }
 
-    /// JSON for the script. It may hold anything, so that nothing in it can end the element.
+    /// Writes JSON for the script. The JSON may contain any text; it is written so that nothing in it can end the
+    /// element.
     pub(super) fn json(&mut self, json: &str) -> &mut Self {
         for c in json.chars() {
             match c {
@@ -123,7 +124,7 @@ impl Markup {
         self
     }
 
-    /// Gives the whole markup as one text.
+    /// Returns the whole markup as one text.
     pub(super) fn finish(self) -> String {
         self.out
     }

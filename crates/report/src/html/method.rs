@@ -1,4 +1,5 @@
-//! How it was measured: the schedule of every comparison, what proved its arms, what the data say of themselves.
+//! How the record was measured: the schedule of every comparison, the proof of its arms, and the diagnostics of its
+//! data.
 
 use looptax_model::record::{Arm, Comparison, Record, Tax, Tested};
 
@@ -11,14 +12,15 @@ const SLICES: &str = "One arm ran at a time, in short slices whose order was dec
                       fresh connections for both arms and a balanced set of slices; it gives one figure.";
 const RUNS: &str = "One command ran at a time, from its start to its end. An epoch is two runs on either arm, in an \
                     order decided by coin flips; it gives one figure.";
-const FIGURES: &str = "The estimate is the Hodges-Lehmann median of the epochs' figures, its interval that of the \
+const FIGURES: &str = "The estimate is the Hodges-Lehmann median of the epochs' figures, its interval comes from the \
     signed-rank test, and the run looked at the data only at planned moments. No epoch was left out because of its \
     outcome.";
-const PAGES: &str = "Your application ran under looptax, which moved its new connections to the socket or left them on TCP, \
-                     slice by slice. An epoch is eight slices or a multiple of it, or four starts of the application, in an \
-                     order that a coin decided, and gives one effect: the ratio of the two arms' paces.";
+const PAGES: &str = "Your application ran under looptax, which moved its new connections to the socket or left them on \
+                     TCP, slice by slice. An epoch is eight slices or a multiple of it, or four starts of the \
+                     application, in an order that a coin decided. It gives one effect: the ratio of the two arms' \
+                     paces.";
 
-/// Writes it, folded where it is long.
+/// Writes these sections, folded if they are long.
 pub(super) fn write(record: &Record, out: &mut Markup) {
     if record.comparisons.is_empty() {
         return;
@@ -152,8 +154,8 @@ fn diagnostics(record: &Record, out: &mut Markup) {
     out.element(
         "p",
         &[("class", "note")],
-        "None of it decides. Little's law and the first 10 ms are 1 when all is well (baseline / other arm); the floor \
-         is the half-width that no design beats in the same time.",
+        "No figure of this table decides a verdict. Little's law and the first 10 ms are 1 when all is well (baseline \
+         / other arm); the floor is the smallest half-width that any design reaches in the same time.",
     );
 }
 

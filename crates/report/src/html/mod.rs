@@ -1,8 +1,8 @@
-//! Records as one page that needs nothing outside itself: tables that are readable without a script, charts drawn
-//! over them, raw data to keep.
+//! Records as one page that needs nothing outside itself: tables that are readable without a script, charts drawn over
+//! them, and raw data to download.
 //!
-//! Pure: same records, same bytes. Words and digits are those of `words`, so the page says what the terminal
-//! says. Called by the command line, which reads the samples and reduces them first.
+//! Pure: the same records give the same bytes. Text and digits come from `words`, so the page shows the same as the
+//! terminal. Called by the command line, which first reads and reduces the samples.
 
 mod assets;
 mod behind;
@@ -36,7 +36,7 @@ use crate::heading::server;
 use crate::words::{self, GroupStory, Story, answer};
 use markup::{Markup, TEXT};
 
-/// One page of these records: a section each, with a list of them if there are several.
+/// Returns one page for these records, with a section for each and, if there are several, a list of them.
 pub fn page(records: &[Shown]) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
@@ -99,7 +99,7 @@ fn heading(records: &[Shown]) -> String {
     }
 }
 
-/// The servers of a record: "MariaDB 10.11.19, Redis 7.0.15".
+/// Returns the servers of a record: "MariaDB 10.11.19, Redis 7.0.15".
 fn title(record: &Record) -> String {
     let mut servers: Vec<String> = Vec::new();
     let judged = record.comparisons.iter().map(|it| &it.target);
@@ -130,8 +130,8 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
     out.element(
         "p",
         &[("class", "about")],
-        "The loss of a local client by its transport to the database. A tax above zero is what an arm loses \
-         against the baseline, which is named after \"over\"; brackets hold an interval of 95 % or more.",
+        "This page shows what a local client loses through its transport to the database. A tax above zero is what \
+         an arm loses against the baseline, which is named after \"over\"; brackets hold an interval of 95 % or more.",
     );
     let mut charts = charts::Charts::new(shown, idx);
     for server in &story.servers {

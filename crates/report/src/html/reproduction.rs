@@ -1,4 +1,4 @@
-//! Published beside measured, as a page: tables and a drawing, no script.
+//! Published figures next to measured ones, as a page: tables and a drawing, no script.
 
 use looptax_model::record::{Reproduction, ReproductionPart};
 
@@ -8,7 +8,7 @@ use super::markup::{Markup, TEXT};
 use super::sweep::sweep;
 use crate::words::reproduction::{ALSO, CLAIM_HEAD, ClaimStory, PartStory, head as machine, part_stories};
 
-/// One page with all parts of a reproduction; it needs nothing outside itself.
+/// Returns one page with all parts of a reproduction; it needs nothing outside itself.
 pub fn reproduction_page(reproduction: &Reproduction) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);

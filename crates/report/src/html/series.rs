@@ -1,6 +1,6 @@
-//! The measurements over connections or over a rate: the series behind the charts of a sweep.
+//! The measurements over the number of connections or over a rate: the series behind the charts of a sweep.
 //!
-//! Made of the comparisons of one group that differ in nothing else.
+//! A series is made of those comparisons of a group that differ in nothing else.
 
 use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
@@ -11,7 +11,7 @@ use crate::words::sweep::LEAST_POINTS;
 #[derive(Debug)]
 pub(super) struct Sweep {
     pub(super) axis: &'static str,
-    /// The arms, cleaned, in their order.
+    /// The cleaned names of the arms, in their order.
     pub(super) arms: Vec<String>,
     pub(super) series: Vec<Series>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Sweep {
 pub(super) struct Series {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
-    /// Whether it spans orders of magnitude.
+    /// Whether the figure spans orders of magnitude.
     pub(super) is_log: bool,
     pub(super) points: Vec<Point>,
 }
@@ -43,7 +43,7 @@ enum Axis {
     Rate,
 }
 
-/// The sweep of these comparisons, if they are one.
+/// Returns the sweep of these comparisons, if they are a sweep.
 pub(super) fn sweep_for(comparisons: &[&Comparison]) -> Option<Sweep> {
     let placement = comparisons.first()?.placement.asked;
     let alike = comparisons.iter().filter(|it| it.placement.asked == placement && !it.is_of_program());

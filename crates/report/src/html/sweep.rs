@@ -1,4 +1,4 @@
-//! Throughput over connections as a drawing: a line for each arm, its interval at each point, no script.
+//! Throughput over connections as a drawing: a line for each arm, with its interval at each point, no script.
 //!
 //! Colours are the page's own variables; shapes and dashes differ too, because colour by itself does not carry a
 //! meaning.
@@ -11,17 +11,17 @@ use crate::format::rate;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 320.0;
-/// Of the plot itself, inside the axes' words.
+/// Left edge of the plot itself; the words of the axis are to its left.
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = HEIGHT - 50.0;
-/// Parts that the upright axis is cut in.
+/// The vertical axis is divided into this many parts.
 const N_TICKS: u32 = 4;
 /// Arms, baseline first: name, colour, dashes.
 const WAYS: [(&str, &str, &str); 2] = [("unix", "var(--arm-0)", "none"), ("tcp", "var(--arm-1)", "6 3")];
 
-/// Draws the points, the fewest connections first; a single one is not a line.
+/// Draws the points, the fewest connections first. A single point is not a line, so it is not drawn.
 pub(super) fn sweep(points: &[ReproductionPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
     let plot = Plot::for_points(points);
@@ -34,10 +34,10 @@ pub(super) fn sweep(points: &[ReproductionPoint], out: &mut Markup) {
     close_picture(out);
 }
 
-/// Where things are.
+/// The scale of the plot.
 struct Plot {
     step: f64,
-    /// Requests per second at the top.
+    /// Requests per second at the top of the plot.
     most_per_s: f64,
 }
 
@@ -100,14 +100,14 @@ impl Plot {
     }
 }
 
-/// The next of 1, 2, 4 and 8 times a power of ten: quarters of it are short numbers.
+/// Rounds up to 1, 2, 4 or 8 times a power of ten: quarters of these are short numbers.
 fn rounded_up(most: f64) -> f64 {
     let power = 10_f64.powf(most.log10().floor());
     let tops = [1.0, 2.0, 4.0, 8.0, 10.0].map(|it| it * power);
     tops.into_iter().find(|top| *top >= most).unwrap_or(most)
 }
 
-/// A circle for the baseline, a square for the other.
+/// Draws a circle for the baseline, a square for the other arm.
 fn mark((x, y): (f64, f64), side: usize, out: &mut Markup) {
     const HALF: f64 = 4.0;
     let colour = WAYS[side].1;

@@ -1,4 +1,4 @@
-//! In what the pace of a slice or an epoch is shown: it depends on what was measured.
+//! The unit in which the pace of a slice or an epoch is shown; it depends on what was measured.
 
 use looptax_model::record::{Comparison, Slice};
 
@@ -10,11 +10,11 @@ use crate::format::{byte_rate, rate, run_time};
 pub(super) enum Unit {
     /// Requests per second.
     Requests,
-    /// Bytes per second, of this many bytes each.
+    /// Bytes per second, for requests with this many bytes each.
     Bytes(f64),
     /// The time of a whole run, seconds.
     Run,
-    /// The median response time, µs: the rate was chosen.
+    /// The median response time, µs, if the rate was chosen.
     Response,
 }
 
@@ -29,7 +29,7 @@ impl Unit {
         }
     }
 
-    /// How the script tells it: see web/src/numbers.ts.
+    /// The name of the unit in the script: see web/src/numbers.ts.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Requests => "/s",
@@ -39,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// A slice in this unit; `None` for no answers in no time.
+    /// Returns a slice's pace in this unit; `None` without answers or time.
     pub(super) fn of_slice(self, slice: &Slice) -> Option<f64> {
         let seconds = slice.active_ns as f64 / 1e9;
         let per_s = slice.completions as f64 / seconds;
@@ -52,7 +52,7 @@ impl Unit {
         value.is_finite().then_some(value)
     }
 
-    /// Returns the cost of a request, in words: `67.3K/s`.
+    /// Formats the cost of a request: `67.3K/s`.
     pub(super) fn shown(self, cost_ns: f64) -> String {
         match self {
             Self::Requests => rate(1e9 / cost_ns),
@@ -63,7 +63,7 @@ impl Unit {
     }
 }
 
-/// If pages follow each other, the pace is the time of one.
+/// Whether pages follow each other one at a time: then the pace is the time of a page.
 fn is_one_page_at_a_time(comparison: &Comparison) -> bool {
     comparison.trial.is_some() && comparison.connections == 1 && comparison.load.is_flat_out()
 }

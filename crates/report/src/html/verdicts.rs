@@ -1,6 +1,6 @@
 //! The results: verdicts in figures and sentences, the table, the notes.
 //!
-//! The words are the story's; nothing is worded here but headings.
+//! The text comes from the story; only headings are written here.
 
 use looptax_model::record::{Comparison, Record};
 
@@ -16,10 +16,10 @@ use crate::words::small_table::SmallTable;
 use crate::words::table::{Row, Table, Tail};
 use crate::words::{Body, GroupStory, RunWords, ServerStory, sentence};
 
-/// The most verdicts that are shown as cards; more are listed.
+/// Show at most this many verdicts as cards; more become a list.
 const MOST_CARDS: usize = 6;
 
-/// Writes the results, a line per server: the answer before everything else.
+/// Writes the results, a line per server: the answer comes before everything else.
 pub(super) fn answers(answers: &[Answer], out: &mut Markup) {
     if answers.is_empty() {
         return;
@@ -55,7 +55,7 @@ pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
     out.close("div");
 }
 
-/// A server with a workload: verdicts, table, notes, charts.
+/// Writes a server with a workload: verdicts, table, notes, charts.
 pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts, out: &mut Markup) {
     out.open("section", &[("class", "server")]);
     out.element("h3", &[], &server.heading);
@@ -65,7 +65,7 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
     let mut is_first = true;
     for group in &server.groups {
         cards(record, group, out);
-        // Who asked where the time goes finds it before anything else.
+        // A reader who asked for `why` finds its result first.
         let is_sampled = |idx: &usize| !record.comparisons[*idx].why.is_empty();
         let folds = group.comparisons.iter().copied();
         let (before, after): (Vec<usize>, Vec<usize>) = folds.partition(is_sampled);
@@ -110,7 +110,7 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
     out.close("section");
 }
 
-/// Writes the remedies, if they were asked for.
+/// Writes the remedies, if the record has any.
 pub(super) fn remedies(all: &[RemediesStory], out: &mut Markup) {
     for remedies in all {
         out.open("section", &[("class", "server")]);
@@ -121,7 +121,7 @@ pub(super) fn remedies(all: &[RemediesStory], out: &mut Markup) {
     }
 }
 
-/// The verdicts of a group as cards; if there are many, as a list of sentences.
+/// Writes the verdicts of a group as cards or, if there are many, as a list of sentences.
 fn cards(record: &Record, group: &GroupStory, out: &mut Markup) {
     if group.sentences.len() > MOST_CARDS {
         out.open("div", &[("class", "sentences")]);
@@ -147,7 +147,7 @@ fn card(sentence: &str, comparison: &Comparison, tax: &looptax_model::record::Ta
     let place = format!("{} · {}", sentence::place(comparison, TEXT), pair(tax, TEXT));
     out.element("p", &[("class", "place")], &place);
     out.open("p", &[("class", "figure")]);
-    // The interval is part of the figure and is beside it, smaller.
+    // The interval is a part of the figure, and is shown next to it in a smaller size.
     match words.tax.split_once('[') {
         Some((value, interval)) => {
             out.element("strong", &[], value.trim_end());

@@ -8,7 +8,7 @@ use super::shown::{ChainsShown, Detail};
 use crate::format::Text;
 use crate::words::why as words;
 
-/// Writes all samples of a comparison; nothing if none were asked for.
+/// Writes all samples of a comparison; nothing if there are none.
 pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
     for (part, why) in comparison.why.iter().enumerate() {
         let arms = arms(comparison, why);
@@ -29,7 +29,7 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
     }
 }
 
-/// The names of both arms; the second one is another where both are the same.
+/// The names of both arms. If they are the same, the second one gets a different name.
 pub(super) fn arms(comparison: &Comparison, why: &Why) -> [String; 2] {
     let name = |idx: u32| {
         let arms = &comparison.arms;
@@ -44,17 +44,17 @@ pub(super) fn arms(comparison: &Comparison, why: &Why) -> [String; 2] {
     [base, other]
 }
 
-/// A difference in µs as a cell says it.
+/// A difference in µs, as text for a cell.
 pub(super) fn signed_micros(figure: &Number) -> String {
     shown(figure, |us| words::signed_micros(TEXT, us))
 }
 
-/// An arm's own µs as a cell says them.
+/// An arm's own µs, as text for a cell.
 pub(super) fn micros_of(figure: &Number) -> String {
     shown(figure, |us| Text::as_known(us, |value| TEXT.micros(value), |it| TEXT.micros_interval(it)))
 }
 
-/// The cells of a row: each arm's own, and the difference.
+/// The cells of a row: the figure of each arm, and the difference.
 type Cells = [String; 3];
 
 fn micros(row: &WhyRow) -> Cells {
@@ -132,9 +132,10 @@ fn chains(
     out.element("figcaption", &[], &title);
     let how = format!(
         "Callers are above the functions that they call, of all processes together. A frame is as wide as its CPU time \
-         per request on {base} and on {other} together, what it calls included; {base} or {other} by itself are drawn \
-         to one scale. Red with a line above: dearer over {other}; blue with a broken line below: cheaper; the deeper, \
-         the more per request. The difference of a single frame has no interval; the table has those of the layers."
+         per request on {base} and on {other} together, including what it calls; {base} and {other} by themselves are \
+         drawn to one scale. Red with a line above costs more over {other}, blue with a broken line below costs less; \
+         a deeper colour is a larger difference per request. The difference of a single frame has no interval; the \
+         table has the intervals of the layers."
     );
     out.element("p", &[("class", "note")], &how);
     let without = "The flame graph needs the page's script; the table of layers does not need it.";
@@ -143,8 +144,8 @@ fn chains(
     let attributes = [("class", "flame"), ("data-flame", ""), ("data-idx", idx.as_str()), ("data-part", &part)];
     out.open("div", &attributes).close("div");
     if why.sampling.sees_kernel && why.sampled.as_ref().is_some_and(|it| is_other(it, why.sum.as_ref())) {
-        let words = "Frames include the sampler's own part, but the layers above do not: therefore all processes do \
-            not add up to the sum there.";
+        let words = "Frames include the sampler's own part, but the layers above do not, so the frames do not add up \
+            to the sum of the layers.";
         out.element("p", &[("class", "note")], words);
     }
     if let Some(words) = left_out([base, other], why) {
@@ -153,7 +154,7 @@ fn chains(
     out.close("figure");
 }
 
-/// Whether what was sampled is shown as something else than the layers' sum.
+/// Whether the sampled time is shown differently from the sum of the layers.
 fn is_other(sampled: &WhyRow, sum: Option<&WhyRow>) -> bool {
     sum.is_some_and(|sum| micros(sum) != micros(sampled))
 }

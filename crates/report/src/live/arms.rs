@@ -1,4 +1,4 @@
-//! A pair's table: each arm's rate, median and 99th percentile, its rate over the epochs; the tax so far.
+//! The table of a pair: each arm's rate, median and 99th percentile, its rate by epoch, and the tax so far.
 
 use hdrhistogram::Histogram;
 
@@ -6,7 +6,7 @@ use super::layout::{COLORS, Rows};
 use super::view::{ArmView, Pair, Unit};
 use crate::format::{Text, counted, rate, run_time};
 
-/// Epochs whose mean is the rate that is shown: steady to the eye, and not older than some seconds.
+/// The rate shown is the mean of this many epochs: steady to the eye, and not older than some seconds.
 const SHOWN_EPOCHS: usize = 8;
 const LEVELS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_LEVELS: [&str; 9] = [" ", "_", "_", ".", "-", "-", "=", "=", "#"];
@@ -54,8 +54,8 @@ fn quantile(latencies_ns: &Histogram<u64>, quantile: f64, text: Text) -> String 
     text.micros(latencies_ns.value_at_quantile(quantile) as f64 / 1e3)
 }
 
-/// The arm's rate by epoch, the newest at the right, from zero to the most that either arm of the pair
-/// reached.
+/// Returns the arm's rate by epoch, with the newest at the right. The scale goes from zero to the highest rate of both
+/// arms.
 fn history(pair: &Pair, arm_idx: usize, columns: usize, is_unicode: bool) -> String {
     let newest = |arm: &ArmView| arm.rates_per_s.len().saturating_sub(columns);
     let shown = |arm: &'_ ArmView| arm.rates_per_s[newest(arm)..].to_vec();
@@ -65,14 +65,14 @@ fn history(pair: &Pair, arm_idx: usize, columns: usize, is_unicode: bool) -> Str
     shown(&pair.arms[arm_idx]).into_iter().map(level).collect()
 }
 
-/// `epoch 14 of at most 120, looked at again after 20`.
+/// `epoch 14 of at most 120, next judged after 20`.
 fn progress(pair: &Pair) -> String {
     if pair.is_warming_up {
         return format!("warm-up, {}", counted(pair.n_epochs as u64, "epoch"));
     }
     let look = match pair.next_look {
         Some(look) if look == pair.n_epochs_at_most => String::new(),
-        Some(look) => format!(", looked at after {look}"),
+        Some(look) => format!(", next judged after {look}"),
         None => ", ended".to_owned(),
     };
     format!("epoch {} of at most {}{look}", pair.n_epochs, pair.n_epochs_at_most)

@@ -1,4 +1,4 @@
-//! Every epoch's tax as a dot over time: noise is seen, not believed.
+//! Every epoch's tax as a dot over time, so that the reader sees the noise.
 
 use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::symbols::Marker;
@@ -8,16 +8,16 @@ use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
 use super::layout::Rows;
 use super::view::Pair;
 
-/// Rows, and in a high window.
+/// The chart's height in rows, in a normal and in a high window.
 const HEIGHTS: [u16; 2] = [6, 10];
-/// Free rows that make it high.
+/// With this many free rows the window counts as high.
 const MANY_ROWS: u16 = 16;
-/// Fewer dots show nothing.
+/// Fewer dots than this show nothing.
 const LEAST: usize = 2;
-/// The axis reaches at least so far: a shorter one would magnify noise.
+/// The axis is at least this long: a shorter one would magnify noise.
 const LEAST_PCT: f64 = 1.0;
 
-/// Draws each epoch's tax of a pair; nothing without epochs or room.
+/// Draws the tax of each epoch of a pair; draws nothing without epochs or without room.
 pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     let height = HEIGHTS[usize::from(rows.left() >= MANY_ROWS)];
     if pair.taxes_pct.len() < LEAST || rows.left() < height + 2 {
@@ -55,7 +55,7 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     .render(area, buffer);
 }
 
-/// All dots, from zero on; zero in the middle if there are dots on both sides.
+/// The range from zero to all dots; zero is in the middle if there are dots on both sides.
 fn bounds(taxes_pct: &[f64]) -> [f64; 2] {
     let low = taxes_pct.iter().copied().fold(0.0, f64::min);
     let high = taxes_pct.iter().copied().fold(0.0, f64::max);
@@ -63,7 +63,7 @@ fn bounds(taxes_pct: &[f64]) -> [f64; 2] {
     [if low < 0.0 { -most } else { 0.0 }, if high > 0.0 { most } else { 0.0 }]
 }
 
-/// Both ends and the middle.
+/// The labels for both ends and the middle.
 fn labels([low, high]: [f64; 2]) -> [f64; 3] {
     [low, f64::midpoint(low, high), high]
 }

@@ -1,4 +1,4 @@
-//! Latencies of both arms on one logarithmic axis, one above the other.
+//! The latencies of both arms on one logarithmic axis, one histogram above the other.
 
 use hdrhistogram::Histogram;
 use ratatui::layout::Rect;
@@ -10,13 +10,13 @@ use super::layout::{COLORS, Rows};
 use super::view::Pair;
 use crate::format::Text;
 
-/// Rows of one arm's histogram, and in a high window.
+/// The height of one arm's histogram in rows, in a normal and in a high window.
 const HEIGHTS: [u16; 2] = [2, 4];
-/// Free rows that make it high.
+/// With this many free rows the window counts as high.
 const MANY_ROWS: u16 = 24;
-/// Columns left of it, for the arm's name.
+/// Columns to the left of the histogram, for the arm's name.
 const MARGIN: u16 = 8;
-/// The axis reaches over all but the rarest.
+/// The axis covers all latencies except the rarest.
 const SHOWN: [f64; 2] = [0.001, 0.999];
 const ASCII: bar::Set<'_> = bar::Set {
     full: "#",
@@ -30,7 +30,7 @@ const ASCII: bar::Set<'_> = bar::Set {
     empty: " ",
 };
 
-/// Draws both, with the axis below; nothing without latencies or room.
+/// Draws both histograms, with the axis below; draws nothing without latencies or without room.
 pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     let Some(axis) = Axis::for_pair(pair) else {
         return;
@@ -64,7 +64,7 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     rows.faint(&axis.labels(columns, text));
 }
 
-/// From the lowest to the highest latency that is shown.
+/// The range from the lowest to the highest latency that is shown.
 struct Axis {
     from: f64,
     to: f64,
@@ -84,7 +84,7 @@ impl Axis {
         Some(Self { from, to })
     }
 
-    /// How many latencies fall into each of `columns` columns.
+    /// Counts the latencies in each of `columns` columns.
     fn columns(&self, latencies_ns: &Histogram<u64>, columns: usize) -> Vec<u64> {
         let mut counts = vec![0; columns];
         for step in latencies_ns.iter_recorded() {
@@ -98,7 +98,7 @@ impl Axis {
         counts
     }
 
-    /// Both ends and the middle.
+    /// The labels for both ends and the middle.
     fn labels(&self, columns: usize, text: Text) -> String {
         let middle = (self.from * self.to).sqrt();
         let [from, middle, to] = [self.from, middle, self.to].map(|ns| text.micros(ns / 1e3));

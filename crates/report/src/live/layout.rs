@@ -1,4 +1,4 @@
-//! Lines from the top of an area down, as long as there is room, and one at its end.
+//! Places lines from the top of an area down while there is room, and one line at its end.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,7 +9,7 @@ use ratatui::widgets::Widget;
 use crate::format::GLUE;
 use crate::terminal::Style;
 
-/// Colours of the first arm and the second. Colour never carries a separate meaning.
+/// Colours of the first and the second arm. Colour never carries a separate meaning.
 pub(super) const COLORS: [Color; 2] = [Color::Cyan, Color::Yellow];
 
 pub(super) struct Rows<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Rows<'a> {
     buffer: &'a mut Buffer,
     /// The next free row, counted from the top of the area.
     next: u16,
-    /// Rows at the end that lines from the top do not take.
+    /// Rows at the end that lines from the top must not use.
     kept: u16,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Rows<'a> {
         self.area.height.saturating_sub(self.next + self.kept)
     }
 
-    /// Leaves rows free for the end.
+    /// Keeps rows free for lines at the end.
     pub(super) fn keep_for_the_end(&mut self, rows: u16) {
         self.kept = rows;
     }
@@ -60,14 +60,14 @@ impl<'a> Rows<'a> {
         self.spans(spans.collect());
     }
 
-    /// An empty line, unless it would be the last.
+    /// Writes an empty line, unless it would be the last one.
     pub(super) fn blank(&mut self) {
         if self.left() > 1 {
             self.next += 1;
         }
     }
 
-    /// A list under a word, with the number of those that found no room.
+    /// Writes a list under a word, with the number of items for which there was no room.
     pub(super) fn list(&mut self, word: &str, lines: &[String]) {
         let room = usize::from(self.left());
         if lines.is_empty() || room == 0 {
@@ -84,7 +84,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The area of the next rows, for a chart; `None` without room.
+    /// Returns the area of the next rows for a chart; `None` without room.
     pub(super) fn chart(&mut self, rows: u16) -> Option<(Rect, &mut Buffer)> {
         if self.left() < rows {
             return None;
@@ -94,7 +94,7 @@ impl<'a> Rows<'a> {
         Some((area, self.buffer))
     }
 
-    /// The last line of the area.
+    /// Writes the last line of the area.
     pub(super) fn at_the_end(&mut self, words: &str) {
         self.next = self.area.height.saturating_sub(1);
         self.kept = 0;

@@ -1,8 +1,8 @@
-//! A run while it lasts, for the whole terminal: the arms side by side, the interval so far, latencies,
-//! every epoch's tax, what comes next.
+//! A run in progress, for the whole terminal: the arms next to each other, the interval so far, latencies, every
+//! epoch's tax, and what comes next.
 //!
-//! Pure: [`View`] holds what is known, [`draw`] lays it out in an area. The command line keeps the view
-//! up to date and owns the terminal. Nothing here decides anything: verdicts are made from the record.
+//! Pure: [`View`] holds the known facts, and [`draw`] lays them out in an area. The command line keeps the view up to
+//! date and owns the terminal. Nothing here decides anything: verdicts are made from the record.
 
 mod arms;
 mod epochs;
@@ -19,7 +19,7 @@ use crate::terminal::Style;
 use layout::Rows;
 pub use view::{ArmView, Pair, Step, Unit, View};
 
-/// Lays the view out in `area`; what has no room is left out, the least important first.
+/// Lays the view out in `area`. If there is not enough room, the least important parts are left out first.
 pub fn draw(view: &View, style: Style, area: Rect, buffer: &mut Buffer) {
     let text = style.text();
     let mut rows = Rows::new(style, area, buffer);
@@ -48,7 +48,7 @@ pub fn draw(view: &View, style: Style, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Axes are drawn with lines that such a terminal does not show.
+/// Replaces the lines of axes, which a terminal with ASCII only does not show.
 fn make_ascii(area: Rect, buffer: &mut Buffer) {
     for position in area.positions() {
         let cell = &mut buffer[position];
@@ -73,12 +73,12 @@ fn heading(view: &View) -> String {
     heading
 }
 
-/// Returns the most time that the running comparison needs, before its epochs have shown how long they are.
+/// Returns the longest time that the running comparison can take, before its epochs have shown their length.
 fn now(view: &View) -> Option<f64> {
     view.steps.get(view.at)?.at_most_s
 }
 
-/// Returns the most time that the later comparisons need, if that is known.
+/// Returns the longest time that the later comparisons can take, if that is known.
 fn rest(view: &View) -> Option<f64> {
     let later = view.steps.iter().skip(view.at + 1);
     later.map(|step| step.at_most_s).sum()

@@ -1,4 +1,4 @@
-//! The state of a run while it lasts: its comparisons, and the arms of the one that runs.
+//! The state of a run in progress: its comparisons, and the arms of the running one.
 //!
 //! The command line fills it in; the other files of `live` draw it.
 
@@ -9,27 +9,27 @@ const LONGEST_NS: u64 = 100_000_000_000;
 
 #[derive(Debug, Default)]
 pub struct View {
-    /// Comparisons of the whole run, in order; those before [`View::at`] are over.
+    /// The comparisons of the whole run, in order; those before [`View::at`] are finished.
     pub steps: Vec<Step>,
     pub at: usize,
-    /// Server, workload and connections of the one that runs.
+    /// Server, workload and connections of the running comparison.
     pub title: String,
-    /// The current work besides measuring: a server starts, a look is taken.
+    /// The present work other than measuring: a server is starting, or an interim analysis is running.
     pub news: String,
     pub unit: Unit,
     pub pairs: Vec<Pair>,
-    /// Longest time until it ends, in seconds, as the last epoch took it.
+    /// Longest time in seconds until it ends, judged by the last epoch.
     pub left_s: Option<f64>,
-    /// Whether a key would be heard.
+    /// Whether a key press would have an effect.
     pub has_keys: bool,
-    /// Whether somebody asked for the end.
+    /// Whether the user has asked for the end.
     pub is_ending: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub label: String,
-    /// The longest that it can take, in seconds, where that is known.
+    /// The longest time in seconds that the comparison can take, if known.
     pub at_most_s: Option<f64>,
 }
 
@@ -47,11 +47,11 @@ pub struct Pair {
     pub name: String,
     pub arms: [ArmView; 2],
     pub is_warming_up: bool,
-    /// Epochs done, and their number at most.
+    /// The number of finished epochs; see `n_epochs_at_most`.
     pub n_epochs: usize,
-    /// See `n_epochs`.
+    /// The largest number of epochs that there can be.
     pub n_epochs_at_most: usize,
-    /// Epochs at its next look; `None` where none comes.
+    /// The number of epochs at the next look; `None` if there will be no further look.
     pub next_look: Option<usize>,
     /// The tax so far in percent, without the corrections of a verdict.
     pub tax_pct: Option<Estimate>,
@@ -70,7 +70,7 @@ pub struct ArmView {
 }
 
 impl ArmView {
-    /// An arm of which nothing is known.
+    /// Makes an arm without any data yet.
     ///
     /// # Panics
     /// Never: the bounds are possible.
@@ -84,7 +84,7 @@ impl ArmView {
 }
 
 impl Pair {
-    /// A pair before its first epoch.
+    /// Makes a pair before its first epoch.
     pub fn new(name: &str, arms: [&str; 2]) -> Self {
         Self {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Published beside measured, as Markdown.
+//! Published figures next to measured ones, as Markdown.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::{escaped, line};
 use crate::format::Text;
 use crate::words::reproduction::{CLAIM_HEAD, PartStory, head, part_stories};
 
-/// A reproduction as GitHub, GitLab and Forgejo show it. Ends with a line break.
+/// Returns a reproduction in the form that GitHub, GitLab and Forgejo show. Ends with a line break.
 pub fn reproduction_markdown(reproduction: &Reproduction) -> String {
     let words = Text { is_unicode: true };
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A sweep as bars: one per arm and number of connections, all on one scale from zero.
+//! A sweep as bars: one per arm and number of connections, all on the same scale from zero.
 
 use super::lines::{Lines, width};
 use crate::format::rate;
@@ -9,7 +9,7 @@ const GAP: usize = 2;
 /// Eighths of a column, from one to seven.
 const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// Writes them, in the room that the terminal has.
+/// Writes the bars to the terminal's width.
 pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     let arms = || sweep.points.iter().flat_map(|it| &it.arms);
     let most = arms().map(|(_, rate)| *rate).fold(0.0, f64::max);
@@ -30,7 +30,7 @@ pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     }
 }
 
-/// A bar of `columns` for `most`; `#` where the terminal shows nothing else.
+/// Returns a bar that has `columns` columns for `most`; it consists of `#` if the terminal shows only ASCII.
 fn bar(value: f64, most: f64, columns: usize, is_unicode: bool) -> String {
     if most <= 0.0 || value <= 0.0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! Rows in columns where they fit, else as sentences.
+//! Rows in columns if they fit, else as sentences.
 
 use super::lines::{Lines, Paint, padded, width};
 
@@ -9,21 +9,22 @@ const GAP: usize = 2;
 pub(super) enum Step {
     /// Leaves out the column with this heading.
     LeaveOut(&'static str),
-    /// Cuts longer names of this column in the middle, to this many characters: a process number is at the end.
+    /// Shortens longer names in this column to this many characters, in the middle, since the process number is at the
+    /// end.
     Cut(&'static str, usize),
 }
 
-/// Cells with a heading each. A row whose first cell is empty belongs to the one above it.
+/// Rows of cells, with a heading for each column. A row whose first cell is empty belongs to the row above it.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
-    /// Taken one after the other until the table fits.
+    /// Steps that are taken one after the other until the table fits.
     steps: &'static [Step],
 }
 
 impl Table {
-    /// Without the columns in which nothing is known of anybody.
+    /// Makes a table without the columns that have no known value in any row.
     pub(super) fn new(header: &[impl AsRef<str>], mut rows: Vec<Vec<String>>) -> Self {
         let is_empty = |column: usize| rows.iter().all(|row| row[column] == "-" || row[column].is_empty());
         let kept: Vec<bool> = (0..header.len()).map(|column| !is_empty(column)).collect();
@@ -36,7 +37,7 @@ impl Table {
         Self { header, rows, steps: &[] }
     }
 
-    /// Takes these steps, and no more of them than it needs, before it becomes sentences.
+    /// Takes as many of these steps as it needs, before the rows become sentences.
     pub(super) fn narrowed_by(self, steps: &'static [Step]) -> Self {
         Self { steps, ..self }
     }
@@ -57,7 +58,7 @@ impl Table {
         narrow.write_columns(lines);
     }
 
-    /// Widths of the columns, each with the gap behind it.
+    /// Widths of the columns, each with the gap after it.
     fn widths(&self) -> Vec<usize> {
         let widths = (0..self.header.len()).map(|column| {
             let cells = self.rows.iter().map(|row| width(&row[column]));
@@ -66,12 +67,12 @@ impl Table {
         widths.collect()
     }
 
-    /// Two columns before the first cell, none after the last one.
+    /// Width with two columns before the first cell and none after the last.
     fn width(&self) -> usize {
         self.widths().iter().sum()
     }
 
-    /// Gives the heading of a column that it leaves out.
+    /// Takes a step, and returns the heading of a column that it left out.
     fn take(&mut self, step: Step) -> Option<&'static str> {
         let (Step::LeaveOut(heading) | Step::Cut(heading, _)) = step;
         let column = self.header.iter().position(|it| it == heading)?;
@@ -97,7 +98,7 @@ impl Table {
         }
     }
 
-    /// The first cell, and after it the others with their headings.
+    /// Writes each row as its first cell, followed by the other cells with their headings.
     fn write_sentences(&self, lines: &mut Lines) {
         for row in &self.rows {
             let named = self.header.iter().zip(row).skip(1);
@@ -114,7 +115,7 @@ impl Table {
     }
 }
 
-/// The name with dots in place of its middle.
+/// Returns the name with dots in place of its middle.
 fn cut(name: &str, most: usize) -> String {
     const DOTS: &str = "...";
     let n = name.chars().count();

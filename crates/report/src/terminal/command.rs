@@ -1,6 +1,6 @@
-//! The table of whole commands: time, CPU of the command and of its server, by arm.
+//! The table of whole commands: time, and CPU time of the command and of its server, by arm.
 //!
-//! Is transposed compared with the one for requests: there is one comparison, and several figures of it.
+//! Compared with the table for requests, rows and columns are exchanged: there is one comparison with several figures.
 
 use super::lines::{Lines, padded, width};
 use crate::words::command::{CommandRow, CommandTable};
@@ -8,7 +8,7 @@ use crate::words::command::{CommandRow, CommandTable};
 const INDENT: usize = 2;
 const GAP: usize = 3;
 
-/// Writes one table in the layout that fits.
+/// Writes a table in the layout that fits.
 pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
     let CommandTable { arms: names, tax_header: header, rows } = table;
     let widest = |cells: &mut dyn Iterator<Item = &str>| cells.map(width).max().unwrap_or(0) + GAP;
@@ -46,9 +46,9 @@ pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
     }
 }
 
-/// A block per figure, for narrow terminals.
+/// Writes a block per figure, for narrow terminals.
 fn write_stacked(names: &[String], header: &str, rows: &[CommandRow], lines: &mut Lines) {
-    // Of two arms by name it is the tax; else the header says what it is.
+    // If the header names two arms, the figure is the tax; else the header says what it is.
     let tax = if header.contains(" over ") { "tax" } else { header };
     let label = names.iter().map(|name| width(name)).max().unwrap_or(0).max(width(tax)) + 2;
     for row in rows {

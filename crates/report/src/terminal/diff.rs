@@ -1,4 +1,4 @@
-//! Two runs beside each other.
+//! Two runs compared, for a terminal.
 
 use looptax_model::record::{Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax, Estimate, Figure};
 
@@ -13,9 +13,9 @@ pub(super) const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
 
 pub(super) const NO_CHANGE: &str = "no change shown";
 const TOO_FEW: &str = "too few epochs";
-/// A layer with less in both runs is as good as none.
+/// A layer with less than this in both runs is not shown.
 const LEAST_SHOWN_US: f64 = 0.005;
-/// A layer's change that chance makes more often does not count.
+/// A layer's change does not count if chance produces such a change more often than this.
 pub(super) const MOST_CHANCE: f64 = 0.05;
 
 /// The text of `looptax diff`. Ends with a line break.
@@ -43,8 +43,8 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     lines.item(
         0,
         "the tax is measured within each run, so a machine that was slower during one run does not change it; \
-         requests/s and CPU times are compared across time: they include other changes of the machine between the \
-         runs, their interval does not",
+         requests/s and CPU times are compared between the runs: they include other changes of the machine, which \
+         their intervals do not cover",
     );
     if !diff.conditions.is_empty() {
         lines.heading(0, "other differences");
@@ -88,7 +88,7 @@ fn write_layers(layers: &DiffLayers, lines: &mut Lines) {
 fn layer_row(layer: &DiffLayer, is_difference: bool, text: Text) -> Vec<String> {
     let shown = if is_difference { Text::signed_micros } else { Text::micros };
     let us = |figure: &Figure| known(figure, |it| shown(text, it.value));
-    // Of many layers one changes by chance: an interval by itself does not decide.
+    // Among many layers one may change by chance, so an interval by itself does not decide.
     let is_shown = layer.p.is_some_and(|p| p < MOST_CHANCE);
     let has_interval = |it: &Estimate| it.lo.is_some() || it.hi.is_some();
     let in_words = match layer.change_us.known() {
@@ -150,7 +150,7 @@ pub(super) fn ends(it: &Estimate, text: Text) -> String {
     text.interval(it, |end| format!("{end:+.1}"))
 }
 
-/// Which way, where the interval leaves no doubt.
+/// The direction of a change, if its interval leaves no doubt.
 pub(super) fn words(change: &Figure, less: &str, more: &str) -> String {
     let Some(it) = change.known() else {
         return "-".to_owned();

@@ -9,7 +9,7 @@ use looptax_model::record::{
 use super::lines::fitted;
 use super::style::Style;
 
-/// All checks, one line each, and what follows from them. Ends with a line break.
+/// Returns all checks, one line each, and the conclusions. Ends with a line break.
 pub fn doctor(found: &Doctor, style: Style) -> String {
     let mut text = format!("tests of this machine with {} ({})\n\n", found.target, found.version);
     for check in &found.checks {
@@ -30,8 +30,8 @@ pub fn doctor(found: &Doctor, style: Style) -> String {
 fn conclusion(found: &Doctor) -> String {
     let words = match found.answer {
         DoctorAnswer::Failed => {
-            "In its present state this machine does not allow honest verdicts. If other programs run, stop them and \
-             try again."
+            "In its present state, this machine gives verdicts that cannot be trusted. If other programs run, stop \
+             them and try again."
         }
         DoctorAnswer::Unanswered => {
             "No check gave an answer: the intervals are too wide. Stop other programs, or try more runs with --runs."
@@ -39,7 +39,7 @@ fn conclusion(found: &Doctor) -> String {
         DoctorAnswer::Busy => {
             return format!(
                 "This machine was busy during the tests (other processes took {} % of its CPU time, the hypervisor {} \
-                 %): no answer about it. Stop other programs, and try again.",
+                 %), so the tests gave no answer. Stop other programs, and try again.",
                 number(found.foreign_pct, 0),
                 number(found.steal_pct, 0)
             );
@@ -49,7 +49,7 @@ fn conclusion(found: &Doctor) -> String {
             "No check failed. Single runs find only gross errors: --runs 20 needs 17 good intervals of 20, --runs 100 \
              is the release gate."
         }
-        DoctorAnswer::Believable => "Verdicts of this machine can be believed, as far as these runs show.",
+        DoctorAnswer::Believable => "As far as these runs show, verdicts of this machine can be trusted.",
     };
     words.to_owned()
 }
@@ -71,8 +71,8 @@ fn why(words: Option<&str>) -> &str {
 
 fn aa(check: &AaCheck) -> String {
     format!(
-        "{arm} against {arm}: {} of {} runs show a difference from itself, at most {} may by chance (mean {:+.2} %, \
-         intervals up to ±{} points)",
+        "{arm} against {arm}: {} of {} runs show a difference from itself; at most {} may show one by chance (mean \
+         {:+.2} %, intervals up to ±{} points)",
         check.alarms,
         check.runs,
         check.accepted,
@@ -88,8 +88,8 @@ fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
         .last()
         .map_or_else(|| "missing".to_owned(), |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct));
     format!(
-        "{} with a delay of {:.0} ns ({:.0} % of a request), both ends in turns: {} of {} intervals cover it, at least \
-         {} have to; the last is {last}, typically ±{} points",
+        "{} with a delay of {:.0} ns ({:.0} % of a request), client and server scheduled in turns: {} of {} intervals \
+         contain the delay; at least {} have to. The last interval is {last}, typically ±{} points",
         check.arm,
         delay.delay_ns,
         delay.part_pct,
@@ -106,14 +106,14 @@ fn slices(check: &SlicesCheck) -> String {
     };
     let [apart, lo, hi] = taxes.difference_points.map(|it| number(it, 1));
     format!(
-        "slices of 50 ms: {}, of 500 ms: {}; they differ by {apart} points [{lo}, {hi}], shown to be within \
-         2: {}",
+        "slices of 50 ms: {}, slices of 500 ms: {}; the difference is {apart} points [{lo}, {hi}], shown to be within \
+         2 points: {}",
         interval(&taxes.tax_50ms_pct),
         interval(&taxes.tax_500ms_pct),
         match check.passed {
             Some(true) => "yes",
             Some(false) => "no",
-            None => "neither shown nor refuted, more epochs (--fixed 40) may decide",
+            None => "neither shown nor refuted; more epochs (--fixed 40) may decide",
         },
     )
 }
@@ -129,7 +129,7 @@ fn normal_scheduling(run: &InjectedRun) -> String {
     let [without, with] = run.client_switches_forced_per_request.map(|it| number(it, 2));
     format!(
         "not judged, with ordinary scheduling: a delay of {:.1} % shows as {}; the client loses its core {without} \
-         times per request, with the delay {with} times",
+         times per request without the delay, {with} times with it",
         run.truth_pct,
         interval(&run.tax_pct),
     )

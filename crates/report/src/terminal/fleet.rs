@@ -75,7 +75,7 @@ pub fn fleet_pairs(fleet: &Fleet, style: Style) -> String {
     alone(&words::pairs(fleet, style.text()), style)
 }
 
-/// The text of `looptax fleet changes`: who goes another way, and who fell back.
+/// The text of `looptax fleet changes`: the programs that changed their transport, and those that went back to TCP.
 pub fn fleet_movers(fleet: &Fleet, style: Style) -> String {
     let text = style.text();
     let movers = alone(&words::movers(fleet, text), style);
@@ -87,7 +87,7 @@ pub fn fleet_hosts(hosts: &FleetList<FleetHost>, style: Style) -> String {
     alone(&words::hosts(hosts, style.text()), style)
 }
 
-/// The text of `looptax fleet host`, of each machine with that name.
+/// The text of `looptax fleet host`, for each machine with that name.
 pub fn fleet_machines(machines: &[FleetMachine], style: Style) -> String {
     let sections = machines.iter().flat_map(|it| words::machine(it, style.text()));
     let texts: Vec<String> = sections.map(|it| alone(&it, style)).collect();

@@ -1,7 +1,6 @@
 //! Lines of text, broken at words to the terminal's width, and the colours.
 //!
-//! Everything that comes in is clean already. Colour codes are added last, so that they never count
-//! as width.
+//! All text that is passed in is clean already. Colour codes are added last, so that they never count as width.
 
 use std::fmt::Write;
 
@@ -9,7 +8,7 @@ use super::style::Style;
 use crate::format::GLUE;
 use crate::words::Tone;
 
-/// The meaning of a piece of text, as a colour; the words have it too.
+/// The meaning of a piece of text, shown as a colour; the words express it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
     /// Nothing special.
@@ -30,14 +29,14 @@ impl From<Tone> for Paint {
     }
 }
 
-/// Lines in the making.
+/// Lines that are being collected.
 #[derive(Debug)]
 pub(super) struct Lines {
     pub(super) style: Style,
     text: String,
-    /// Headings of columns that tables had no room for.
+    /// Headings of columns for which tables had no room.
     left_out: Vec<&'static str>,
-    /// `3 of 15 servers`: rows that there was no room for.
+    /// `3 of 15 servers`: rows for which there was no room.
     left_out_rows: Vec<String>,
 }
 
@@ -46,7 +45,7 @@ impl Lines {
         Self { style, text: String::new(), left_out: Vec::new(), left_out_rows: Vec::new() }
     }
 
-    /// One line as it is, however long: what must be copied in one piece.
+    /// Adds a line unbroken, however long: for text to copy in one piece.
     pub(super) fn verbatim(&mut self, line: &str) {
         self.text.push_str(&line.trim_end().replace(GLUE, " "));
         self.text.push('\n');
@@ -57,22 +56,22 @@ impl Lines {
         self.text.push('\n');
     }
 
-    /// A heading, broken to the width.
+    /// Adds a heading, broken to the width.
     pub(super) fn heading(&mut self, indent: usize, line: &str) {
         self.broken(indent, indent + 2, line, Paint::Strong);
     }
 
-    /// A line that goes on below its own beginning.
+    /// Adds a line that continues at its own indentation.
     pub(super) fn wrapped(&mut self, indent: usize, line: &str) {
         self.broken(indent, indent, line, Paint::Plain);
     }
 
-    /// A line that continues at that column: below the text about its first word.
+    /// Adds a line that continues at column `rest`, below the text after its first word.
     pub(super) fn hanging(&mut self, rest: usize, line: &str) {
         self.broken(0, rest, line, Paint::Plain);
     }
 
-    /// A line that goes on two columns further right, so that items are told apart.
+    /// Adds a line that continues two columns further right, so that items can be distinguished.
     pub(super) fn item(&mut self, indent: usize, line: &str) {
         self.broken(indent, indent + 2, line, Paint::Plain);
     }
@@ -86,7 +85,7 @@ impl Lines {
         }
     }
 
-    /// The text in its colour, or as it is.
+    /// Returns the text in its colour, or unchanged without colour.
     pub(super) fn paint(&self, text: &str, paint: Paint) -> String {
         let code = match paint {
             Paint::Plain => return text.to_owned(),
@@ -99,7 +98,7 @@ impl Lines {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// A table had no room for these columns.
+    /// Notes that a table had no room for these columns.
     pub(super) fn left_out(&mut self, headings: &[&'static str]) {
         let new = headings.iter().filter(|it| !self.left_out.contains(it)).copied().collect::<Vec<_>>();
         self.left_out.extend(new);
@@ -110,14 +109,14 @@ impl Lines {
         self.left_out.contains(&heading)
     }
 
-    /// Whether a table had no room for this column, which then needs no explanation.
+    /// Whether a table had no room for this column, which then needs no explanation; forgets that column.
     pub(super) fn take_left_out(&mut self, heading: &str) -> bool {
         let lacks = self.lacks(heading);
         self.left_out.retain(|it| *it != heading);
         lacks
     }
 
-    /// Names the columns that tables had no room for, once for all of them.
+    /// Names the columns for which tables had no room, once for all tables.
     pub(super) fn tell_left_out(&mut self) {
         let them = match self.left_out.len() {
             0 => return,
@@ -128,21 +127,21 @@ impl Lines {
         self.item(0, &format!("left out at this width: {headings}; --json has {them}"));
     }
 
-    /// The first of these, and at most that many; the number of the others is printed at the end.
+    /// Returns at most that many rows from the beginning; the number of the others is printed at the end.
     pub(super) fn first_of<'a, T>(&mut self, rows: &'a [T], most: usize, name: &str) -> &'a [T] {
         let first = &rows[..rows.len().min(most)];
         self.left_out_rows(rows.len() - first.len(), rows.len(), name);
         first
     }
 
-    /// A number of all the rows with this name, a plural, that are not printed.
+    /// Notes how many of all the rows with this name, a plural, are not printed.
     pub(super) fn left_out_rows(&mut self, n: usize, n_all: usize, name: &str) {
         if n > 0 {
             self.left_out_rows.push(format!("{n} of {n_all} {name}"));
         }
     }
 
-    /// Counts the rows that there was no room for, once for all of them.
+    /// Reports the numbers of rows for which there was no room, once for all tables.
     pub(super) fn tell_left_out_rows(&mut self) {
         let rows = std::mem::take(&mut self.left_out_rows);
         if !rows.is_empty() {
@@ -150,14 +149,13 @@ impl Lines {
         }
     }
 
-    /// Gives all lines as one text.
+    /// Returns all lines as one text.
     pub(super) fn finish(self) -> String {
         self.text
     }
 }
 
-/// Breaks at spaces: the first piece to `first` columns, the others to `rest`. A word that is longer
-/// stays whole.
+/// Breaks a text at spaces: the first piece to `first` columns, the others to `rest`. A longer word stays whole.
 pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut pieces: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
@@ -175,8 +173,8 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     pieces
 }
 
-/// Each line of `text` broken at spaces to `columns`; what follows a break is indented by two more
-/// than its line.
+/// Breaks each line of `text` at spaces to `columns`; what follows a break is indented by two more columns than its
+/// line.
 pub fn fitted(text: &str, columns: usize) -> String {
     let mut fitted = String::new();
     for line in text.lines() {
@@ -191,12 +189,12 @@ pub fn fitted(text: &str, columns: usize) -> String {
     fitted
 }
 
-/// Columns of a text. Characters of double width count as one: they shift a column, no more.
+/// Counts the columns of a text. Characters of double width count as one, which shifts a column and does no other harm.
 pub(super) fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// The text filled with spaces up to `columns`.
+/// Returns the text, filled with spaces up to `columns`.
 pub(super) fn padded(text: &str, columns: usize) -> String {
     format!("{text:columns$}")
 }

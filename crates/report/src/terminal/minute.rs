@@ -1,4 +1,4 @@
-//! The output of a bare `looptax`, piece by piece: some twenty lines in all.
+//! The output of `looptax` without a command, piece by piece: some twenty lines in all.
 
 use looptax_advise::{Weighed, Worth, weigh};
 use looptax_model::record::{
@@ -13,51 +13,52 @@ use crate::format::{Text, rate};
 use crate::heading::{server, version};
 use crate::words::row::{is_usable, tax_words, verdict_words};
 
-/// Servers that are named; the others are counted.
+/// Name at most this many servers, and count the others.
 const MOST_SERVERS: usize = 4;
-/// Programs that are named; the others are counted.
+/// Name at most this many programs, and count the others.
 const MOST_PROGRAMS: usize = 2;
-/// Requests per second that the tax is reported for if none were seen.
+/// Requests per second for which the tax is reported if no requests were seen.
 const YARDSTICK_PER_S: f64 = 1_000.0;
-/// Columns before the text about a subject.
+/// Width of the first column, which names the subject of a line.
 const SUBJECT: usize = 10;
-/// Columns of a server's name, and of what a request takes longer.
+/// Columns for a server's name, and for the time that TCP adds to a request.
 const COLUMNS: [usize; 2] = [20, 23];
-/// A share of the machine's time, in percent, from which on others made the intervals wider.
+/// If other programs used at least this percentage of the machine's time, they made the intervals wider.
 const BUSY_PCT: f64 = 5.0;
-/// The same for what the hypervisor took.
+/// The same limit for the time that the hypervisor took.
 const STOLEN_PCT: f64 = 1.0;
 
-/// A connection costs many times what a request does: with more of them per request it is no longer the requests that cost.
+/// A connection costs many times as much as a request: with more connections per request than this, most of the cost is
+/// not for requests.
 const MOST_OPENED: f64 = 0.05;
 
-/// Where a rate comes from.
+/// The origin of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Basis {
     Asked,
     Seen,
-    /// Connections that were closed, of a request or more each.
+    /// Connections that were closed, each after at least one request.
     Closed,
     Yardstick,
-    /// The same beside a comparison, which looks for no requests.
+    /// An assumed rate next to a comparison, which does not count requests.
     Say,
 }
 
-/// Requests that somebody sends over TCP.
+/// Requests that a program sends over TCP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtRate {
     basis: Basis,
-    /// The kind of server that gets them; `None` for whichever was measured.
+    /// The kind of server that gets the requests; `None` for whichever was measured.
     pub kind: Option<String>,
-    /// The program that sends them; empty for an assumed rate.
+    /// The program that sends the requests; empty for an assumed rate.
     pub who: String,
     /// Requests per second.
     pub requests_per_s: f64,
-    /// Connections that are opened for them per second; what those cost is not in a request's tax.
+    /// Connections that are opened for the requests, per second; their cost is not a part of a request's tax.
     pub opened_per_s: f64,
 }
 
-/// The pieces; each is a text that ends with a line break, or empty.
+/// The pieces of the output. Each is a text that ends with a line break, or is empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Minute {
     style: Style,
@@ -68,7 +69,7 @@ impl Minute {
         Self { style: Style { width: style.width.max(LEAST_WIDTH), ..style } }
     }
 
-    /// Returns the servers that run here, and the clients that pay for TCP; empty if none runs.
+    /// Returns the servers that run here, and the clients that pay for TCP; empty if no server is running.
     pub fn found(self, found: &Found) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
@@ -120,7 +121,7 @@ impl Minute {
         lines.finish()
     }
 
-    /// Why there is nothing of a server.
+    /// Explains why a server has no result.
     pub fn not_measured(self, name: &str, why: &str) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
@@ -146,7 +147,7 @@ impl Minute {
             0,
             &format!(
                 "{seconds:.0} s in total.  More: looptax compare (minutes: 1 and 16 connections), looptax compare \
-                 private:http (between web servers and their upstreams), looptax find (who pays)"
+                 private:http (between web servers and their upstreams), looptax find (programs that pay)"
             ),
         );
         if let Some(name) = name {
@@ -156,7 +157,7 @@ impl Minute {
     }
 }
 
-/// The text about a server continues below its own beginning.
+/// Writes a server's text, which continues below its own beginning.
 fn row(name: &str, words: &str, paint: Paint, lines: &mut Lines) {
     let indent = 2 + COLUMNS[0];
     let mut before = format!("  {}", padded(name, COLUMNS[0]));
@@ -187,7 +188,7 @@ fn here(server: &FoundServer, text: Text) -> String {
     format!("{}{} ({})", shown(&server.program, text), known.unwrap_or_default(), places.join(", "))
 }
 
-/// `127.0.0.1:3306 (mysql or mariadb by its port, of user mysql)`; `None` where nothing speaks for a database.
+/// `127.0.0.1:3306 (mysql or mariadb by its port, of user mysql)`; `None` if there is no evidence of a database.
 fn unseen(listener: &FoundListener, text: Text) -> Option<String> {
     let likely = listener.likely.as_ref()?;
     let user = listener.user.as_ref();
@@ -200,7 +201,7 @@ fn unseen(listener: &FoundListener, text: Text) -> Option<String> {
     ))
 }
 
-/// The processes of one program that reach one server over TCP.
+/// The processes of one program that reach the same server over TCP.
 struct Program<'a> {
     busiest: &'a FoundClient,
     n_processes: usize,
@@ -229,12 +230,12 @@ impl Program<'_> {
     }
 }
 
-/// The kinds of the servers that programs ask over TCP, the busiest program's first.
+/// The kinds of the servers to which programs send requests over TCP, the busiest program's first.
 pub fn paying_kinds(found: &Found) -> Vec<&str> {
     paying(found).iter().filter_map(|it| Some(&*it.server?.kind)).collect()
 }
 
-/// Programs with requests over TCP, the busiest first. Another looptax only measures.
+/// Programs with requests over TCP, the busiest first; without other looptax processes, which only measure.
 fn paying(found: &Found) -> Vec<Program<'_>> {
     let mut programs: Vec<Program<'_>> = Vec::new();
     let is_looptax = |it: &&FoundClient| it.peer.program.as_deref() == Some("looptax");
@@ -263,12 +264,12 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
 }
 
 impl AtRate {
-    /// A rate that somebody asked about.
+    /// A rate that the user passed.
     pub fn asked(requests_per_s: f64) -> Self {
         Self { basis: Basis::Asked, kind: None, who: String::new(), requests_per_s, opened_per_s: 0.0 }
     }
 
-    /// A yardstick beside a running server, whose requests were not counted.
+    /// An assumed rate next to a running server, whose requests were not counted.
     pub(super) fn say(record: &Record) -> Option<Self> {
         let is_used = |it: &Comparison| !it.target.private && !it.is_of_program() && it.load.is_flat_out();
         let say = Self { basis: Basis::Say, ..Self::asked(YARDSTICK_PER_S) };
@@ -276,7 +277,7 @@ impl AtRate {
     }
 
     /// Returns the rates of programs over TCP to each server here, the busiest first; without requests, the connections
-    /// that they close, and without these a yardstick.
+    /// that they close; and without these an assumed rate.
     pub fn seen(found: Option<&Found>) -> Vec<Self> {
         let requests = found.map_or_else(Vec::new, Self::of_programs);
         let closed = || found.map_or_else(Vec::new, Self::of_closed);
@@ -285,7 +286,7 @@ impl AtRate {
         if known.is_empty() { vec![yardstick()] } else { known }
     }
 
-    /// Whether what it opens counts beside what it asks.
+    /// Whether the connections that it opens matter as well as its requests.
     fn opens_many(&self) -> bool {
         self.opened_per_s > MOST_OPENED * self.requests_per_s
     }
@@ -305,7 +306,7 @@ impl AtRate {
                 requests_per_s: closed_per_s,
                 opened_per_s: closed_per_s,
             };
-            // A hop is in each chain that has it.
+            // A hop appears in each chain that contains it.
             if !known.contains(&one) {
                 known.push(one);
             }
@@ -338,12 +339,12 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     if [us.lo, us.hi, pct.lo, pct.hi].contains(&None) {
         return ("too few measurements for an answer".to_owned(), Paint::Unsure);
     }
-    // An interval that is longer has a space behind it all the same.
+    // An interval that is too long for its column still has a space after it.
     let us = match (&tax.uncertain_size, us.lo.zip(us.hi)) {
         (Some(size), Some((lo, hi))) if size.cause == SizeCause::Wide => {
             format!("{} to {}", text.signed_micros(lo), text.micros(hi))
         }
-        // If nothing is concluded, the time of one bad epoch may be all of it.
+        // If there is no conclusion, all of the time may come from a single bad epoch.
         _ if tax.has_size() && tax.verdict != Verdict::Inconclusive => text.signed_micros_interval(us),
         _ => "n/a".to_owned(),
     };
@@ -363,8 +364,8 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     }
 }
 
-/// Writes the cost of TCP at each rate, on each of its servers: by its first comparison, which is of the
-/// fewest connections. Servers with the same result are grouped.
+/// Writes the cost of TCP at each rate for each of its servers, by the server's first comparison, which has the fewest
+/// connections. Servers with the same result are grouped.
 pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Lines) {
     let text = lines.style.text();
     for it in rates {
@@ -375,7 +376,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
             Basis::Asked => format!("at {rate} requests/s"),
             Basis::Seen => format!("at the {rate} requests/s of {who}"),
             Basis::Closed => format!("at the {rate} connections/s that {who} closes, with one request each,"),
-            Basis::Say => "for example at 1,000 requests/s (--at RATE sets yours),".to_owned(),
+            Basis::Say => "for example at 1,000 requests/s (set your rate with --at RATE),".to_owned(),
             Basis::Yardstick => "no request over TCP was seen; for example at 1,000 requests/s".to_owned(),
         };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
@@ -386,24 +387,24 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
                 let named = named.join(", ");
                 let words = if it.opens_many() { opening_words(it) } else { worth_words(worth).to_owned() };
                 let beside = if alike().any(|it| it.2) { " (measured while other work ran)" } else { "" };
-                let line = format!("{at} TCP adds CPU time, of one core: {named}: {words}{beside}");
+                let line = format!("{at} TCP adds this share of one core: {named}: {words}{beside}");
                 lines.item(2, &line);
             }
         }
     }
 }
 
-/// Returns the cost of TCP at a rate, by the names of the servers, and whether others were busy meanwhile.
+/// Returns the cost of TCP at a rate, with the names of the servers and whether other programs were busy in that time.
 fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed, bool)> {
     let mut known: Vec<(String, Weighed, bool)> = Vec::new();
     let is_busy = |tax: &Tax| tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed);
-    // No program sends requests to the built-in server; its result is shown if there is no other.
+    // No program sends requests to the built-in server, so its result is shown only if there is no other.
     let has_servers = { record.comparisons.iter() }.any(|it| it.target.kind != "echo");
     for comparison in &record.comparisons {
         let kind = &comparison.target.kind;
         let is_asked = it.kind.as_ref().is_none_or(|meant| meant == kind);
         let is_meant = is_asked && (kind != "echo" || !has_servers);
-        // The cost of TLS on the socket is not that of TCP.
+        // The cost of TLS on the socket is not a cost of TCP.
         let has_sealed_socket = |tax: &&Tax| {
             [Some(&tax.arm), comparison.arms.first().map(|it| &it.name)]
                 .into_iter()
@@ -416,7 +417,7 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
         }
         let taxes = || comparison.tax.iter().filter(|tax| !has_sealed_socket(tax));
         let first = taxes().next().filter(|tax| is_usable(tax));
-        // Programs that encrypt pay for that too.
+        // Programs that encrypt also pay for the encryption.
         let with_tls = taxes().skip(1).find(|tax| tax.arm == "tls" && is_usable(tax));
         let with_tls = with_tls.map(|tax| (format!("{name} with TLS"), tax));
         for (name, tax) in first.map(|tax| (name, tax)).into_iter().chain(with_tls) {
@@ -427,13 +428,13 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
     known
 }
 
-/// No verdict of the requests holds for these.
+/// Explains that no verdict about requests holds at this rate of new connections.
 fn opening_words(it: &AtRate) -> String {
     let kind = it.kind.as_deref().unwrap_or("KIND");
     let rate = rate(it.opened_per_s);
     format!(
-        "only the requests; {} new connections/s cost more: measure that with looptax compare private:{kind} \
-         --workload connect",
+        "this counts only the requests; {} new connections/s cost more: measure them with looptax compare \
+         private:{kind} --workload connect",
         rate.trim_end_matches("/s")
     )
 }
@@ -446,7 +447,7 @@ fn worth_words(worth: Worth) -> &'static str {
     }
 }
 
-/// How much of the machine others had, where that made the intervals wider.
+/// Reports how much of the machine others used, if that made the intervals wider.
 fn busy(record: &Record) -> Option<String> {
     let taxes = || record.comparisons.iter().flat_map(|it| &it.tax);
     let most = |share: fn(&Tax) -> Option<f64>| taxes().filter_map(share).fold(0.0, f64::max);

@@ -1,7 +1,7 @@
 //! The report for a terminal, from the whole record down to the line.
 //!
-//! Order: per server and workload a heading, per client model a table, then the words about it; then
-//! what holds for the whole run. Called by the command line, which prints it.
+//! Order: for each server and workload a heading, for each client model a table and the text about it; then whatever
+//! holds for the whole run. Called by the command line, which prints it.
 
 mod bars;
 mod checked;
@@ -52,24 +52,24 @@ pub fn percent(pct: &Estimate, style: Style) -> String {
     style.text().percent(pct).replace(GLUE, " ")
 }
 
-/// Why there is no verdict to believe, in a sentence; `None` if there is one.
+/// Returns a sentence that explains why there is no reliable verdict; `None` if there is one.
 pub fn why_withheld(comparison: &Comparison, tax: &Tax, style: Style) -> Option<String> {
     let why = words::why_withheld(comparison, tax, style.text())?;
     Some(why.replace(GLUE, " "))
 }
 
-/// Options of the report of `looptax compare` besides tables and verdicts.
+/// Options of the report of `looptax compare`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Beside<'a> {
-    /// The name of the record, where it was saved.
+    /// The name of the record, if it was saved.
     pub record: Option<&'a str>,
     /// Report the cost of TCP at this many requests per second.
     pub at_per_s: Option<f64>,
-    /// Say all that is known of each comparison, and not each kind of warning once.
+    /// Whether to print everything that is known about each comparison, instead of each kind of warning only once.
     pub is_verbose: bool,
 }
 
-/// The report of `looptax compare`: tables, a sentence per verdict, warnings and what may help. Ends with a
+/// Returns the report of `looptax compare`: tables, a sentence per verdict, warnings and possible remedies. Ends with a
 /// line break.
 pub fn compare(record: &Record, beside: Beside<'_>, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
@@ -112,7 +112,7 @@ pub fn compare(record: &Record, beside: Beside<'_>, style: Style) -> String {
     lines.finish()
 }
 
-/// Each kind of warning once, and that there is more.
+/// Writes each kind of warning once, and mentions that there is more.
 fn write_in_short(record: &Record, story: &words::Story, lines: &mut Lines) {
     let text = lines.style.text();
     let warnings = words::warnings::warnings_once(record, text);

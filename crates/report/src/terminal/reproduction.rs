@@ -1,4 +1,4 @@
-//! Published beside measured, for a terminal.
+//! Published figures next to measured ones, for a terminal.
 
 use looptax_model::record::Reproduction;
 
@@ -7,7 +7,7 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::words::reproduction::{CLAIM_HEAD, ClaimStory, PartStory, head, part_stories};
 
-/// The text of `looptax reproduce`; `path` is where its result was saved, if it was. Ends with a line break.
+/// The text of `looptax reproduce`; `path` is the file of its saved result, if it was saved. Ends with a line break.
 pub fn reproduction(reproduction: &Reproduction, path: Option<&str>, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let text = style.text();
@@ -62,7 +62,7 @@ fn write_part(part: &PartStory, lines: &mut Lines) {
     lines.blank();
 }
 
-/// Writes the published figures of all parts: the last thing on the screen.
+/// Writes the published figures of all parts, as the last text on the screen.
 fn write_all(parts: &[PartStory], lines: &mut Lines) {
     let [_, _, published, measured, verdict] = CLAIM_HEAD;
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! A small table as columns; if they do not fit, a line for each figure.
+//! A small table as columns; if they do not fit, as one line for each figure.
 
 use super::lines::{Lines, padded, width};
 use crate::words::small_table::SmallTable;

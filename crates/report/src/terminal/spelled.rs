@@ -4,26 +4,32 @@ use std::fmt::Write;
 
 use looptax_model::record::Spelling;
 
+use super::lines::fitted;
 use super::style::{Style, cleaned};
 
-/// Returns the text to write, dialect by dialect; `socket` says which one and how it was found, `elsewhere` is the
-/// URL's host if that is another machine.
+/// Returns the text to write for each dialect; `socket` names the socket and how it was found, `elsewhere` is the URL's
+/// host if that is another machine.
 pub fn spelled(spellings: &[Spelling], socket: &str, elsewhere: Option<&str>, style: Style) -> String {
     let mut text = elsewhere.map_or_else(String::new, |host| {
         format!("beware: `{host}` is not this machine, and a Unix socket works only within one machine\n")
     });
     let _ = writeln!(text, "{socket}");
+    let mut text = fitted(&cleaned(&text, style), style.width);
     for spelling in spellings {
-        write(spelling, &mut text);
+        let (to_copy, about) = written(spelling);
+        text += &cleaned(&to_copy, style);
+        text += &fitted(&cleaned(&about, style), style.width);
     }
-    cleaned(&text, style)
+    text
 }
 
-fn write(spelling: &Spelling, text: &mut String) {
-    let _ = write!(text, "\n{} ({}), in {}:\n", spelling.name, spelling.language, spelling.place);
+/// The lines to copy, which stay whole, and those about them.
+fn written(spelling: &Spelling) -> (String, String) {
+    let mut to_copy = format!("\n{} ({}), in {}:\n", spelling.name, spelling.language, spelling.place);
     for line in spelling.text.lines() {
-        let _ = writeln!(text, "    {line}");
+        let _ = writeln!(to_copy, "    {line}");
     }
+    let mut text = String::new();
     for why in &spelling.cannot {
         let _ = writeln!(text, "  does not work here: {why}");
     }
@@ -35,9 +41,10 @@ fn write(spelling: &Spelling, text: &mut String) {
         Some(proved) => writeln!(text, "  proved with {} on {}", proved.driver, proved.date),
         None => writeln!(text, "  not proved: it was tried with no driver"),
     };
+    (to_copy, text)
 }
 
-/// Which transport each takes for this host, and why.
+/// Explains which transport each dialect uses for this host, and why.
 pub fn explained(spellings: &[Spelling], host: Option<&str>, port: u16, style: Style) -> String {
     let mut text = format!("host {}, port {port}\n", host.unwrap_or("(none)"));
     let widest = |of: fn(&Spelling) -> usize| spellings.iter().map(of).max().unwrap_or(0);
@@ -48,5 +55,5 @@ pub fn explained(spellings: &[Spelling], host: Option<&str>, port: u16, style: S
         let _ =
             writeln!(text, "  {name:name_columns$}  {:takes_columns$}  {}", spelling.takes_now.words(), spelling.why);
     }
-    cleaned(&text, style)
+    fitted(&cleaned(&text, style), style.width)
 }

@@ -10,7 +10,7 @@ use super::lines::Lines;
 use crate::format::Text;
 use crate::words::storms::smallest;
 
-/// A row for each size and arm, then the smallest queues.
+/// Writes a row for each size and arm, then the smallest queues.
 pub(super) fn write(found: &Storms, lines: &mut Lines) {
     let text = lines.style.text();
     lines.heading(0, &heading(found, text));
@@ -36,8 +36,8 @@ fn heading(found: &Storms, text: Text) -> String {
     let Storms { target, version, library, stall_ms, .. } = found;
     let [target, version, library] = [target, version, library].map(|it| text.clean(it));
     let came = match found.rate_per_s {
-        Some(rate) => format!("{rate:.0} connects per second"),
-        None => "all connects at once".to_owned(),
+        Some(rate) => format!("{rate:.0} connections per second"),
+        None => "all connections at the same time".to_owned(),
     };
     let stall = match *stall_ms {
         0.0 => "the server running".to_owned(),

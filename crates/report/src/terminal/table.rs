@@ -1,6 +1,6 @@
-//! The table of a group: columns where they fit, one block per row where they do not.
+//! The table of a group: in columns if they fit, else one block per row.
 //!
-//! Gets finished cells and measures nothing but their width.
+//! It gets finished cells, and computes only their widths.
 
 use super::lines::{Lines, Paint, padded, width, wrap};
 use crate::format::counted;
@@ -8,11 +8,11 @@ use crate::words::table::{Row, Table, Tail};
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// Between arms and tax, where cells hold spaces themselves.
+/// The gap between the arms and the tax, since those cells contain spaces themselves.
 const WIDE_GAP: usize = 3;
-/// The least room that words over all columns need to be readable in a column.
+/// The least room in which a text over all columns is still readable.
 const LEAST_OPEN: usize = 30;
-/// The least room that a verdict needs; a longer one is broken into lines.
+/// The least room for a verdict; a longer verdict is broken into lines.
 const LEAST_VERDICT: usize = 20;
 
 /// Writes the table in the layout that fits.
@@ -62,7 +62,7 @@ impl Columns {
         }
     }
 
-    /// Columns before the tax.
+    /// The number of columns before the tax.
     fn tail_start(&self) -> usize {
         INDENT + self.connections + self.placement + self.arms.iter().sum::<usize>()
     }
@@ -101,7 +101,7 @@ impl Columns {
     }
 }
 
-/// The last cell of a row, broken to what is left of the width.
+/// Writes the last cell of a row, broken to the remaining width.
 fn write_broken(mut head: String, words: &str, paint: Paint, lines: &mut Lines) {
     let start = width(&head);
     let room = lines.style.width - start;
@@ -112,14 +112,14 @@ fn write_broken(mut head: String, words: &str, paint: Paint, lines: &mut Lines) 
     }
 }
 
-/// Below the arms, over all columns.
+/// Writes text below the arms, over all columns.
 fn write_below(row: &Row, indent: usize, lines: &mut Lines) {
     for line in row.below.iter().filter(|it| !it.is_empty()) {
         lines.wrapped(indent, line);
     }
 }
 
-/// A block per row, for narrow terminals.
+/// Writes a block per row, for narrow terminals.
 fn write_stacked(table: &Table, lines: &mut Lines) {
     let label = table.arms.iter().map(|name| width(name)).max().unwrap_or(0).max(width("tax")) + GAP;
     for row in &table.rows {

@@ -23,10 +23,10 @@ const NARROWER: [Step; 10] = [
     Step::Cut("server", 20),
 ];
 
-/// From this percentage on, a note reports that requests are not distinguished.
+/// From this percentage of overlapping requests on, a note reports that single requests cannot be told apart.
 const MOST_OVERLAPPING_PCT: u64 = 1;
 
-/// New connections that waited less for their server, µs at p99, are not worth a column.
+/// If new connections wait less than this (µs, p99) for their server, that wait gets no column.
 const LEAST_WAIT_US: f64 = 1e3;
 
 /// The text of `looptax watch`. Ends with a line break.
@@ -43,11 +43,17 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     Table::new(&HEADER, rows.collect()).narrowed_by(&NARROWER).write(&mut lines);
     lines.blank();
     let over = fixed(watched.over_s, 0);
-    lines.item(0, &format!("counted for {over} s; several requests sent at once count as one, a login as one or two"));
     lines.item(
         0,
-        "p50, p99: from the request's arrival at the server until the client has the answer; without the client's own \
-         send, which is some microseconds and longer over TCP",
+        &format!(
+            "counted for {over} s; several requests sent together count as one; a login counts as one \
+        or two"
+        ),
+    );
+    lines.item(
+        0,
+        "p50, p99: from the request's arrival at the server until the client has the answer; this leaves out the \
+         client's own send, which takes some microseconds, and longer over TCP",
     );
     if !lines.lacks("in server") {
         lines.item(0, "in server: the server took less than this for half of the requests");
@@ -68,7 +74,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     }
     queues(watched, &mut lines);
     if watched.hops.iter().any(overlaps) {
-        lines.item(0, "(*) several requests were on the way at once, so there may be more than were counted");
+        lines.item(0, "(*) several requests were under way at the same time, so there may be more than were counted");
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {
         lines.item(
@@ -115,7 +121,7 @@ fn accept(hop: &WatchedHop) -> Option<String> {
     Some(format!("{} ms", fixed(us / 1e3, 1)))
 }
 
-/// Where connections wait to be accepted.
+/// Writes the addresses at which connections wait to be accepted.
 fn queues(watched: &Watched, lines: &mut Lines) {
     let text = lines.style.text();
     for queue in watched.queues.iter().filter(|it| it.n_waiting > 0) {
@@ -147,7 +153,7 @@ fn place(hop: &WatchedHop, text: Text) -> String {
     home.map_or_else(|| "-".to_owned(), |it| shown(it, text))
 }
 
-/// With its process, as `find` has it.
+/// The service's name with its process number, as `find` prints it.
 fn named(end: &WatchedEnd, text: Text) -> String {
     let pid = end.pid.map(|it| format!(" {it}"));
     format!("{}{}", shown(&end.program, text), pid.unwrap_or_default())
@@ -157,7 +163,7 @@ fn server(hop: &WatchedHop, text: Text) -> String {
     hop.server.as_ref().map_or_else(|| shown(&hop.address, text), |it| named(it, text))
 }
 
-/// Returns the command that shows whether the socket works.
+/// Returns the command that checks whether the socket would work.
 fn next(hop: &WatchedHop) -> Option<String> {
     let pid = hop.client.as_ref().filter(|_| hop.way.is_tcp() && hop.kind.is_some()).and_then(|it| it.pid);
     pid.map(|pid| format!("looptax check {pid}"))

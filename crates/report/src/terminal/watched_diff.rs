@@ -1,4 +1,4 @@
-//! Two saved looks of `looptax watch` beside each other.
+//! Two saved looks of `looptax watch` compared.
 
 use looptax_model::record::{Estimate, Figure, WatchedChange, WatchedDiff, WatchedEnd, WatchedSide, WatchedSpan};
 
@@ -9,8 +9,8 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, fixed, rate};
 
-const NOT_PAIRED: &str = "the two were counted one after the other: the change includes all other changes of the \
-    machine and its load, its interval does not";
+const NOT_PAIRED: &str = "the two counts were made one after the other: the change includes all other changes of the \
+    machine and its load, which its interval does not cover";
 const BUCKETS: &str = "p50, p99: half of the requests, or 99 %, took less; looptax counts them in classes up to 6 % \
     wide, which their intervals allow for";
 
@@ -97,7 +97,7 @@ fn rows(hop: &WatchedChange, load: &str, text: Text) -> Vec<Vec<String>> {
     ]
 }
 
-/// Whether chance is ruled out, of all hops together.
+/// Whether chance is ruled out as the cause of a change, over all hops together.
 fn is_sure(hop: &WatchedChange) -> bool {
     hop.p.is_none_or(|it| it < MOST_CHANCE)
 }
@@ -135,7 +135,7 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
         format!("{time} over {} in the {} s {when}", side.way, fixed(span.over_s, 0))
     };
     let is_moved = hop.before.way.is_tcp() && !hop.after.way.is_tcp();
-    let send = if is_moved { "; without the client's own send, which is longer over TCP" } else { "" };
+    let send = if is_moved { "; this leaves out the client's own send, which takes longer over TCP" } else { "" };
     let load = diff.other_load_pct().map(|[before, after]| format!("; but {}", busy(before, after)));
     let words = format!(
         "{who}: {name} {} and {}: {change}{send}{}",

@@ -1,6 +1,6 @@
-//! The answer in a line per server: what each arm loses, before tables and statistics.
+//! The answer in a line per server: what each arm loses. It comes before tables and statistics.
 //!
-//! Repeats only the tables; if there are many verdicts, the first and the last of a server.
+//! It repeats figures of the tables; if a server has many verdicts, only the first and the last.
 
 use looptax_model::record::{Comparison, Record, Tax};
 
@@ -9,7 +9,7 @@ use super::{Tone, sentence};
 use crate::format::Text;
 use crate::heading;
 
-/// More verdicts of a server are shortened to the first and the last.
+/// If a server has more verdicts than this, only the first and the last are shown.
 const MOST_PARTS: usize = 4;
 
 /// The result of a server with a workload.
@@ -27,7 +27,7 @@ pub(crate) struct Part {
     pub(crate) tone: Tone,
 }
 
-/// All of them, in the order of measuring.
+/// Returns the answers for all servers, in the order of measuring.
 pub(crate) fn answers(record: &Record, text: Text) -> Vec<Answer> {
     let mut answers: Vec<Answer> = Vec::new();
     for comparison in &record.comparisons {

@@ -1,19 +1,19 @@
-//! The parts of an arm, if its name does not show them all.
+//! The parts of an arm whose name does not show all of them.
 
 use looptax_model::record::{Arm, Comparison};
 
 use crate::format::Text;
 
-/// How an endpoint says what it goes through.
+/// The word in an endpoint's text before the program that it goes through.
 const THROUGH: &str = " through ";
 
-/// A line for each arm that goes through something, or is sealed.
+/// Returns a line for each arm that goes through another program, or is encrypted.
 pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let arms = comparison.arms.iter();
     arms.filter_map(|arm| note(arm, text)).collect()
 }
 
-/// Returns the addresses that the arms of a running server lead to, and the evidence that it is one server.
+/// Returns the addresses to which the arms of a running server lead, and the evidence that it is one server.
 pub(super) fn ways(comparison: &Comparison, text: Text) -> Option<String> {
     let arms = || comparison.arms.iter();
     if comparison.target.private || comparison.is_of_program() || !arms().all(|arm| arm.verified) {

@@ -5,7 +5,7 @@ use looptax_model::record::{Bill, BillStep, Comparison, Figure};
 use super::small_table::SmallTable;
 use crate::format::Text;
 
-/// A step adds up when no more than this share of the whole is left over, or no more than its interval leaves open.
+/// A step adds up if the rest is at most this share of the whole, or is within the interval of the whole.
 const MOST_LEFT_OVER: f64 = 0.1;
 
 /// The bill of a comparison that has one.
@@ -17,7 +17,7 @@ pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTab
         known.map_or_else(|| "n/a".to_owned(), |us| text.micros_interval(us))
     };
     let root = [text.clean(&bill.root), own(&bill.root_time_us), own(&bill.root_cpu_us), String::new()];
-    // If a verdict withholds an arm's size, its bill withholds it too.
+    // If a verdict withholds the size of an arm's tax, its bill withholds it too.
     let is_withheld = |arm: &str| comparison.tax.iter().any(|it| it.arm == arm && !it.has_size());
     let steps = bill.steps.iter().map(|step| {
         let has_time = !is_withheld(&step.arm) && !is_withheld(&step.over);
@@ -53,8 +53,8 @@ fn row(step: &BillStep, bill: &Bill, has_time: bool, text: Text) -> [String; 4] 
 fn part(step: &BillStep, text: Text) -> String {
     let words = match (step.arm.as_str(), step.over.as_str()) {
         ("tcp+unix", _) => "loopback TCP to the pooler",
-        ("unix+tcp", "unix+unix") => "loopback TCP after it, by itself",
-        ("tcp+tcp", "tcp+unix") => "loopback TCP after it, too",
+        ("unix+tcp", "unix+unix") => "loopback TCP after the pooler only",
+        ("tcp+tcp", "tcp+unix") => "loopback TCP after the pooler too",
         ("tcp", "unix") => "loopback TCP",
         ("tcp6", "unix") => "loopback TCP, IPv6",
         ("tls", "tcp") => "TLS on tcp",
@@ -69,7 +69,7 @@ fn part(step: &BillStep, text: Text) -> String {
     words.to_owned()
 }
 
-/// The step that no sum has: the hop behind a pooler by itself.
+/// The step that is not in any sum: the hop behind a pooler by itself.
 fn beside(bill: &Bill) -> &'static str {
     let is_alone = |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
     let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");
@@ -80,12 +80,12 @@ fn beside(bill: &Bill) -> &'static str {
     }
 }
 
-/// How much of the longest arms is left over when their steps are taken off.
+/// Reports how much of the longest arms remains when their steps are subtracted.
 fn closing(bill: &Bill, text: Text) -> Option<String> {
     let unfinished = bill.steps.iter().filter_map(|step| {
         let left = step.left_over_us?;
         let in_all = step.in_all_us.known()?;
-        // A rest within the interval of the whole does not speak against the sum.
+        // A rest within the interval of the whole does not contradict the sum.
         let half = (in_all.hi? - in_all.lo?) / 2.0;
         (left.abs() > (MOST_LEFT_OVER * in_all.value.abs()).max(half))
             .then(|| format!("{} of {}", text.signed_micros(left), text.clean(&step.arm)))
@@ -95,6 +95,8 @@ fn closing(bill: &Bill, text: Text) -> Option<String> {
     match (has_ways, unfinished.is_empty()) {
         (false, _) => None,
         (true, true) => Some(format!("the steps add up to the measured total{}", beside(bill))),
-        (true, false) => Some(format!("the steps do not add up: left over are {}", unfinished.join(", "))),
+        (true, false) => {
+            Some(format!("the steps do not add up to the measured total: the rest is {}", unfinished.join(", ")))
+        }
     }
 }

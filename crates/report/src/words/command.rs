@@ -1,6 +1,6 @@
-//! The figures of whole commands: time, CPU of the command and of its server, by arm.
+//! The figures of whole commands: time, and CPU time of the command and of its server, by arm.
 //!
-//! There is one comparison, and several figures of it; a view lays them on their side.
+//! There is one comparison with several figures, so views exchange rows and columns.
 
 use looptax_model::record::{Arm, CommandLine, Commands, Comparison, Estimate, Figure, Tax};
 
@@ -8,7 +8,7 @@ use super::row::{is_usable, tax_words, tone, verdict_words};
 use super::tone::Tone;
 use crate::format::{Text, counted, run_time};
 
-/// The cells of what one arm costs over the baseline.
+/// The cells about the cost of one arm over the baseline.
 #[derive(Debug)]
 pub(crate) struct CommandTable {
     pub(crate) arms: Vec<String>,
@@ -16,7 +16,7 @@ pub(crate) struct CommandTable {
     pub(crate) rows: Vec<CommandRow>,
 }
 
-/// One figure of both arms and what lies between them.
+/// One figure of both arms, and their difference.
 #[derive(Debug)]
 pub(crate) struct CommandRow {
     pub(crate) label: &'static str,
@@ -59,7 +59,7 @@ pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
     (!parts.is_empty()).then(|| format!("connections seen while it ran: {}", parts.join(", ")))
 }
 
-/// Returns the definition of times and tax, if both are shown: one is not the ratio of the others.
+/// Explains the times and the tax, if both are shown: the tax is not the ratio of the times.
 pub(crate) fn what_is_shown(comparison: &Comparison) -> Option<&'static str> {
     let has_times = |arm: &Arm| arm.latency_us.mean.known().is_some();
     let has_tax = |tax: &Tax| is_usable(tax) && tax.throughput_pct.known().is_some();

@@ -7,11 +7,11 @@ use looptax_model::record::{Arm, Client, Comparison};
 use super::sentence;
 use crate::format::Text;
 
-/// Switches per request from which a blocked client is woken more than once. Waiting for an answer
-/// takes one switch; anything well above it is somebody else's wake-up.
+/// From this many switches per request on, a blocked client is woken more than once. Waiting for an answer takes one
+/// switch; a count well above one comes from other wake-ups.
 const WOKEN_AGAIN: f64 = 1.2;
 
-/// One line with the counts of every arm, and one more where they explain the difference.
+/// Returns one line with the counts of every arm, and another line if they explain the difference.
 pub(crate) fn count_sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let place = sentence::place(comparison, text);
     let counts: Vec<String> = comparison.arms.iter().filter_map(|arm| counts(arm, text)).collect();
@@ -37,14 +37,14 @@ fn counts(arm: &Arm, text: Text) -> Option<String> {
     ))
 }
 
-/// Linux wakes everybody who sleeps on a Unix socket when its peer has read a message and room to
-/// write comes free, a reader that sleeps in `recv` as well; `poll` sorts such wake-ups out.
+/// When the peer has read a message and there is room to write again, Linux wakes every process that sleeps on a Unix
+/// socket, including a reader that sleeps in `recv`; `poll` filters such wake-ups out.
 ///
 /// # Source
 /// `unix_write_space` in `net/unix/af_unix.c`; call stacks of `sched_waking` in
 /// docs/src/results/clients.md.
 fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<String> {
-    // Requests that take several answers wake their client as often for good reason.
+    // Requests with several answers also wake their client several times, for a good reason.
     let is_one_answer = comparison.workload.stream.is_none() && comparison.workload.name != "connect";
     if comparison.client != Client::Block || !is_one_answer {
         return None;

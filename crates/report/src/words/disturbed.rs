@@ -1,17 +1,17 @@
-//! The machine's time that others took, as a clause of a verdict's sentence.
+//! The share of the machine's time that others took, as a clause of a verdict's sentence.
 
 use looptax_model::record::{Direction, Disturbance, SizeCause, Tax};
 
 use crate::format::{Text, counted};
 
-/// Below these shares of all CPU time neither needs to be named; the larger is named in any case.
+/// Below these shares of all CPU time, neither has to be named; the larger one is named in any case.
 const NAMED_STEAL_PCT: f64 = 1.0;
 const NAMED_FOREIGN_PCT: f64 = 5.0;
 
-/// "; measured while the hypervisor took 2.5 % of the time", where hardly an epoch was without that.
+/// "; measured while the hypervisor took 2.5 % of the time", if hardly any epoch was without that.
 pub(super) fn measured_while(tax: &Tax) -> Option<String> {
     let disturbance = tax.disturbance.as_ref().filter(|it| it.is_throughout)?;
-    // Then the size's words have said it.
+    // In this case the text about the size mentions it already.
     if tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed) {
         return None;
     }
@@ -20,13 +20,13 @@ pub(super) fn measured_while(tax: &Tax) -> Option<String> {
     Some(format!("; measured while {} of the time", takers.join(" and ")))
 }
 
-/// "tcp is slower; by how much is uncertain (4.9 to 13.9 %), the machine was busy (20.0 % other work)".
+/// "tcp is slower; the size is uncertain (4.9 to 13.9 %): the machine was busy in 12 epochs (20.0 % other work)".
 pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     let size = tax.uncertain_size.as_ref()?;
     let word = direction_word(tax.direction?);
     let arm = text.clean(&tax.arm);
     let (lo, hi) = (size.lo_pct, size.hi_pct);
-    // All of it was measured beside others: the range is of that, and not of a quiet machine.
+    // Everything was measured while others were busy, so the range does not hold for a quiet machine.
     if size.cause == SizeCause::Disturbed && tax.disturbance.as_ref().is_some_and(|it| it.is_throughout) {
         let busy = shares(tax);
         return Some(format!(
@@ -36,12 +36,14 @@ pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     }
     let why = match size.cause {
         SizeCause::Disturbed => format!("the machine was busy{}", shares(tax)),
-        SizeCause::Drifted => "it changed during the run".to_owned(),
+        SizeCause::Drifted => "the difference changed during the run".to_owned(),
         SizeCause::Wide => "the interval is wide".to_owned(),
         SizeCause::TwoSpeeds => {
             "slices have two speeds, as if both ends meet on one core in only some of them".to_owned()
         }
-        SizeCause::UnevenStart => "a part of it appears right after each change between the arms".to_owned(),
+        SizeCause::UnevenStart => {
+            "a part of the difference appears right after each change between the arms".to_owned()
+        }
     };
     Some(format!("{arm} is {word}; the size is uncertain ({lo:.1} to {hi:.1} %): {why}"))
 }
@@ -76,7 +78,7 @@ fn takers(it: &Disturbance) -> Vec<(&'static str, f64)> {
     let steal = (HYPERVISOR, it.steal_pct);
     let foreign = (OTHERS, it.foreign_pct);
     let is_stolen = it.steal_pct > NAMED_STEAL_PCT;
-    // If neither is over its limit on the whole, windows of epochs were, each over another one.
+    // If neither is over its limit in the whole run, each was over it in some windows of epochs.
     let is_steal_nearer = it.steal_pct / NAMED_STEAL_PCT > it.foreign_pct / NAMED_FOREIGN_PCT;
     if it.foreign_pct > NAMED_FOREIGN_PCT {
         [steal, foreign][usize::from(!is_stolen)..].to_vec()

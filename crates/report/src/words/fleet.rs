@@ -6,25 +6,25 @@ use looptax_model::record::{Estimate, Fleet, FleetEffects, FleetGroup, FleetHost
 
 use crate::format::{GLUE, Text, counted, fixed, rate};
 
-/// Characters of a program's name that are shown; JSON has them all.
+/// Show this many characters of a program's name; JSON has the whole name.
 const MOST_CHARS: usize = 28;
 
 /// Characters of a name's keyed hash.
 const HASH_CHARS: usize = 12;
-/// Clocks that are this far apart are reported: 10 minutes, more than any network takes.
+/// Report clocks that differ by at least this: 10 minutes, more than any network takes.
 const CLOCKS_APART_S: u64 = 600;
 
-/// A list with what it says.
+/// A list, and the text about it.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) title: String,
-    /// The meaning of the list, and its use.
+    /// The meaning of the list, and how to use it.
     pub(crate) lines: Vec<String>,
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// Rows that are left out, and the like.
+    /// The number of rows that are left out, and similar remarks.
     pub(crate) closing: Option<String>,
-    /// Whether it is one of the fleet's effects, in their order.
+    /// Whether the list is about the fleet's effects.
     pub(crate) is_of_effects: bool,
 }
 
@@ -51,11 +51,11 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     };
     lines.push(format!("together they cost {} cores more than over the socket", cores(Some(&lost.cores), text)));
     lines.push(format!(
-        "{} of {} in this sum measured it, for the others looptax predicts it from their kind",
+        "the cost was measured on {} of {} in this sum; for the others looptax predicts it from their kind",
         lost.n_measured,
         counted(lost.n_measured + lost.n_predicted, "server"),
     ));
-    lines.extend(not_measured(fleet, "not measured on any machine, not in the sum", text));
+    lines.extend(not_measured(fleet, "not measured on any machine, so not in the sum", text));
     lines
 }
 
@@ -69,7 +69,7 @@ fn not_measured(fleet: &Fleet, words: &str, text: Text) -> Option<String> {
     (!list.rows.is_empty()).then(|| format!("{words}: {}", kinds.join(", ")))
 }
 
-/// All lists of a report, in the order of what to do first.
+/// Returns all lists of a report, the most urgent first.
 pub(crate) fn sections(fleet: &Fleet, text: Text) -> Vec<Section> {
     let mut sections = vec![first(fleet, text), pairs(fleet, text), fell_back(fleet, text)];
     sections.extend(fleet.effects.iter().map(|it| effects(it, text)));
@@ -145,10 +145,10 @@ pub(crate) fn fell_back(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     let lines = if fleet.fell_back.rows.is_empty() {
-        vec!["no moved client is over TCP again".to_owned()]
+        vec!["no moved client uses TCP again".to_owned()]
     } else {
         vec![
-            "moved to the socket before, over TCP again: `looptax switch --list` on that machine shows the changes"
+            "moved to the socket before, and using TCP again: `looptax switch --list` on that machine shows the changes"
                 .to_owned(),
         ]
     };
@@ -280,7 +280,7 @@ pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     let lines = if kinds.is_empty() {
         Vec::new()
     } else {
-        vec![format!("not measured on any machine, not in the cores: {}", kinds.join(", "))]
+        vec![format!("not measured on any machine, so not in the cores: {}", kinds.join(", "))]
     };
     let rows = hosts.rows.iter().map(|it| {
         vec![
@@ -301,7 +301,7 @@ pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     }
 }
 
-/// One machine: who is connected to what, and what it measured.
+/// Returns the lists about one machine: its connections, and its measurements.
 pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
     let clients = machine.findings.iter().map(|it| {
         vec![
@@ -352,7 +352,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
     ]
 }
 
-/// Returns the time at which a machine was looked at; a machine's clock that is far off is reported.
+/// Returns the time of the last look at a machine; reports a clock that is far off.
 fn reported(machine: &FleetMachine) -> String {
     let own = utc(machine.at_s);
     if machine.at_s.abs_diff(machine.received_s) < CLOCKS_APART_S {
@@ -427,7 +427,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// Returns a line about the part of a list that is not shown.
+/// Returns a line about the rest of a list, which is not shown.
 fn more<T>(list: &FleetList<T>) -> Option<String> {
     let n_more = list.n.saturating_sub(list.rows.len() as u64);
     match (n_more, list.has_more_than_n) {
@@ -438,7 +438,7 @@ fn more<T>(list: &FleetList<T>) -> Option<String> {
     }
 }
 
-/// Whether a name is a machine's, so that a command with it does nothing else, and no hash in place of one.
+/// Whether a name is a machine's, not a hash in its place, and is safe as a word of a command.
 fn is_host_name(name: &str) -> bool {
     let is_of_one = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let is_hash = name.len() == HASH_CHARS && name.chars().all(|c| c.is_ascii_hexdigit());
@@ -473,7 +473,7 @@ mod tests {
         };
         assert!(lines(vec![host(&[])]).is_empty());
         let named = lines(vec![host(&["postgres", "mariadb"]), host(&["mariadb"])]);
-        assert_eq!(named, ["not measured on any machine, not in the cores: mariadb, postgres"]);
+        assert_eq!(named, ["not measured on any machine, so not in the cores: mariadb, postgres"]);
     }
 
     #[test]

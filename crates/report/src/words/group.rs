@@ -1,6 +1,6 @@
 //! The groups of the report: one server, one workload, one client model.
 //!
-//! Sorts, and computes nothing.
+//! It only sorts, and computes nothing.
 
 use looptax_model::record::{Client, ClientLike, Comparison, Look, Record, Target, Workload};
 
@@ -15,14 +15,14 @@ pub(crate) struct Group<'a> {
     pub(crate) target: &'a Target,
     pub(crate) workload: &'a Workload,
     pub(crate) client: Client,
-    /// The real client that it stands for, where one was asked for.
+    /// The real client that the model imitates, if the user named one.
     pub(crate) client_like: Option<&'a ClientLike>,
     pub(crate) comparisons: Vec<&'a Comparison>,
     pub(crate) looks: Vec<&'a Look>,
 }
 
-/// The groups of a record, in the order in which they were first measured; those with one heading
-/// follow each other.
+/// Returns the groups of a record, in the order in which they were first measured; groups with the same heading follow
+/// each other.
 pub(crate) fn group_comparisons(record: &Record) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for comparison in &record.comparisons {
@@ -60,7 +60,7 @@ fn find<'g, 'a>(
 }
 
 impl Group<'_> {
-    /// Whether both are under one heading.
+    /// Whether both groups are under the same heading.
     pub(crate) fn has_heading_of(&self, other: &Group) -> bool {
         let key = |target: &Target| (target.kind.clone(), target.name.clone(), target.version.clone());
         key(self.target) == key(other.target) && self.workload == other.workload
@@ -73,7 +73,7 @@ impl Group<'_> {
         }
     }
 
-    /// Returns the actions of a real client that the model does not make.
+    /// Returns a real client's actions that the model does not perform.
     pub(crate) fn client_differs(&self, text: Text) -> Option<String> {
         let like = self.client_like.filter(|like| !like.differs.is_empty())?;
         let [library, differs] = [&like.library, &like.differs].map(|it| text.clean(it));
@@ -115,7 +115,7 @@ impl Group<'_> {
         names
     }
 
-    /// The arm and the baseline, if all verdicts of the group are about the same two.
+    /// The arm and the baseline, if all verdicts of the group compare the same two.
     fn only_pair(&self) -> Option<(&str, &str)> {
         let taxes = self.comparisons.iter().flat_map(|comparison| &comparison.tax);
         let mut pairs = taxes.map(|tax| (tax.arm.as_str(), tax.baseline.as_str()));

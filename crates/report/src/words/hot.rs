@@ -1,4 +1,4 @@
-//! The functions in which a server spends its time, over connections.
+//! The functions in which a server spends its time, for each number of connections.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use crate::format::{GLUE, Text, counted, fixed};
 
 const MOST_SHOWN: usize = 6;
 const MOST_CHARS: usize = 34;
-/// Before the name of a function of the kernel, as perf has it.
+/// perf's mark before the name of a kernel function.
 const KERNEL_MARK: &str = "[k] ";
-/// The process that is asked about.
+/// The process whose functions are shown.
 const PROCESS: &str = "server";
 
 const CLOSING: &str = "own time, without called functions; [k]: in the kernel; sampled by a timer: kernel work with \
@@ -23,25 +23,25 @@ const CLOSING: &str = "own time, without called functions; [k]: in the kernel; s
 pub(crate) struct HotTable {
     pub(crate) title: String,
     pub(crate) header: Vec<String>,
-    /// The function is in the first row of its three.
+    /// The function's name is in the first of its three rows.
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) closing: &'static str,
 }
 
-/// One pair of arms over connections.
+/// One pair of arms at each number of connections.
 struct Series<'a> {
     placement: Placement,
     arms: [&'a str; 2],
     loads: Vec<Load<'a>>,
 }
 
-/// It at one number of connections.
+/// The pair at one number of connections.
 struct Load<'a> {
     connections: u32,
     why: &'a Why,
 }
 
-/// A function's name, and whether it is the kernel's.
+/// A function's name, and whether it is a kernel function.
 type Name<'a> = (&'a str, bool);
 
 /// A table for each placement and pair of arms that was sampled at several numbers of connections.
@@ -109,14 +109,14 @@ fn shown((name, is_kernel): Name<'_>, text: Text) -> String {
     match name.chars().count() {
         n if n <= room => format!("{mark}{name}"),
         n => {
-            // Its end says more: what is before it are namespaces and classes.
+            // The end of a name shows more: namespaces and classes come before it.
             let end: String = name.chars().skip(n - (room - 3)).collect();
             format!("{mark}...{end}")
         }
     }
 }
 
-/// The functions with the largest share of the server's time at any load, over either arm.
+/// Returns the functions with the largest share of the server's time at any load, on either arm.
 fn dearest<'a>(loads: &[Load<'a>]) -> Vec<Name<'a>> {
     let mut largest: HashMap<Name<'_>, f64> = HashMap::new();
     for load in loads {
@@ -138,7 +138,7 @@ fn find<'a>(load: &Load<'a>, (name, is_kernel): Name<'_>) -> Option<&'a SampledP
     functions.find(|it| it.process == PROCESS && it.function.as_deref() == Some(name) && it.is_kernel == is_kernel)
 }
 
-/// Per request over one arm, µs.
+/// Time per request on one arm, µs.
 fn us(part: &SampledPart, side: usize) -> Option<f64> {
     Some(part.row.as_ref()?.arms[side].known()?.value)
 }
@@ -150,7 +150,7 @@ fn share_pct(load: &Load<'_>, part: &SampledPart, side: usize) -> Option<f64> {
     (all > 0.0).then_some(100.0 * us(part, side)? / all)
 }
 
-/// A dash where it is not among the functions that the record holds of that load.
+/// A dash if the record does not have this function for that load.
 fn cell(load: &Load<'_>, name: Name<'_>, side: usize) -> String {
     let shown = || {
         let part = find(load, name)?;

@@ -1,17 +1,17 @@
-//! The row of a placement that was looked at and not judged.
+//! The row of a placement with a glimpse only, without a verdict.
 //!
-//! It shows ranges that were seen, never an interval and never a verdict.
+//! It shows ranges of what was seen, never an interval and never a verdict.
 
 use looptax_model::record::{Look, LookArm, RateRange, Workload};
 
 use super::table::{Row, Tail};
 use crate::format::{Text, byte_rate_range, rate_range, times};
 
-/// From this ratio of the fastest to the slowest 100 ms on, it is reported.
-/// Ordinary noise of a quiet machine stays well below.
+/// Report the ratio of the fastest to the slowest 100 ms from this value on. Ordinary noise of a quiet machine stays
+/// well below.
 const MOVED_FROM: f64 = 1.5;
 
-/// The row, with a cell per arm of the table.
+/// Returns the row, with a cell per arm of the table.
 pub(crate) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
     let cell = |name: &&str| {
         look.arms.iter().find(|arm| arm.name == *name).map_or_else(String::new, |arm| seen(arm, &look.workload))
@@ -39,7 +39,7 @@ fn why_not_judged(look: &Look, text: Text) -> String {
     format!("not judged in {seconds:.0} s: {}{reason} (--placement {asked})", what_was_seen(look))
 }
 
-/// The widest range of the arms.
+/// Describes the widest range among the arms.
 fn what_was_seen(look: &Look) -> String {
     let ratio = |range: RateRange| range.max / range.min;
     if look.arms.iter().any(|arm| arm.rate_100ms_per_s.min <= 0.0) {
@@ -49,6 +49,6 @@ fn what_was_seen(look: &Look) -> String {
     if moved < MOVED_FROM {
         return "these rates were seen".to_owned();
     }
-    // By what is not known: a look sees neither cores nor others' work.
+    // The cause of the movement is not known: a glimpse sees neither cores nor other processes' work.
     format!("the rate moved by {}", times(moved))
 }

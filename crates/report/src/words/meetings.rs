@@ -5,10 +5,11 @@ use looptax_model::record::{Comparison, Meetings, Placement, Tax, mixed};
 use super::group::Group;
 use crate::format::Text;
 
-/// From this share of looks on nearly all requests are of one placement.
+/// From this share of readings on, nearly all requests have the same placement.
 const NEARLY_ALL: f64 = 0.9;
 
-/// A sentence per number of connections that was measured, or one where both placements were not.
+/// Returns a sentence for each number of connections at which both placements were measured, or a single one if that is
+/// never so.
 pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     let Some(seen) = &group.target.meetings else { return unseen(group).into_iter().collect() };
     let share = f64::from(seen.n_same) / f64::from(seen.n_looks.max(1));
@@ -30,7 +31,7 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     }
 }
 
-/// Returns a note if no client was or could be seen: the measurement is then valid only for some clients.
+/// Returns a note if no client was seen or could be seen: then the measurement holds only for some clients.
 fn unseen(group: &Group) -> Option<String> {
     let of = |placement| group.comparisons.iter().any(|it| it.placement.asked == placement);
     let is_split_alone = of(Placement::Split) && !of(Placement::Same) && group.looks.is_empty();
@@ -39,8 +40,8 @@ fn unseen(group: &Group) -> Option<String> {
     }
     Some(match group.target.kind.as_str() {
         "redis" | "valkey" => {
-            "looptax saw no client of the server beforehand, so it is not known whether their requests are like these \
-             or meet on one core (--placement same,split measures both)"
+            "looptax saw no client of the server beforehand, so it is not known whether the clients' requests are like \
+             these or have both ends on one core (--placement same,split measures both)"
                 .to_owned()
         }
         "mysql" | "mariadb" | "postgres" => {

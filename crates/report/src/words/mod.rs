@@ -1,7 +1,7 @@
 //! The whole text about a record: headings, finished cells, sentences, notes, in their order.
 //!
-//! The one place for words and shown digits, so that every view says the same; a view only lays them
-//! out. Strings are clean of what could steer a terminal; a view escapes what its own form needs.
+//! The only place for text and shown digits, so that every view shows the same; a view only lays them out. Strings
+//! contain nothing that could control a terminal; a view escapes whatever its own form requires.
 
 pub(crate) mod answer;
 mod arm_notes;
@@ -47,11 +47,11 @@ use sweep::Sweep;
 use table::Table;
 pub(crate) use tone::Tone;
 
-/// All of a record, in the order in which it is shown.
+/// The whole text about a record, in the order in which it is shown.
 #[derive(Debug)]
 pub(crate) struct Story {
     pub(crate) servers: Vec<ServerStory>,
-    /// The remedies, if they were asked for.
+    /// The remedies, if the record has any.
     pub(crate) remedies: Vec<RemediesStory>,
     pub(crate) run: RunWords,
 }
@@ -60,30 +60,30 @@ pub(crate) struct Story {
 #[derive(Debug)]
 pub(crate) struct ServerStory {
     pub(crate) heading: String,
-    /// The note if each arm leads to a separate process.
+    /// The note for arms that lead to separate processes.
     pub(crate) ways: Option<String>,
     pub(crate) groups: Vec<GroupStory>,
 }
 
-/// The part of one client model.
+/// The part about one client model.
 #[derive(Debug)]
 pub(crate) struct GroupStory {
-    /// Indexes of its comparisons in the record, in the order of the sentences.
+    /// Indexes of the group's comparisons in the record, in the order of the sentences.
     pub(crate) comparisons: Vec<usize>,
     pub(crate) body: Body,
-    /// The addition of each part of an arm, by comparison that has several arms.
+    /// The addition of each part of an arm, for each comparison with several arms.
     pub(crate) bills: Vec<SmallTable>,
-    /// The layers of CPU time, if they were asked for; a page draws it as well.
+    /// The layers of CPU time, if they were sampled; a page also draws them.
     pub(crate) layers: Vec<SmallTable>,
-    /// The server's dearest functions over connections, where that was sampled.
+    /// The server's most expensive functions over connections, if they were sampled.
     pub(crate) hot: Vec<HotTable>,
     /// The data of a picture over connections.
     pub(crate) sweep: Option<Sweep>,
-    /// One per verdict, in the order of the comparisons.
+    /// One sentence per verdict, in the order of the comparisons.
     pub(crate) sentences: Vec<String>,
     /// The actions of an application, and their proof.
     pub(crate) facts: Vec<String>,
-    /// The notes beside them: findings, stalls, warnings.
+    /// The notes on the group: findings, stalls, warnings.
     pub(crate) notes: Vec<String>,
 }
 
@@ -92,10 +92,10 @@ pub(crate) enum Body {
     Requests {
         client: String,
         table: Table,
-        /// Whether placement matters more than transport.
+        /// The line if placement matters more than transport.
         placement: Option<String>,
     },
-    /// Of whole commands, or of an application's pages.
+    /// Tables of whole commands, or of an application's pages.
     Commands(Vec<CommandStory>),
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn story_for(record: &Record, text: Text) -> Story {
 
 fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
     let first = &groups[0];
-    // The counts of each client per request matter if several are compared.
+    // The counts per request matter if several client models are compared.
     let shows_counts = groups.iter().any(|it| it.client != first.client);
     ServerStory {
         heading: heading::heading_for(first.target, first.workload, text),

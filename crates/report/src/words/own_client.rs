@@ -1,13 +1,13 @@
-//! Which arm a server's own client would be: TLS makes it another one than `tcp`.
+//! Which arm is like a server's own client: with TLS it is not like `tcp`.
 //!
 //! # Source
-//! The clients of MariaDB 10.11.19 and 11.8.9, MySQL 9.7.4 and PostgreSQL 15 and 17, PHP 8.2 and 8.4, `PyMySQL`, mysqlclient
-//! and sysbench, asked for their cipher on both transports: `cargo lab clients tls`. libmariadb 3.3.20 and 3.4.10 took none
-//! over either from MariaDB 11.8.9, 2026-11-28.
+//! The clients of MariaDB 10.11.19 and 11.8.9, MySQL 9.7.4 and PostgreSQL 15 and 17, PHP 8.2 and 8.4, `PyMySQL`,
+//! mysqlclient and sysbench reported their cipher on both transports: `cargo lab clients tls`. libmariadb 3.3.20 and
+//! 3.4.10 used no cipher with MariaDB 11.8.9 on either transport, 2026-11-28.
 
 use looptax_model::record::Comparison;
 
-/// The socket for a program that keeps TLS there.
+/// The clause about a program that keeps TLS on the socket.
 pub(super) const KEEPS_TLS: &str = "for MariaDB's own programs (mariadb, mariadb-dump and others), which use TLS on \
     the socket too: without --skip-ssl the socket helps them only this much";
 

@@ -1,8 +1,8 @@
 //! Whether the choice of cores moves the rate more than the choice of transport.
 //!
-//! Compares rates of the baseline arm between placements at one number of connections. They were not
-//! measured in one interleaved run, so the factor is named without an interval and only when large: the least one that fits
-//! the range of a look.
+//! Compares the baseline arm's rates in different placements at the same number of connections. They were not measured
+//! in one interleaved run, so the factor has no interval, and is named only if it is large: it is the smallest factor
+//! that fits the ranges.
 
 use looptax_model::record::{Comparison, LookArm, Placement, Tax, Verdict};
 
@@ -16,12 +16,12 @@ const WORTH_NAMING: f64 = 1.5;
 struct Rate {
     connections: u32,
     placement: Placement,
-    /// From the lowest to the highest that it may be.
+    /// The lowest and the highest value that the rate may have.
     per_s: [f64; 2],
     is_judged: bool,
 }
 
-/// The line, if placement matters more here.
+/// Returns the line, if placement matters more here.
 pub(crate) fn line(group: &Group) -> Option<String> {
     let rates = rates(group);
     let mut best: Option<(f64, &Rate, &Rate)> = None;
@@ -42,7 +42,8 @@ pub(crate) fn line(group: &Group) -> Option<String> {
         let factor = times(factor);
         let seen = if fast.is_judged && slow.is_judged { "" } else { " (seen, not judged)" };
         format!(
-            "placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections}{seen}"
+            "placement matters more than transport here: {fast_name} has {factor} the rate of {slow_name} at \
+                {connections}{seen}"
         )
     })
 }
@@ -64,7 +65,7 @@ fn rates(group: &Group) -> Vec<Rate> {
     let seen = group.looks.iter().filter_map(|look| {
         let is_baseline = |arm: &&LookArm| Some(arm.name.as_str()) == baseline;
         let arm = look.arms.iter().find(is_baseline).or(look.arms.first())?;
-        // If nothing was answered for a while, the look saw that and not the placement.
+        // If there were no answers for a while, the range shows that and not the placement.
         if arm.rate_100ms_per_s.min <= 0.0 {
             return None;
         }
@@ -79,14 +80,14 @@ fn rates(group: &Group) -> Vec<Rate> {
     judged.chain(seen).filter(|rate| rate.per_s[0] > 0.0).collect()
 }
 
-/// The largest factor between two arms at this number of connections, whichever is faster.
+/// Returns the largest factor between two arms at this number of connections, whichever arm is faster.
 fn transport_factor(group: &Group, connections: u32) -> f64 {
     let usable = group.comparisons.iter().filter(|it| is_usable(it) && it.connections == connections);
     let thetas = usable.flat_map(|it| &it.tax).filter_map(|tax| tax.theta.known());
     thetas.map(|theta| theta.value.abs().exp()).fold(1.0, f64::max)
 }
 
-/// Whether each verdict is usable: rates without a usable verdict do not justify a factor.
+/// Whether all verdicts are usable: rates without a usable verdict do not justify a factor.
 fn is_usable(comparison: &Comparison) -> bool {
     let is_told =
         |tax: &Tax| !matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive) && tax.uncertain_size.is_none();

@@ -1,4 +1,4 @@
-//! The remedies in words: what each would bring, ranked, and what it takes.
+//! The remedies in words: what each would gain, ranked, and the effort that it needs.
 
 use looptax_advise::check::ends_tls;
 use looptax_model::record::{Estimate, Figure, GainRange, Record, Remedies, Remedy, RemedyKind, Verdict};
@@ -7,18 +7,18 @@ use super::own_client;
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted};
 
-/// More than this is printed as a factor.
+/// A larger gain is printed as a factor.
 const TWICE_PCT: f64 = 100.0;
 
 /// A ranked table, with a sentence for each row.
 #[derive(Debug)]
 pub(crate) struct RemediesStory {
     pub(crate) table: SmallTable,
-    /// In the order of the rows.
+    /// One sentence for each row, in the same order.
     pub(crate) sentences: Vec<String>,
 }
 
-/// All of a record that has any.
+/// Returns the remedies of a record, if it has any.
 pub(super) fn remedies_stories(record: &Record, text: Text) -> Vec<RemediesStory> {
     let remedies = record.remedies.iter();
     remedies.map(|it| story(record, it, text)).collect()
@@ -73,7 +73,7 @@ fn row(remedy: &Remedy, text: Text) -> [String; 4] {
     [name(remedy, text), gain + undecided(remedy), saved, shown(&remedy.saved_cpu_us, micros)]
 }
 
-/// A figure whose interval has both ends.
+/// Formats a figure whose interval has both ends.
 fn shown(figure: &Figure, words: impl Fn(&Estimate) -> String) -> String {
     match figure.known() {
         Some(it) if it.lo.is_some() && it.hi.is_some() => words(it),
@@ -87,7 +87,7 @@ fn uncertain(GainRange { lo, hi }: GainRange) -> String {
     format!("{lo:+.1} to {hi:.1}{GLUE}%")
 }
 
-/// Returns a warning against misreading a figure.
+/// Returns a warning if a figure may be misread.
 fn undecided(remedy: &Remedy) -> &'static str {
     match remedy.verdict {
         Verdict::Inconclusive if is_uneven(remedy) => " !",
@@ -96,14 +96,14 @@ fn undecided(remedy: &Remedy) -> &'static str {
     }
 }
 
-/// Whether there would be an answer, did all parts of the run say the same.
+/// Whether there would be an answer if all parts of the run agreed.
 fn is_uneven(remedy: &Remedy) -> bool {
     let gain = remedy.gain_pct.known();
     let is_known = gain.is_some_and(|it| it.lo > Some(0.0) || it.hi.is_some_and(|hi| hi < 0.0));
     remedy.verdict == Verdict::Inconclusive && is_known
 }
 
-/// `+18.9 % [17.1, 20.5]`; from twice on `4.7 times [4.1, 5.2]`.
+/// `+18.9 % [17.1, 20.5]`; from a factor of two on, `4.7 times [4.1, 5.2]`.
 fn more(pct: &Estimate, text: Text) -> String {
     if pct.value >= TWICE_PCT {
         let times = |pct: f64| format!("{:.1}", 1.0 + pct / 100.0);
@@ -152,7 +152,8 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
         }
         RemedyKind::TlsOff => ends_tls(server_kind, remedy.from == "tls-unix"),
         RemedyKind::HostNetwork => {
-            "let the container use the host's network, or share the folder of its socket (--from-namespace shows that)"
+            "let the container use the host's network, or share the folder of its socket (--from-namespace measures \
+                the second)"
         }
         RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is recreated",
         RemedyKind::Pipelining => "if a program does not need an answer before it sends the next request",
@@ -213,10 +214,10 @@ fn closing(remedies: &Remedies, text: Text) -> String {
     };
     let mut notes = vec![words];
     if all().any(is_uneven) {
-        notes.push("!: not decided, parts of the run differ (the comparison says which)".to_owned());
+        notes.push("!: not decided, because parts of the run differ (the comparison says which)".to_owned());
     }
     if all().any(|it| it.verdict == Verdict::Inconclusive && !is_uneven(it)) {
-        notes.push("?: not decided, a longer run (--precise) may decide".to_owned());
+        notes.push("?: not decided; a longer run (--precise) may decide".to_owned());
     }
     if all().any(|it| !it.is_paired) {
         let apart = "pipelining, connections and placement were measured one after the other, not in turns";

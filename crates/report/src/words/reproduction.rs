@@ -1,4 +1,4 @@
-//! Published beside measured, in words: the cells and sentences of `reproduce`, the same for every view.
+//! Published figures next to measured ones, in words: the cells and sentences of `reproduce`, the same for every view.
 
 mod facts;
 
@@ -13,9 +13,9 @@ use looptax_model::record::{
 use super::Tone;
 use crate::format::{GLUE, Text, amount, rate};
 
-/// Before another difference between the published and the measured run, which may be the cause.
+/// Printed before a further difference between the published and the measured run, which may also be the cause.
 pub(crate) const ALSO: &str = "also";
-/// Before such a difference if the figures agree.
+/// Printed before such a difference if the figures agree.
 const NOTE: &str = "note";
 
 /// Titles of the columns of claims.
@@ -34,21 +34,21 @@ const MOST_NAME: usize = 40;
 pub(crate) struct PartStory {
     pub(crate) name: String,
     pub(crate) title: String,
-    /// The machine and the workload, a line each.
+    /// The machine and the workload, one line each.
     pub(crate) about: Vec<String>,
     pub(crate) claims: Vec<ClaimStory>,
     points: Vec<Vec<String>>,
     hottest: Vec<Vec<String>>,
     trials: Vec<Vec<String>>,
     pub(crate) findings: Vec<String>,
-    /// The notes about smaller and missing parts.
+    /// The notes about parts that were made smaller or left out.
     pub(crate) notes: Vec<String>,
-    /// The commands that give the same, with their runs.
+    /// The commands that reproduce the result, each with its run.
     pub(crate) commands: Vec<CommandStory>,
 }
 
 impl PartStory {
-    /// Returns the tables below the claims: a caption, the titles and the rows of each table that there is.
+    /// Returns the tables below the claims that exist: for each a caption, the column titles and the rows.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
         let all: [(_, &'static [&'static str], &[Vec<String>]); 3] = [
             ("Throughput over connections", &POINT_HEAD, &self.points),
@@ -58,7 +58,7 @@ impl PartStory {
         all.into_iter().filter(|(_, _, rows)| !rows.is_empty())
     }
 
-    /// Each claim with its sentences; reasons that one above it has given already are not given again.
+    /// Returns each claim with its sentences, without reasons that an earlier claim has given.
     pub(crate) fn claims_without_repeats(&self) -> Vec<(&ClaimStory, Vec<(&'static str, &str)>)> {
         let mut given = BTreeSet::new();
         let mut claims = Vec::new();
@@ -81,9 +81,9 @@ impl PartStory {
 }
 
 pub(crate) struct ClaimStory {
-    /// As [`CLAIM_HEAD`].
+    /// Cells for the columns of [`CLAIM_HEAD`].
     pub(crate) cells: [String; 5],
-    /// Whether somebody published it by itself.
+    /// Whether the claim was published as a separate figure.
     pub(crate) is_published: bool,
     pub(crate) tone: Tone,
     /// The published figure, the result of each arm, the cause of the difference, and the proof of the work.
@@ -96,12 +96,12 @@ pub(crate) struct CommandStory {
     pub(crate) run: String,
 }
 
-/// All parts in their order.
+/// Returns all parts in their order.
 pub(crate) fn part_stories(reproduction: &Reproduction, text: Text) -> Vec<PartStory> {
     reproduction.parts.iter().map(|part| story(part, text)).collect()
 }
 
-/// The machine and what was asked for, a line each.
+/// The machine and the options, one line each.
 pub(crate) fn head(reproduction: &Reproduction, text: Text) -> Vec<String> {
     let host = &reproduction.host;
     let cpu = host.cpu_model.as_deref().unwrap_or("unknown processor");
@@ -127,7 +127,7 @@ pub(crate) fn head(reproduction: &Reproduction, text: Text) -> Vec<String> {
     lines.iter().map(|line| text.clean(line)).collect()
 }
 
-/// To the second: `2026-11-22T12:00:00Z`.
+/// The time to the second: `2026-11-22T12:00:00Z`.
 fn begun(reproduction: &Reproduction) -> String {
     let whole = reproduction.started_at.split_once('.');
     whole.map_or_else(|| reproduction.started_at.clone(), |(whole, _)| format!("{whole}Z"))
@@ -163,7 +163,7 @@ fn story(part: &ReproductionPart, text: Text) -> PartStory {
     }
 }
 
-/// The run's name, or the place of its figures; pages are not a run of `compare`.
+/// The run's name, or the file with its figures: pages are not a run of `compare`.
 fn left(step: &ReproductionStep, text: Text) -> String {
     let left = step.run.as_deref().or(step.path.as_deref());
     text.clean(left.unwrap_or("nothing was measured"))
@@ -217,7 +217,7 @@ fn verdict(verdict: Option<ReproductionVerdict>) -> (&'static str, Tone) {
     }
 }
 
-/// A share was published as a range.
+/// A share may have been published as a range.
 fn stated(unit: ReproductionUnit, published: &Published) -> String {
     match unit {
         ReproductionUnit::SharePct => format!("{} to {} %", published.lo, published.hi),
@@ -253,7 +253,8 @@ fn measured(unit: ReproductionUnit, figure: &Figure, text: Text) -> String {
     format!("{shown} {} n={}", text.interval(it, end), it.n)
 }
 
-/// Whether a ratio, a percentage of one or a tax has two ends: a tax without one reaches to 100 %.
+/// Whether a ratio, a percentage of one, or a tax has an interval with two ends: a tax without its upper end reaches up
+/// to 100 %.
 fn is_bounded(it: &Estimate) -> bool {
     it.lo.is_some() && it.hi.is_some_and(|hi| (hi - 100.0).abs() > f64::EPSILON)
 }
@@ -267,7 +268,7 @@ fn digits(times: f64) -> String {
     format!("{times:.decimals$}")
 }
 
-/// `18.7K/s [17.6, 19.9]`; without the brackets without an interval.
+/// `18.7K/s [17.6, 19.9]`; only the value if there is no interval.
 fn side(side: &ReproductionSide, text: Text) -> String {
     let shown = side_with_ends(side, text);
     let has_ends = side.figure.known().is_none_or(|it| it.lo.is_some() || it.hi.is_some());
@@ -343,7 +344,7 @@ fn point(point: &ReproductionPoint, text: Text) -> Vec<String> {
     ]
 }
 
-/// `None` if the server's time was not looked at.
+/// `None` if the server's time was not sampled.
 fn hottest(point: &ReproductionPoint, text: Text) -> Option<Vec<String>> {
     let shown = |it: &HotFunction| {
         let end = if it.is_kernel { " (kernel)" } else { "" };

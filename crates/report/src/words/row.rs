@@ -1,6 +1,6 @@
-//! The rows of a comparison: its arms' rates, and per verdict one tax.
+//! The rows of a comparison: the rates of its arms, and one tax per verdict.
 //!
-//! Words of the verdict live here; the sentence that explains it does not.
+//! The short words for verdicts are here; the sentence that explains a verdict is in `sentence`.
 
 use looptax_model::record::{Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict, Workload};
 
@@ -10,10 +10,11 @@ use super::tone::Tone;
 use crate::format::{GLUE, Text, byte_rate, chosen_percent, rate};
 use crate::load;
 
-/// Slices of pinned placements are shorter than this unless asked for.
+/// Slices of pinned placements are shorter than this unless the user chose their length.
 const CHOSEN_SLICE_MS: f64 = 200.0;
 
-/// One row per verdict; one without, if it was broken off before there was any.
+/// Returns one row per verdict, or a single row without a verdict if the comparison was broken off before the first
+/// one.
 pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: bool, text: Text) -> Vec<Row> {
     let tails: Vec<Tail> = match comparison.tax.as_slice() {
         [] => vec![Tail::Open("stopped before there was a verdict".to_owned())],
@@ -27,7 +28,7 @@ pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: boo
             below: [latencies(comparison, arms, text), cpu_times(comparison, arms, text)],
             tail,
         },
-        // The second verdict on the same arms does not repeat them.
+        // A second verdict on the same arms does not repeat their cells.
         _ => Row {
             connections: String::new(),
             placement: String::new(),
@@ -53,7 +54,7 @@ pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
     }
 }
 
-/// The arm that takes more CPU time, where that is all that is known.
+/// The arm that takes more CPU time, if nothing else is known.
 pub(crate) fn dearer_arm(tax: &Tax) -> Option<&str> {
     Some(match tax.dearer_by_cpu? {
         Direction::OtherSlower => &tax.arm,
@@ -61,7 +62,7 @@ pub(crate) fn dearer_arm(tax: &Tax) -> Option<&str> {
     })
 }
 
-/// A verdict in words, where it is not a tax's own.
+/// A verdict that does not belong to a tax, in words.
 pub(crate) fn judged_words(judged: (Verdict, Option<Direction>), arm: &str, delta_pct: f64, text: Text) -> String {
     let arm = text.clean(arm);
     match judged {
@@ -77,7 +78,7 @@ pub(crate) fn judged_words(judged: (Verdict, Option<Direction>), arm: &str, delt
     }
 }
 
-/// With the length of the slices where somebody chose it, and a load that is not flat out.
+/// The placement, with the length of the slices if the user chose it, and with the load if it is not flat out.
 fn placement(comparison: &Comparison, text: Text) -> String {
     let name = comparison.placement.asked;
     match load::cell(&comparison.load, text) {
@@ -95,7 +96,7 @@ fn with_slices(comparison: &Comparison) -> String {
     }
 }
 
-/// The verdict on a page whose difference may be what looptax itself takes.
+/// The verdict on a page if looptax's own time may explain the difference.
 pub(crate) const OWN_PART: &str = "open: looptax's own part";
 
 /// The figures and words of one verdict.
@@ -110,11 +111,11 @@ pub(crate) struct Judged {
     pub(crate) tone: Tone,
 }
 
-/// A verdict as a table shows it: without figures where it cannot be used.
+/// A verdict as a table shows it: without figures if it cannot be used.
 pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
     let shown = |cell: Option<String>| cell.filter(|_| is_usable(tax)).unwrap_or_else(|| "n/a".to_owned());
     let micros = decisive(&tax.latency_us, &comparison.load).known();
-    // Without an interval it would be taken for an answer.
+    // Without an interval the figure would be taken for an answer.
     let has_micros = tax.has_size() && tax.verdict != Verdict::Inconclusive;
     if comparison.is_slower_by_supervisor() {
         let tax = shown(tax_words(tax, text));
@@ -128,7 +129,7 @@ pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
     }
 }
 
-/// A tax in percent, `16.3 % [15.0, 20.7]`; if its size is uncertain, the range of possible values and no figure.
+/// A tax in percent, `16.3 % [15.0, 20.7]`; if its size is uncertain, only the range of possible values.
 pub(crate) fn tax_words(tax: &Tax, text: Text) -> Option<String> {
     match &tax.uncertain_size {
         Some(size) => Some(format!("{:.1} to {:.1}{GLUE}%", size.lo_pct, size.hi_pct)),
@@ -151,17 +152,17 @@ fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> 
     }
 }
 
-/// The statistic of latency that the verdict is on.
+/// The latency statistic that decides the verdict.
 pub(crate) fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
     if load.is_flat_out() { &latency.mean } else { &latency.p50 }
 }
 
-/// No figure of a measurement that cannot be used is printed as a result.
+/// Whether the figures of a verdict may be printed as a result.
 pub(crate) fn is_usable(tax: &Tax) -> bool {
     tax.verdict != Verdict::Invalid
 }
 
-/// How good or bad the verdict is.
+/// Whether the verdict is good or bad news.
 pub(crate) fn tone(tax: &Tax) -> Tone {
     match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherSlower)) | (Verdict::Invalid, _) => Tone::Loss,
@@ -176,7 +177,7 @@ pub(crate) fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> Strin
     })
 }
 
-/// The middle and the tail of each arm's latencies, where the cells hold rates and means.
+/// The median and the tail of each arm's latencies, if the cells have rates and means.
 fn latencies(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     if !comparison.load.is_flat_out() {
         return String::new();
@@ -190,7 +191,7 @@ fn latencies(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     known.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the CPU time of a request at both ends on each arm, and the addition of each tax with its interval.
+/// Returns the CPU time of a request at both ends on each arm, and what each tax adds, with its interval.
 fn cpu_times(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     let of_arm = |name: &&str| {
         let arm = comparison.arms.iter().find(|arm| arm.name == **name)?;
@@ -220,10 +221,10 @@ fn figures(arm: &Arm, workload: &Workload, text: Text) -> String {
     }
 }
 
-/// Where the rate was chosen by us: "18.2 µs, p99 95.1 µs".
+/// For a rate that the user chose: "18.2 µs, p99 95.1 µs".
 fn responses(arm: &Arm, text: Text) -> String {
     let known = |figure: &Figure| figure.known().map(|estimate| text.micros(estimate.value));
-    // Of all requests: a stall is what an open loop is there to show.
+    // This is the percentile of all requests, since an open loop is meant to show stalls.
     let p99 = arm.latency_pooled_us.as_ref().map_or(&arm.latency_us.p99, |it| &it.p99);
     match (known(&arm.latency_us.p50), known(p99)) {
         (Some(p50), Some(p99)) => format!("{p50}, p99 {p99}"),

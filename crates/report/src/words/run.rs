@@ -8,13 +8,13 @@ use crate::format::{Text, counted};
 /// Sentences about a run, in the order in which they are shown.
 #[derive(Debug)]
 pub(crate) struct RunWords {
-    /// How many verdicts there are, and what to think of them; of storms what fails, and what to do.
+    /// How many verdicts there are, and how certain they are; for storms, what fails, and what to do.
     pub(crate) verdicts: Vec<String>,
     /// The meanings of the words of the tables.
     pub(crate) explained: Vec<String>,
     /// The problems that did not end the run.
     pub(crate) problems: Vec<String>,
-    /// That the run was broken off.
+    /// The note if the run was broken off.
     pub(crate) interrupted: Option<&'static str>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     }
 }
 
-/// How many verdicts were given of how many that were asked for, and how sure all of them are.
+/// How many of the requested verdicts were given, and how certain all of them are together.
 fn how_many(record: &Record) -> String {
     let asked = || taxes(record).filter(|tax| tax.verdict != Verdict::Invalid);
     let n_asked = asked().count();
@@ -61,17 +61,17 @@ fn how_many(record: &Record) -> String {
                 0 => String::new(),
                 n_open => format!(" ({n_open} more are undecided)"),
             };
-            // Those that were left open had their chance, too.
+            // Verdicts that stayed open had the same chance of being wrong.
             let at_least_one = 100.0 * (1.0 - 0.95_f64.powf(n_asked as f64));
             format!(
-                "{verdicts}{open}, each with its own chance of 5 % for a false alarm; of at least one: up to \
-                 {at_least_one:.0} %"
+                "{verdicts}{open}, each with its own chance of 5 % for a false alarm; the chance of at least one is up \
+                 to {at_least_one:.0} %"
             )
         }
     }
 }
 
-/// Whether anything is claimed: a verdict, or who loses without how much.
+/// Whether a tax claims anything: a verdict, or which arm loses, without the size.
 fn is_given(tax: &Tax) -> bool {
     match tax.verdict {
         Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => true,

@@ -1,6 +1,6 @@
-//! The verdicts in sentences, and the notes beside them: what was held, why, what would help.
+//! The verdicts in sentences, with notes: what was held constant, why, and what would help.
 //!
-//! Each sentence is complete by itself: it names connections, cores and the way the client waits.
+//! Each sentence is complete by itself: it names connections, cores and the way in which the client waits.
 
 use looptax_model::record::{
     Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Tax, TimeWait, Verdict,
@@ -16,16 +16,15 @@ use crate::client;
 use crate::format::{GLUE, Text, chosen_percent, counted, rate, run_time};
 use crate::load;
 
-/// Slices of two lengths are shown to agree when the interval of their difference lies within this
-/// many points to each side.
+/// Slices of two lengths agree if the interval of their difference is within this many percentage points on each side.
 const SLICE_POINTS: f64 = 2.0;
 
-/// A tax with all stalls counted is another answer if it is further off than this many points and than the share of it
-/// that makes an interval too wide for a figure.
+/// A tax with all stalls counted is a different answer if it differs by more than this many percentage points, and by
+/// more than the relative width that makes an interval too wide for a figure.
 const STALL_POINTS: f64 = 5.0;
 const STALL_SHARE: f64 = 1.0 / 3.0;
 
-/// Says each verdict of the group in a sentence.
+/// Returns each verdict of the group as a sentence.
 pub(crate) fn verdict_sentences(group: &Group, text: Text) -> Vec<String> {
     let per_comparison = group.comparisons.iter().flat_map(|comparison| {
         let verdicts = comparison.tax.iter();
@@ -34,7 +33,7 @@ pub(crate) fn verdict_sentences(group: &Group, text: Text) -> Vec<String> {
     per_comparison.collect()
 }
 
-/// Warnings, stalls and findings of one comparison.
+/// Returns warnings, stalls and findings about one comparison.
 pub(crate) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let place = place(comparison, text);
     let stalls = comparison.arms.iter().filter_map(|arm| {
@@ -125,8 +124,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
             let cpu = tax.cpu_us.both.known().filter(|_| !comparison.is_of_program());
-            let cpu =
-                cpu.map(|us| format!("; CPU time as it was then: {} per request", text.signed_micros_interval(us)));
+            let cpu = cpu.map(|us| format!("; CPU time in this run: {} per request", text.signed_micros_interval(us)));
             format!("against {baseline}, {size}{}", cpu.unwrap_or_default())
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {
@@ -169,7 +167,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     format!("{held}: {found}{}", clauses.collect::<String>())
 }
 
-/// "; with all stalls counted it is 4.0 % [-78.0, 48.0]", where that is another answer.
+/// "; with all stalls counted it is 4.0 % [-78.0, 48.0]: …", if that is a different answer.
 fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     let (pct, total) = (tax.throughput_pct.known()?, tax.total_throughput_pct.known()?);
     let same_side = total.lo.is_some_and(|lo| lo > 0.0) == pct.lo.is_some_and(|lo| lo > 0.0)
@@ -180,16 +178,17 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     is_other.then(|| format!("; with all stalls counted it is {}: inspect the stalls (--verbose)", text.percent(total)))
 }
 
-/// "; tcp takes more CPU time, +2.8 µs [2.3, 4.0] per request", where that is all that is known.
+/// "; its CPU time shows more: tcp takes more, a difference of +2.8 µs [2.3, 4.0] per request", if nothing else is
+/// known.
 fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
     let arm = text.clean(dearer_arm(tax)?);
     let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
-    Some(format!("; its CPU time shows more: {arm} takes more, a difference of {us} per request"))
+    Some(format!("; CPU time shows more: {arm} takes more of it, a difference of {us} per request"))
 }
 
-/// Returns a sentence if throughput loses and CPU time does not, or the other way round.
+/// Returns a sentence if throughput shows a loss and CPU time does not, or the other way round.
 ///
-/// It reports only the interval of each; the cause is not named, since neither measures it.
+/// It reports only the interval of each; it names no cause, since neither figure measures it.
 fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     if comparison.is_of_program() || !comparison.load.is_flat_out() {
         return None;
@@ -214,8 +213,8 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     })
 }
 
-/// Whether CPU time tells the size better than throughput does: both ends were held where they ran, and its interval is
-/// the narrower one for its size.
+/// Whether CPU time shows the size better than throughput: both ends were pinned, and the interval of CPU time is
+/// narrower in relation to its value.
 fn leads(comparison: &Comparison, tax: &Tax) -> bool {
     let relative = |it: &Estimate| Some((it.hi? - it.lo?) / it.value.abs());
     let is_held = matches!(comparison.placement.asked, Placement::Same | Placement::Split);
@@ -224,7 +223,7 @@ fn leads(comparison: &Comparison, tax: &Tax) -> bool {
     is_held && is_loss && widths.is_some_and(|(cpu, throughput)| cpu < throughput)
 }
 
-/// Returns the reason why a verdict is withheld; `None` for the others.
+/// Returns the reason why a verdict is withheld; `None` if it is not withheld.
 pub(crate) fn why_withheld(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     Withheld::for_tax(comparison, tax).map(|it| withheld(&it, text))
 }
@@ -239,7 +238,10 @@ fn client_limit(limit: &ClientLimit, text: Text) -> String {
             format!("the cores that the client has for itself are {busy_pct:.0} % busy")
         }
         ClientLimitCause::Late { by_us } => {
-            format!("requests are sent late, by {} at p99, over a tenth of the latency's p99", text.micros(by_us))
+            format!(
+                "requests are sent late, by {} at p99, which is over a tenth of the latency's p99",
+                text.micros(by_us)
+            )
         }
     };
     format!("; on {}, {why}", text.clean(&limit.arm))
@@ -289,7 +291,7 @@ fn response_figures(tax: &Tax, text: Text) -> String {
     if parts.is_empty() { "n/a".to_owned() } else { parts.join(", ") }
 }
 
-/// Returns the cores of the two ends of a connection, and the evidence.
+/// Returns the cores of both ends of a connection, and the evidence.
 fn cores(comparison: &Comparison) -> &'static str {
     let follows = comparison.raw.epochs.iter().any(|it| it.follows.is_some());
     match comparison.placement.asked {
@@ -302,7 +304,7 @@ fn cores(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// Returns the conditions that were fixed while the transport changed.
+/// Returns the conditions that were held constant while the transport changed.
 fn held(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
         return "whole runs of the command, with the cores left to the scheduler".to_owned();

@@ -1,11 +1,11 @@
-//! A table of few columns with a title: the bill, the remedies.
+//! A small table with a title: the bill, the remedies.
 
 #[derive(Debug)]
 pub(crate) struct SmallTable {
     pub(crate) title: String,
-    /// The first column's is empty: it names the rows.
+    /// The first heading is empty: that column names the rows.
     pub(crate) header: [String; 4],
     pub(crate) rows: Vec<[String; 4]>,
-    /// The conclusion from all of it.
+    /// The conclusion from the whole table.
     pub(crate) closing: Option<String>,
 }

@@ -1,17 +1,17 @@
-//! The report about storms: the connections that fail over each way, the setting, and the smallest queue that takes
-//! them.
+//! The report about storms: the connections that fail over each way, the setting, and the smallest queue that accepts
+//! them all.
 //!
-//! Every figure is the record's; a queue that the storms do not settle is "not known", with the measurement that would
-//! settle it.
+//! Every figure is the record's. If the storms do not determine a queue, it is "not known", and the report names the
+//! measurement that would determine it.
 
 use looptax_model::record::{StormArm, StormSize, Storms};
 
 use crate::format::Text;
 
-/// A queue that the storms do not settle.
+/// A queue that the storms do not determine.
 struct NotKnown {
     why: String,
-    /// The measurement that would settle it.
+    /// The measurement that would determine it.
     settles: String,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn next(found: &Storms, text: Text) -> String {
     format!("next: {kernel}{setting}, to {wanted} at least (these storms had {now}); or keep connections open")
 }
 
-/// The smallest queue that takes all connections of a size, or why that is not known.
+/// Returns the smallest queue that accepts all connections of a size, or why that is not known.
 pub(crate) fn smallest(found: &Storms, size: &StormSize) -> String {
     let StormSize { connections, tries_of_queue, .. } = size;
     match smallest_queue(found, size) {

@@ -1,10 +1,10 @@
-//! Throughput over connections, where several numbers of connections were measured.
+//! Throughput over connections, if several numbers of connections were measured.
 
 use crate::format::Text;
 
 use super::group::Group;
 
-/// With this many points a picture shows more than the table; the page draws from as many on.
+/// From this many points on, a picture shows more than the table, and the page draws one.
 pub(crate) const LEAST_POINTS: usize = 3;
 
 /// The data of a picture of a sweep.
@@ -17,7 +17,7 @@ pub(crate) struct Sweep {
 #[derive(Debug)]
 pub(crate) struct Point {
     pub(crate) connections: u32,
-    /// Name and requests per second.
+    /// Each arm's name, and its requests per second.
     pub(crate) arms: Vec<(String, f64)>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn sweep_for(group: &Group<'_>, text: Text) -> Option<Sweep> {
             Some((text.clean(&arm.name), rate))
         });
         let is_new = points.last().is_none_or(|it| it.connections != comparison.connections);
-        // Of several placements the first one is drawn: it decides.
+        // If there are several placements, the first one is drawn, since it decides.
         if is_new {
             points.push(Point { connections: comparison.connections, arms: arms.collect() });
         }

@@ -13,18 +13,18 @@ pub(crate) struct Table {
 /// A row: one number of connections in one placement.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Empty: the row belongs to the one above.
+    /// Empty if the row belongs to the one above.
     pub(crate) connections: String,
     pub(crate) placement: String,
     /// One cell per arm of the table.
     pub(crate) arms: Vec<String>,
-    /// `unix p50 9.8 µs, p99 18.0 µs; tcp …`, and the CPU time of a request; empty if it is not known, or in the
+    /// `unix p50 9.8 µs, p99 18.0 µs; tcp …`, and the CPU time of a request; empty if it is not known, or is in the
     /// cells already.
     pub(crate) below: [String; 2],
     pub(crate) tail: Tail,
 }
 
-/// The columns to the right of the arms.
+/// The cells to the right of the arms.
 #[derive(Debug)]
 pub(crate) enum Tail {
     Judged { tax: String, micros: String, verdict: String, tone: Tone },
@@ -32,7 +32,7 @@ pub(crate) enum Tail {
 }
 
 impl Table {
-    /// Whether any row of it holds a verdict.
+    /// Whether any row of the table has a verdict.
     pub(crate) fn has_verdict(&self) -> bool {
         let is_judged = |row: &Row| matches!(row.tail, Tail::Judged { .. });
         self.rows.iter().any(is_judged)

@@ -1,4 +1,4 @@
-//! Whether a verdict is good news, for those who see colours; the words say it too.
+//! Whether a verdict is good news, shown as a colour; the words say it too.
 
 /// The meaning of a verdict for users of the other arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! The report about an application that was tried over both transports: its pages, their figures, the transports'
-//! proof.
+//! The report about an application that was tried over both transports: its pages, their figures, and the proof of the
+//! transports.
 //!
-//! The table is that of whole commands, with a page where they have a run.
+//! The table is the one of whole commands, with pages instead of runs.
 
 use looptax_model::record::{
     Arm, Comparison, Estimate, Figure, Tax, Trial, TrialArm, TrialConnections, TrialDesign, Verdict,
@@ -12,12 +12,12 @@ use super::row::{OWN_PART, is_usable, tax_words, tone, verdict_words};
 use crate::format::{GLUE, Text, counted, fixed, rate, run_time};
 use crate::load;
 
-/// Times from here on are shown in milliseconds.
+/// From this time on, times are shown in milliseconds.
 const MS_FROM_US: f64 = 1_000.0;
-/// Pages that are named one by one.
+/// Name at most this many pages.
 const MOST_PAGES: usize = 3;
 
-/// Returns the pages that were asked for, and their application.
+/// Returns the requested pages, and their application.
 pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     let shown = trial.pages.iter().take(MOST_PAGES);
     let mut lines: Vec<String> = shown.map(|page| text.clean(&page.url)).collect();
@@ -49,13 +49,13 @@ pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     lines
 }
 
-/// The server that was tried by itself.
+/// The server that was tried by itself, if only one was.
 fn only(trial: &Trial) -> Option<&str> {
     let server = trial.servers.get(trial.only? as usize)?;
     Some(&server.kind)
 }
 
-/// A table for each arm that was compared with the baseline; today's transport is first.
+/// Returns a table for each arm that was compared with the baseline; the present transport comes first.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     let ([baseline, other], Some(trial)) = (comparison.arms.as_slice(), &comparison.trial) else {
         return Vec::new();
@@ -84,7 +84,7 @@ fn way(arm: &Arm, text: Text) -> String {
     }
 }
 
-/// `arms` are in the order of the columns, and so do the figures of a row.
+/// `arms` are in the order of the columns, and so are the figures of a row.
 fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), text: Text) -> Vec<CommandRow> {
     let is_flat_out = comparison.load.is_flat_out();
     let mut means = arms.iter().filter_map(|arm| arm.latency_us.mean.known());
@@ -131,12 +131,12 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
     rows
 }
 
-/// Returns a figure that an arm by itself does not have.
+/// A figure that a single arm does not have.
 fn unknown() -> Figure {
     Figure::missing("only a difference")
 }
 
-/// A row of times, in the unit that all rows have.
+/// A row of times, in the unit that all rows use.
 fn time_row(
     label: &'static str,
     figures: &[Figure; 2],
@@ -160,7 +160,7 @@ fn shown(figure: &Figure, show: impl Fn(f64) -> String) -> String {
     known.map_or_else(|| "n/a".to_owned(), |it| show(it.value))
 }
 
-/// CPU time of both ends; without an interval, which only the difference has.
+/// CPU time of both ends. It has no interval; only the difference has one.
 fn both(arm: &Arm) -> Figure {
     let n = arm.cpu_us_per_query.client.known().map_or(0, |it| it.n);
     arm.cpu_us_both().map_or_else(
@@ -169,7 +169,7 @@ fn both(arm: &Arm) -> Figure {
     )
 }
 
-/// The verdict from the user's side: what the socket would bring.
+/// The verdict from the user's point of view: what the socket would gain.
 fn verdict(tax: &Tax, delta_pct: f64, text: Text) -> String {
     let words = verdict_words(tax, delta_pct, text);
     match words.as_str() {
@@ -187,17 +187,17 @@ pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
     let load = load.map_or_else(String::new, |load| format!(" {load}"));
     match comparison.trial.as_ref().and_then(|it| it.load_command.as_ref()) {
         Some(_) => format!("whole runs of the load{}", alone(comparison, text)),
-        None => format!("{clients} asking for pages{load}{}", alone(comparison, text)),
+        None => format!("{clients} requesting pages{load}{}", alone(comparison, text)),
     }
 }
 
-/// ", mariadbd alone in turns": which server was tried by itself.
+/// ", only mariadbd in turns": the server that was tried by itself.
 fn alone(comparison: &Comparison, text: Text) -> String {
     let only = comparison.trial.as_ref().and_then(only);
     only.map_or_else(String::new, |only| format!(", only {} in turns", text.clean(only)))
 }
 
-/// Returns the proof of the transports, looptax's own time, and the least visible difference.
+/// Returns the proof of the transports, looptax's own time, and the smallest visible difference.
 pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let Some(trial) = &comparison.trial else {
         return Vec::new();
@@ -221,7 +221,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     sentences
 }
 
-/// "connections of a page: mysql 1, redis 1; moved in 400 of 400 pages of the socket's turn, in 0 of 400 of TCP's".
+/// "connections per page: mysql 1, redis 1; moved: 400 of 400 in the socket's turns, 0 of 400 in TCP's turns".
 fn connections(trial: &Trial, text: Text) -> String {
     let [baseline, other] = &trial.arms;
     let per_turn = match trial.design {
@@ -252,7 +252,7 @@ fn connections(trial: &Trial, text: Text) -> String {
     format!("connections per {per_turn}: {each}; moved: {turns}")
 }
 
-/// Whose turn it was, by what became of its connections.
+/// The transport of an arm's turns, judged by its connections.
 fn whose(trial: &Trial, idx: usize) -> &'static str {
     let has_moved = |arm: &TrialArm| match trial.only {
         Some(only) => arm.connections.get(only as usize).is_some_and(|it| it.n_moved > 0),
@@ -274,7 +274,7 @@ fn trimmed(number: f64) -> String {
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns the supervisor's part of a page: an application whose configuration names the socket does not have it.
+/// Describes what the supervisor adds to a page; an application whose configuration names the socket has no supervisor.
 fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let [baseline, other] = trial.arms.each_ref().map(|arm| arm.supervisor_us_per_page);
     let by_configuration = trial.added_by_configuration_us.known()?;
@@ -290,14 +290,14 @@ fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<Str
     })
 }
 
-/// Returns the servers' counts, and their share of the page.
+/// Returns the counts of the servers' requests, and their share of the page's time.
 fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let page_us = comparison.arms.last()?.latency_us.mean.known()?.value;
     let each = trial.counted.iter().filter_map(|count| {
         let server = trial.servers.get(count.server as usize)?;
         let time = count.us_per_page.map_or_else(String::new, |us| {
             let share = 100.0 * us / page_us;
-            format!(", {} in them, {share:.0}{GLUE}% of it", text.micros(us))
+            format!(", {} in them, {share:.0}{GLUE}% of the page's time", text.micros(us))
         });
         let n = trimmed(count.requests_per_page);
         let [kind, counter] = [&server.kind, &count.counter].map(|it| text.clean(it));
@@ -307,7 +307,7 @@ fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String
     (!each.is_empty()).then(|| format!("requests per page, as the servers counted: {}", each.join("; ")))
 }
 
-/// Returns the difference that may have been overlooked, if no difference was seen.
+/// Returns the size of a difference that may have been missed, if no difference was seen.
 fn least_seen(tax: &Tax, text: Text) -> Option<String> {
     if !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Equivalent | Verdict::Negligible) {
         return None;
@@ -326,7 +326,7 @@ fn least_seen(tax: &Tax, text: Text) -> Option<String> {
     ))
 }
 
-/// A difference in the unit that the pages' own times are shown in.
+/// A difference in the unit in which the pages' own times are shown.
 pub(crate) fn signed_time(comparison: &Comparison, us: &Estimate, text: Text) -> String {
     let means = comparison.arms.iter().filter_map(|arm| arm.latency_us.mean.known());
     if means.map(|it| it.value).any(|us| us >= MS_FROM_US) {

@@ -1,4 +1,4 @@
-//! The bill of an application's page in words: what each server's way adds, and whether that adds up.
+//! The bill of an application's page in words: what TCP adds to each server, and whether these parts add up.
 
 use looptax_model::record::{Comparison, Estimate, Figure, Trial, TrialPart};
 
@@ -6,7 +6,7 @@ use super::small_table::SmallTable;
 use super::trial::signed_time;
 use crate::format::Text;
 
-/// The bill of a trial that tried each server by itself.
+/// Returns the bill of a trial that tried each server by itself.
 pub(crate) fn table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let trial = comparison.trial.as_ref()?;
     let bill = trial.bill.as_ref()?;
@@ -15,7 +15,7 @@ pub(crate) fn table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
         [format!("+ {}", name(trial, part.server, text)), time(&part.time_us), time(&part.cpu_us), String::new()]
     };
     let without = if bill.without_supervisor { ", without looptax's own part" } else { "" };
-    let in_all = ["all at once, measured".to_owned(), time(&bill.in_all_us), time(&bill.in_all_cpu_us), String::new()];
+    let in_all = ["all together, measured".to_owned(), time(&bill.in_all_us), time(&bill.in_all_cpu_us), String::new()];
     Some(SmallTable {
         title: format!("the bill: what TCP adds to a page, by server{without}"),
         header: ["", "time", "CPU", ""].map(str::to_owned),
@@ -38,15 +38,15 @@ fn shown(figure: &Figure, comparison: &Comparison, text: Text) -> String {
     known.map_or_else(|| "n/a".to_owned(), |us| signed_time(comparison, us, text))
 }
 
-/// Zero within the interval is all that adding up can mean.
+/// The parts add up if zero is within the interval of the rest; nothing more can be shown.
 fn closing(left: &Estimate, comparison: &Comparison, text: Text) -> String {
     let ends = left.lo.zip(left.hi);
     let shown = signed_time(comparison, left, text);
     match ends {
         Some((lo, hi)) if lo <= 0.0 && 0.0 <= hi => {
-            format!("the parts add up to the total of all at once: the rest is {shown}")
+            format!("the parts add up to the measured total: the rest is {shown}")
         }
-        Some(_) => format!("the parts do not add up to the total of all at once: the rest is {shown}"),
+        Some(_) => format!("the parts do not add up to the measured total: the rest is {shown}"),
         None => "too few epochs to tell whether the parts add up".to_owned(),
     }
 }

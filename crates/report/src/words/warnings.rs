@@ -1,12 +1,12 @@
-//! The warnings of a whole record, each kind said once.
+//! The warnings of a whole record, each kind only once.
 
 use looptax_model::record::Record;
 
 use super::sentence::place;
 use crate::format::{Text, counted};
 
-/// Returns the warnings in the order in which they first appear. A warning that is at several comparisons is
-/// printed with the first one's figures.
+/// Returns the warnings in the order in which they first appear. A warning on several comparisons is printed with the
+/// figures of the first one.
 pub(crate) fn warnings_once(record: &Record, text: Text) -> Vec<String> {
     let mut kinds: Vec<(String, String, u64)> = Vec::new();
     for comparison in &record.comparisons {
@@ -27,7 +27,7 @@ pub(crate) fn warnings_once(record: &Record, text: Text) -> Vec<String> {
     said.collect()
 }
 
-/// The same for warnings that differ in figures, or in the arm that they are about.
+/// Returns the warning without its figures and arm, to recognise the same kind of warning.
 fn without_figures(warning: &str) -> String {
     let is_plain = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
     let words: Vec<&str> = warning.split(' ').filter(is_plain).collect();

@@ -1,4 +1,4 @@
-//! The CPU time of a request, in words: layers that add up, the clocks they are compared with, the counts.
+//! The CPU time of a request, in words: layers that add up, the clocks with which they are compared, the counts.
 
 use std::collections::HashSet;
 
@@ -8,16 +8,16 @@ use looptax_model::record::{Comparison, Estimate, Figure, Why, WhyRow};
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted, fixed};
 
-/// The layer of `data/layers.toml`.
+/// The name of this layer in `data/layers.toml`.
 const TLS: &str = "TLS";
-/// A layer with less is as good as none.
+/// A layer with less than this is not shown.
 const LEAST_SHOWN_US: f64 = 0.005;
-/// A smaller difference of counts to either side does not count.
+/// A difference of counts smaller than this does not count.
 const LEAST_COUNT: f64 = 0.005;
-/// A core that idles for more than this share of a request's CPU time is shown to idle.
+/// A core's idle time is shown if it is more than this share of a request's CPU time.
 const LEAST_IDLE: f64 = 0.05;
 
-/// The tables of everything that was sampled of a comparison.
+/// Returns the tables of everything that was sampled in a comparison.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
     let both = |why: &Why| {
         let layers = layers(why, comparison, text)?;
@@ -26,7 +26,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
     comparison.why.iter().filter_map(both).flatten().collect()
 }
 
-/// Returns the notes beside them, each one once.
+/// Returns the notes on these tables, each one once.
 pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> {
     let sampled = comparisons.iter().filter(|it| !it.why.is_empty());
     let sampled: Vec<&Comparison> = sampled.copied().collect();
@@ -41,7 +41,7 @@ pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> 
     lines
 }
 
-/// Returns the notes for one comparison: if there are several of something, each line names its own.
+/// Returns the notes for one comparison. If there are several pairs or places, each line names its own.
 fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String> {
     let is_one_pair = comparison.why.len() == 1;
     let before = |parts: &[&str]| {
@@ -71,7 +71,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
         tls(why, comparison).into_iter().for_each(&mut add);
     }
     if let [first, _, ..] = &comparison.why[..] {
-        // The same samples are behind all pairs.
+        // All pairs come from the same samples.
         let line = format!("{}{}", before(&[place]), sampling(first, text));
         lines.insert(0, line);
     }
@@ -80,7 +80,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
     lines
 }
 
-/// Returns the program that ends TLS on an arm that was seen to spend time on it.
+/// Returns a note that names the program that ends TLS on an arm, if TLS was seen to take time there.
 fn tls(why: &Why, comparison: &Comparison) -> Option<String> {
     let row = why.rows.iter().find(|it| it.name == TLS)?;
     let arms = why.pair.map(|idx| comparison.arms.get(idx as usize).map_or("", |it| it.name.as_str()));
@@ -122,7 +122,7 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
     })
 }
 
-/// The layers that are more than nothing but zeros.
+/// The layers whose figures are not all shown as zero.
 pub(crate) fn shown_layers(why: &Why) -> impl Iterator<Item = &WhyRow> {
     let is_nothing = |value: f64| value.abs() < LEAST_SHOWN_US;
     why.rows.iter().filter(move |row| {
@@ -141,13 +141,13 @@ pub(crate) fn shown_counts(why: &Why) -> impl Iterator<Item = &WhyRow> {
     why.counts.iter().filter(is_seen)
 }
 
-/// The kernel's clocks in epochs without the sampler, if there was one.
+/// The row of the kernel's clocks in epochs without the sampler, if there were such epochs.
 pub(crate) fn without_sampler(why: &Why) -> Option<&WhyRow> {
     let row = why.without_sampler.as_ref()?;
     row.difference.known().map(|_| row)
 }
 
-/// That some figures rest on too few epochs for an interval.
+/// Returns a note if some figures come from too few epochs for an interval.
 fn few_epochs(why: &Why) -> Option<String> {
     let is_open = |row: &WhyRow| row.difference.known().is_some_and(|it| it.lo.is_none() && it.hi.is_none());
     let mut rows = why.rows.iter().chain(&why.sum).chain(&why.without_sampler).chain(&why.counts);
@@ -160,13 +160,13 @@ fn few_epochs(why: &Why) -> Option<String> {
     })
 }
 
-/// Epochs without the sampler.
+/// The number of epochs without the sampler.
 fn n_without(why: &Why) -> u64 {
     let known = why.without_sampler.as_ref().and_then(|it| it.difference.known());
     known.map_or(0, |it| it.n)
 }
 
-/// The time in which no process ran, if it is worth a line.
+/// The row of time in which no process ran, if it is large enough to show.
 fn idle(why: &Why) -> Option<&WhyRow> {
     let (idle, used) = (why.idle.as_ref()?, why.without_sampler.as_ref()?);
     let is_seen = |side: usize| {
@@ -198,7 +198,7 @@ fn arms(why: &Why, comparison: &Comparison, text: Text) -> [String; 2] {
     })
 }
 
-/// How a figure of a row is shown, and a difference.
+/// How a row's figure, or its difference, is formatted.
 type Shown = fn(Text, &Estimate, bool) -> String;
 
 fn row(row: &WhyRow, text: Text, shown: Shown) -> [String; 4] {
@@ -265,12 +265,12 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
     Some(format!("{words}: {sum} and {held_against}"))
 }
 
-/// Compares the sum of the samples, before the sampler's part was taken off, with the kernel's clocks.
+/// Compares the sum of the samples, before the sampler's part was subtracted, with the kernel's clocks.
 fn check(why: &Why, text: Text) -> Option<String> {
     if !why.sampling.sees_kernel {
         return None;
     }
-    // Nothing was taken off if it is not known.
+    // Nothing was subtracted if the sampler's part is not known.
     why.sampler_pct.as_ref()?.known()?;
     let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
     Some(format!(
@@ -295,7 +295,7 @@ fn sampling(why: &Why, text: Text) -> String {
     )
 }
 
-/// Returns the sampler's addition to a request, both arms of a pair together.
+/// Returns what the sampler adds to a request, for both arms of a pair together.
 fn cost(why: &Why, text: Text) -> Option<String> {
     let added = why.sampler_pct.as_ref()?.known()?;
     let (amount, more) = if added.value < 0.0 {

@@ -21,10 +21,10 @@ fn why_open(it: &Withheld, text: Text) -> String {
              possible; {}",
             more_time(it, *n_epochs_needed)
         ),
-        // More of the same would be left out as well.
+        // A longer run would leave out its additional epochs as well.
         Reason::TooFewEpochs { have, need } if u64::from(it.n_left_out) > *have => format!(
             "{} of at least {need}, and {} do not count: they were cut short, or an end of a connection moved to \
-             another core in most slices of an arm; --placement client-pinned counts the latter",
+             another core in most slices of an arm; --placement client-pinned counts epochs in which an end moved",
             counted(*have, "epoch"),
             it.n_left_out
         ),
@@ -79,7 +79,10 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     let epochs = counted(n_epochs, "epoch");
     let same = if it.same_helps { ", and so may --placement same" } else { "" };
     if seconds > HOPELESS_S {
-        return format!("at this spread it needs more than an hour of measuring; a quieter machine may help{same}");
+        return format!(
+            "with a spread as large as this, a verdict needs more than an hour of measuring; a quieter \
+            machine may help{same}"
+        );
     }
     let time = match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),
@@ -88,7 +91,7 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     format!("about {epochs} ({time}) may help (--fixed){same}")
 }
 
-/// More than an hour for one verdict is too long; the estimate from the noise of few epochs is often years.
+/// More than an hour for one verdict is too long to suggest; an estimate from the noise of few epochs is often years.
 const HOPELESS_S: f64 = 3600.0;
 
 fn why_invalid(it: &Withheld, text: Text) -> String {

@@ -98,11 +98,11 @@ fn the_price_of_encrypted_requests_says_whether_tls_is_in_it() {
     with_tls.clients[0].peer.is_sealed = true;
     let text = found(&with_tls, true, at(120));
     assert!(text.contains("loopback with TLS"), "{text}");
-    let next = "mariadb: TLS is not in it; looptax compare private:mariadb";
+    let next = "mariadb: this leaves out TLS; looptax compare private:mariadb";
     assert!(text.contains(next), "{text}");
     with_tls.cost_sources[0].is_sealed = true;
     let text = found(&with_tls, true, at(120));
-    assert!(text.contains("mariadb with TLS: ") && !text.contains("TLS is not in it"), "{text}");
+    assert!(text.contains("mariadb with TLS: ") && !text.contains("this leaves out TLS"), "{text}");
 }
 
 #[test]
@@ -412,13 +412,13 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     another.peer.pid = Some(70);
     look.clients.push(another);
     insta::assert_snapshot!(found_openmetrics(&look), @r#"
-    # HELP looptax_find_info The version of looptax that made this.
+    # HELP looptax_find_info The version of looptax that made these metrics.
     # TYPE looptax_find_info gauge
     looptax_find_info{version="0.1.0"} 1
     # HELP looptax_find_sees_all Whether looptax could inspect every process.
     # TYPE looptax_find_sees_all gauge
     looptax_find_sees_all 1
-    # HELP looptax_find_fell_back Programs that are over TCP again after a switch to the socket.
+    # HELP looptax_find_fell_back Programs that use TCP again after a switch to the socket.
     # TYPE looptax_find_fell_back gauge
     looptax_find_fell_back 0
     # HELP looptax_find_servers Servers that run.
@@ -431,13 +431,13 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     # HELP looptax_find_requests_per_second Requests, counted as TCP segments with data.
     # TYPE looptax_find_requests_per_second gauge
     looptax_find_requests_per_second{server="mariadb",client="php-fpm8.2",way="loopback"} 9024
-    # HELP looptax_find_cpu_lost_cores CPU time that TCP costs over the socket, an estimate.
+    # HELP looptax_find_cpu_lost_cores CPU time that TCP costs more than the socket, an estimate.
     # TYPE looptax_find_cpu_lost_cores gauge
     looptax_find_cpu_lost_cores{server="mariadb",client="php-fpm8.2",way="loopback"} 0.03068
-    # HELP looptax_find_cpu_lost_cores_lower one end of the interval: CPU time that TCP costs over the socket.
+    # HELP looptax_find_cpu_lost_cores_lower one end of the interval: CPU time that TCP costs more than the socket.
     # TYPE looptax_find_cpu_lost_cores_lower gauge
     looptax_find_cpu_lost_cores_lower{server="mariadb",client="php-fpm8.2",way="loopback"} 0.027973999999999995
-    # HELP looptax_find_cpu_lost_cores_upper one end of the interval: CPU time that TCP costs over the socket.
+    # HELP looptax_find_cpu_lost_cores_upper one end of the interval: CPU time that TCP costs more than the socket.
     # TYPE looptax_find_cpu_lost_cores_upper gauge
     looptax_find_cpu_lost_cores_upper{server="mariadb",client="php-fpm8.2",way="loopback"} 0.033388
     # EOF

@@ -256,14 +256,14 @@ fn what_there_is_none_of_is_said() {
         record: &bare,
         name: "run.json",
         details: Vec::new(),
-        no_samples: Some("no single latencies were recorded".to_owned()),
+        no_samples: Some("the latencies of single requests were not recorded".to_owned()),
         hdr_log: String::new(),
     }]));
     for words in [
         "Not shown: there are no percentiles of single requests here.",
         "Not shown: the record holds no whole epochs.",
         "Not shown: the record holds no slices.",
-        "There is no log of latencies: no single latencies were recorded.",
+        "There is no log of latencies: the latencies of single requests were not recorded.",
     ] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }

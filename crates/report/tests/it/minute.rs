@@ -81,18 +81,18 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     let record = record(vec![measured], Vec::new());
     let seen = AtRate::seen(Some(&look()));
     insta::assert_snapshot!(minute().end(&record, &seen, 48.2, Some("20260102-030405-7")), @r"
-      at the 9.01K requests/s of php-fpm8.2 TCP adds CPU time, of one core: MariaDB 10.11.19 3.6 % [2.7, 4.5]:
+      at the 9.01K requests/s of php-fpm8.2 TCP adds this share of one core: MariaDB 10.11.19 3.6 % [2.7, 4.5]:
         worth it if the change costs nothing
       other programs took up to 23 % of the CPU time, which may make intervals wide: try again when the machine is
         quiet
     48 s in total.  More: looptax compare (minutes: 1 and 16 connections), looptax compare private:http (between
-      web servers and their upstreams), looptax find (who pays)
+      web servers and their upstreams), looptax find (programs that pay)
     record: 20260102-030405-7
     ");
     let asked = [800.0, 100_000.0].map(AtRate::asked);
     let text = minute().end(&record, &asked, 48.2, None);
     assert!(
-        text.contains("at 800 requests/s TCP adds CPU time, of one core: MariaDB 10.11.19 0.32 % [0.24, 0.40]: not"),
+        text.contains("at 800 requests/s TCP adds this share of one core: MariaDB 10.11.19 0.32 % [0.24, 0.40]: not"),
         "{text}"
     );
     assert!(text.contains("40.0 % [30.0, 50.0]: worth it"), "{text}");
@@ -112,7 +112,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     }
     let text = minute().end(&record, &AtRate::seen(Some(&short)), 48.2, None);
     assert!(
-        text.contains("3.00K new connections/s cost more: measure that with looptax compare private:mariadb"),
+        text.contains("3.00K new connections/s cost more: measure them with looptax compare private:mariadb"),
         "{text}"
     );
 }

@@ -88,7 +88,7 @@ fn cpu_time_is_told_where_throughput_tells_nothing_and_where_the_two_disagree() 
     let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
     let mut open = judged(Verdict::Inconclusive, wide);
     open.tax[0].dearer_by_cpu = Some(Direction::OtherSlower);
-    let more = "its CPU time shows more: tcp takes more, a difference of +1.0 µs [0.9, 1.1] per request";
+    let more = "CPU time shows more: tcp takes more of it, a difference of +1.0 µs [0.9, 1.1] per request";
     check(open.clone(), &["inconclusive; tcp takes more CPU time", more]);
     open.tax[0].dearer_by_cpu = Some(Direction::OtherFaster);
     check(open, &["inconclusive; unix takes more CPU time"]);
@@ -192,16 +192,17 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     let mut because = |cause, words: &str| {
         busy.tax[0].uncertain_size = Some(UncertainSize { cause, lo_pct: 0.4, hi_pct: 15.0 });
         let sentence = "against unix, tcp is slower";
-        let expected = format!("{sentence}{words}; CPU time as it was then: +1.0 µs [0.9, 1.1] per request\n");
+        let expected = format!("{sentence}{words}; CPU time in this run: +1.0 µs [0.9, 1.1] per request\n");
         check(busy.clone(), &["tcp is slower, size uncertain", &expected]);
     };
     let busy_words =
         ", by 0.4 to 15.0 % while the machine was busy (20.0 % other work); the size on a quiet machine is not known";
     because(SizeCause::Disturbed, busy_words);
-    because(SizeCause::Drifted, "; the size is uncertain (0.4 to 15.0 %): it changed during the run");
+    because(SizeCause::Drifted, "; the size is uncertain (0.4 to 15.0 %): the difference changed during the run");
     because(
         SizeCause::UnevenStart,
-        "; the size is uncertain (0.4 to 15.0 %): a part of it appears right after each change between the arms",
+        "; the size is uncertain (0.4 to 15.0 %): a part of the difference appears right after each change between \
+         the arms",
     );
     // Only in some epochs: the share is of these.
     busy.tax[0].disturbance = Some(Disturbance { is_throughout: false, ..disturbance(0.1, 22.0) });
@@ -239,8 +240,9 @@ fn arms_that_lead_to_processes_of_their_own_are_told_under_the_heading() {
     memcached.target.processes_per_arm = Some(2);
     let expected = [
         "memcached 1.6.18, ",
-        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both: 2 of each",
-        "a coin picks one of each for every epoch\n",
+        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both: 2 processes of \
+         each",
+        "for every epoch a coin picks one process of each\n",
     ];
     check(memcached, &expected);
     let text = text_of(vec![one()]);

@@ -93,12 +93,12 @@ fn on_a_wide_terminal() {
       CPU, all of it      41.8 ms    40.6 ms                              +1.80 ms [1.30, 2.30]
       pages               23.9/s     24.6/s
 
-      with 1 client asking for pages: against unix, tcp costs 2.9 % [1.0, 4.8] of a page's time, +1.20 ms [0.40, 2.00] per
+      with 1 client requesting pages: against unix, tcp costs 2.9 % [1.0, 4.8] of a page's time, +1.20 ms [0.40, 2.00] per
         page, +1.80 ms [1.30, 2.30] CPU time per page
       connections per page: mysql 1, redis 1; moved: 800 of 800 in the socket's turns, 0 of 800 in TCP's turns
       looptax itself took 210 µs of a page's time when it moved connections, 61.0 µs when it left them; without that the
         difference is +1.35 ms [0.54, 2.15] per page, an estimate for an application that is configured for the socket
-      requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in them, 12 % of it
+      requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in them, 12 % of the page's time
 
     1 verdict, with a chance of 5 % for a false alarm
     ");
@@ -156,7 +156,7 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
         over the socket   40.6 ms
         the socket saves  +1.80 ms [1.30, 2.30]
 
-      with 4 clients asking for pages at 20.0/s (poisson gaps), only redis in turns:
+      with 4 clients requesting pages at 20.0/s (poisson gaps), only redis in turns:
         no answer for tcp against unix: the record gives no reason
       only redis: connections per start: mysql 1, redis 1; moved: 400 of 400 in the
         socket's turns, 0 of 400 in TCP's turns
@@ -165,7 +165,7 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
         +1.35 ms [0.54, 2.15] per page, an estimate for an application that is
         configured for the socket
       requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in
-        them, 12 % of it
+        them, 12 % of the page's time
       1 page of 801 differed from the first ones, and no figure includes them
       half the interval is 2 %, 800 µs per page: the trial cannot show differences
         well below that
@@ -225,13 +225,13 @@ fn the_bill_of_a_page_adds_up_or_not() {
                                     time                    CPU
         + mysql at 127.0.0.1:3306   +0.90 ms [0.88, 0.92]   n/a
         + redis at 127.0.0.1:6379   +0.45 ms [0.43, 0.47]   n/a
-        all at once, measured       +1.35 ms [0.54, 2.15]   n/a
-        the parts add up to the total of all at once: the rest is +0.00 ms [-0.05, 0.05]
+        all together, measured      +1.35 ms [0.54, 2.15]   n/a
+        the parts add up to the measured total: the rest is +0.00 ms [-0.05, 0.05]
     ");
     let other = shown_bill([300.0, 100.0, 500.0]);
-    assert!(other.contains("the parts do not add up to the total of all at once: the rest is +0.30 ms"), "{other}");
+    assert!(other.contains("the parts do not add up to the measured total: the rest is +0.30 ms"), "{other}");
     let all = shown(&each([0.0, -50.0, 50.0]), 120);
-    assert!(all.contains("asking for pages, only redis in turns"), "{all}");
+    assert!(all.contains("requesting pages, only redis in turns"), "{all}");
     assert!(all.contains("only redis: connections per page"), "{all}");
 }
 

@@ -35,7 +35,7 @@ fn on_a_wide_terminal() {
       16           split      36.0K/s 444 µs    37.0K/s 432 µs    -2.8 % [-3.3, -2.3]   -12.0 µs   tcp is faster
                               CPU time per request: -6.0 µs [-6.1, -5.9]
       16           free       50-105K/s         57-106K/s         not judged in 10 s: the rate moved by 2.1 times (--placement free)
-      placement matters more than transport here: same is 4.2 times split at 16 connections
+      placement matters more than transport here: same has 4.2 times the rate of split at 16 connections
 
       at 1 connection, with both ends on one core (pinned), client waits as libmariadb does: against unix, tcp costs
         15.9 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, +1.0 µs [0.9, 1.1] CPU time per request
@@ -46,7 +46,7 @@ fn on_a_wide_terminal() {
       16 connections, same, tcp: 1 stall, the longest 31.5 ms
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
-    3 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 14 %
+    3 verdicts, each with its own chance of 5 % for a false alarm; the chance of at least one is up to 14 %
     `same` pins both ends of a connection to one core, which shows the transport's own cost; --placement free judges an untuned
     machine, in minutes
     record: looptax-1.json
@@ -85,8 +85,8 @@ fn on_a_narrow_terminal_in_ascii() {
         tcp   57-106K/s
         not judged in 10 s: the rate moved by 2.1 times
         (--placement free)
-      placement matters more than transport here: same is
-      4.2 times split at 16 connections
+      placement matters more than transport here: same has
+      4.2 times the rate of split at 16 connections
 
       at 1 connection, with both ends on one core (pinned),
         client waits as libmariadb does: against unix, tcp costs
@@ -106,7 +106,7 @@ fn on_a_narrow_terminal_in_ascii() {
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
     3 verdicts, each with its own chance of 5 % for a false
-    alarm; of at least one: up to 14 %
+    alarm; the chance of at least one is up to 14 %
     `same` pins both ends of a connection to one core, which
     shows the transport's own cost; --placement free judges an
     untuned machine, in minutes
@@ -125,12 +125,12 @@ fn in_short_each_warning_is_said_once_and_what_is_left_out_is_counted() {
     let text = compare(&record, beside, style);
     let (_, end) = text.split_once("\n  at 800 requests/s").unwrap();
     insta::assert_snapshot!(end, @r"
-     TCP adds CPU time, of one core: MariaDB 10.11.19 -0.48 % [-0.49, -0.47]: not worth it
+     TCP adds this share of one core: MariaDB 10.11.19 -0.48 % [-0.49, -0.47]: not worth it
 
     warning: 16 connections, same: steal 1.2 % of the CPU time (and at 1 comparison more)
     --verbose shows 3 notes on single comparisons
 
-    4 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 19 %
+    4 verdicts, each with its own chance of 5 % for a false alarm; the chance of at least one is up to 19 %
     record: 20260102-030405-7
     ");
     assert!(!text.contains("stall"), "{text}");

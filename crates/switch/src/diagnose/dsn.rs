@@ -1,4 +1,4 @@
-//! `dsn`: one connection over the socket, in each driver's own words.
+//! `dsn`: how each driver writes a connection over the socket.
 
 use std::path::Path;
 
@@ -14,22 +14,22 @@ use crate::diagnose::unspoken;
 
 #[derive(Debug)]
 pub struct Spelled {
-    /// One for each dialect that was asked for.
+    /// One spelling for each requested dialect.
     pub spellings: Vec<Spelling>,
-    /// Which socket it is and how it was found, for a person.
+    /// The socket's path and how looptax found it, for a person.
     pub socket: String,
 }
 
-/// The options for the texts of an address.
+/// The options of `dsn`, apart from the address.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// Dialects, by name or language; `all` names every one.
+    /// Dialects, by name or language; `all` means every dialect.
     pub dialects: &'a [String],
     pub socket: Option<&'a Path>,
     pub shows_password: bool,
 }
 
-/// Spells the address for the dialects that are wanted.
+/// Writes the address in each of the wanted dialects.
 pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
     let own = dialects_of(address.protocol.kind(), wanted.dialects)?;
     let near = survey(None).servers;
@@ -41,7 +41,7 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
     Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &traps), wanted), socket: socket.words })
 }
 
-/// The same for a server that looptax does not talk to.
+/// Does the same for a server whose protocol looptax does not speak.
 pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
     let own = dialects_of(address.kind, wanted.dialects)?;
     let near = survey(None).servers;
@@ -56,11 +56,11 @@ pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled,
     Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &options.traps), wanted), socket: socket.words })
 }
 
-/// Returns the parts of the address that no text repeats.
+/// Returns the parts of the address that no spelling repeats.
 fn left_out(address: &Address) -> Option<String> {
-    // MongoDB's drivers take their options in the same words: they are kept.
+    // MongoDB's drivers use the same option words, so these options are kept.
     let unread = if address.protocol == Protocol::Mongodb { &[][..] } else { &address.unread };
-    // A password that was not encoded may look like a name.
+    // A password that is not percent-encoded may look like an option's name.
     let is_name = |it: &&String| it.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
     let is_of_tls =
         |name: &str| { address.tls.iter().chain(&address.no_tls) }.any(|it| it.contains(&format!("{name}=")));
@@ -75,7 +75,7 @@ fn left_out(address: &Address) -> Option<String> {
         .then(|| format!("left out of this text: {}; write them as this driver does, if you need them", all.join(", ")))
 }
 
-/// Returns the conditions that libpq has to insist on, which a socket may not meet.
+/// Returns the conditions that libpq has to enforce and that a socket may not meet.
 fn conditions(address: &Address) -> Option<String> {
     let all: Vec<String> = address.conditions.iter().map(|it| format!("`{}`", it.written)).collect();
     let what = || {
@@ -91,18 +91,18 @@ fn revealed(password: Option<&Secret>) -> Option<String> {
     password.map(|it| it.reveal().to_owned())
 }
 
-/// Parses the options of a `MongoDB` URL; other URLs do not have any.
+/// Parses the options of a `MongoDB` URL; other URLs do not have such options.
 fn options(written: Option<&Secret>, is_one_of_several: bool) -> MongodbOptions {
     MongodbOptions::on_a_socket(written.map(Secret::reveal).unwrap_or_default(), is_one_of_several)
 }
 
-/// Options with what is secret among them hidden.
+/// Returns the options with their secrets masked.
 fn options_shown(options: &str) -> String {
     let shown = masked(&format!("?{options}"));
     shown.trim_start_matches('?').to_owned()
 }
 
-/// `traps` are those of the address, which every dialect has.
+/// `traps` are the traps of the address, which every dialect has.
 fn spellings(
     own: &[&'static Dialect],
     takes: &dyn Fn(&Dialect) -> Takes,
@@ -128,13 +128,13 @@ fn spellings(
     spellings.collect()
 }
 
-/// The URL's host if it is another machine.
+/// Returns the URL's host if it is another machine.
 pub fn other_machine(host: Option<&str>) -> Option<&str> {
     let host = host.filter(|host| *host != "localhost")?;
     own_address(host).is_none().then_some(host)
 }
 
-/// Returns the requested dialects of this product only.
+/// Returns those requested dialects that are for this product.
 fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, Failure> {
     let fitting: Vec<&Dialect> = dialects().iter().filter(|it| it.kind == kind).collect();
     if wanted.iter().any(|word| word == "all") {
@@ -155,14 +155,14 @@ fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, F
     Ok(fitting.into_iter().filter(is_wanted).collect())
 }
 
-/// The real password decides what cannot be written, even if `shown` hides it.
+/// `fields` has the real password, which decides whether the dialect can express the address; `shown` may hide it.
 fn spelling(dialect: &Dialect, takes_now: Takes, fields: &Fields, shown: &Fields) -> Spelling {
     let text = dialect.text(shown);
     Spelling {
         name: dialect.name.clone(),
         language: dialect.language.clone(),
         place: dialect.place.clone(),
-        // The stars are shown as they are, also where a password would be written as %XX.
+        // The stars stay stars, even in a text that would write a password as %XX.
         text: text.replace("%2A%2A%2A%2A", MASK),
         takes_now,
         localhost: dialect.localhost,

@@ -1,12 +1,12 @@
-//! Gunicorn's command line and file: what its options and lines say.
+//! The options and settings in Gunicorn's command line and file.
 //!
 //! The command line's settings win over the file's. Called by the count of an application's workers, and by `stack`.
 
-/// The variable of its environment that holds options.
+/// Gunicorn's environment variable for options.
 pub(crate) const GUNICORN: &str = "GUNICORN_CMD_ARGS";
-/// The file that it reads in its working folder if no other is named.
+/// The file that Gunicorn reads in its working folder if no other file is named.
 pub(crate) const OWN_FILE: &str = "gunicorn.conf.py";
-/// Options with a word behind them, and the setting that each is.
+/// Options that a value follows, and the setting of each option.
 const OPTIONS: [(&str, &str, &str); 6] = [
     ("-b", "--bind", "bind"),
     ("-c", "--config", "config"),
@@ -16,14 +16,14 @@ const OPTIONS: [(&str, &str, &str); 6] = [
     ("--threads", "--threads", "threads"),
 ];
 
-/// Where the script is among the words.
+/// Returns the position of Gunicorn's script among the words of the command line.
 pub(crate) fn script(words: &[String]) -> Option<usize> {
     let is_it = |it: &String| it.ends_with("/gunicorn") || it == "gunicorn" || it.ends_with("/gunicorn/__main__.py");
-    // Behind an interpreter and its options, or by itself.
+    // The script follows an interpreter and its options, or is the first word.
     words.iter().take(4).position(is_it)
 }
 
-/// Returns the last value of an option.
+/// Returns the last value that the command line gives to an option.
 pub(crate) fn option(words: &[String], setting: &str) -> Option<String> {
     let (short, long, _) = OPTIONS.iter().find(|it| it.2 == setting)?;
     let mut found = None;

@@ -1,7 +1,7 @@
-//! Finds the process that listens on a socket, and whether it is the one that listens on a port: of a socket that a
-//! person named to `moving`, and for `check` if it does not log in.
+//! Finds the process that listens on a socket, and whether the same process listens on a port. Called by `moving` for a
+//! socket that a person named, and by `check` if it does not log in.
 //!
-//! Only a connection shows whether anybody listens; it is closed at once, without a byte.
+//! Only a connection shows whether a process listens. looptax closes it immediately, and sends no byte.
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ impl Listener {
         self.pid.and_then(|it| u32::try_from(it).ok())
     }
 
-    /// Connects to it; the words of an error go after its name.
+    /// Connects to the socket. A caller puts the socket's name before the text of an error.
     pub(crate) fn of(to: &SocketName) -> Result<Self, String> {
         if let SocketName::Path(path) = to
             && read::exists(path)
@@ -44,7 +44,7 @@ impl Listener {
     }
 }
 
-/// The process behind a socket that takes connections.
+/// Returns the process behind a socket that accepts connections.
 ///
 /// # Source
 /// unix(7), `SO_PEERCRED`: the process that called `listen`; 0 if it is not in a namespace of ours.
@@ -57,14 +57,15 @@ fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
     let socket: OwnedFd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     match rustix::net::connect(socket.as_fd(), &address) {
         Ok(()) => Ok(sockopt::socket_peercred(&socket).ok().map(|it| it.pid.as_raw_pid()).filter(|pid| *pid > 0)),
-        // Its queue is full: somebody is there.
+        // The queue is full, so a process listens.
         Err(Errno::AGAIN) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The process on the socket, if another one listens on this port and it does not, as far as that can be seen. A
-/// container's server has its own ports, behind a proxy that holds ours; init listens for others.
+/// Describes the process on the socket if, as far as that can be seen, it does not listen on this port and another
+/// process does. A server in a container has its own ports, behind a proxy that holds ours; init listens on behalf of
+/// other programs.
 pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     let pid = listener.pid.filter(|it| *it != INIT)?;
     let process = Path::new("/proc").join(pid.to_string());
@@ -86,10 +87,11 @@ pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     (!links.is_empty() && !holds_it).then(|| format!("{name}, pid {pid}, which does not listen on {port}"))
 }
 
-/// The sockets that listen on the port, by inode: `tcp` has only those of IPv4, `tcp6` those of IPv6.
+/// Returns the inodes of the sockets that listen on the port: `tcp` has only those of IPv4, `tcp6` those of IPv6.
 ///
 /// # Source
-/// `proc_pid_net(5)`: local address, state and inode are the second, fourth and tenth column; `0A` listens.
+/// `proc_pid_net(5)`: the second column is the local address, the fourth the state, the tenth the inode; `0A` means
+/// listening.
 pub(crate) fn listening(table: &str, port: u16) -> Vec<u64> {
     let table = kernel::text(format!("/proc/net/{table}")).unwrap_or_default();
     let lines = table.lines().skip(1);

@@ -1,23 +1,24 @@
-//! Whether a host is this machine: a socket ends where the machine does.
+//! Whether a host is this machine: a socket works only within one machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use looptax_host::{kernel, read};
 
-/// The address of `host` on this machine; `None` if it is on another one, or not known. No name server is asked: its
-/// answer need not be the one that the application got.
+/// Returns the address of `host` on this machine; `None` if the host is another machine, or not known. looptax asks no
+/// name server, whose answer may differ from the one that the application got.
 pub fn own_address(host: &str) -> Option<IpAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let found = match bare.parse() {
         Ok(address) => address,
         Err(_) => in_hosts(&read::system_text("/etc/hosts"), bare)?,
     };
-    // Only an own address can be bound to, unless the machine may take over others' (keepalived, HAProxy).
+    // A process can bind only to an address of its machine, unless the machine may use other machines' addresses
+    // (keepalived, HAProxy).
     let is_bound = UdpSocket::bind((found, 0)).is_ok();
     (is_bound && (!may_be_others(found) || has_interface(found))).then_some(found)
 }
 
-/// Whether addresses can be bound to that no interface has.
+/// Whether this machine lets a process bind to addresses that none of its interfaces has.
 fn may_be_others(address: IpAddr) -> bool {
     let family = if address.is_ipv4() { "ipv4" } else { "ipv6" };
     let path = format!("/proc/sys/net/{family}/ip_nonlocal_bind");
@@ -34,7 +35,7 @@ fn has_interface(address: IpAddr) -> bool {
         }
 }
 
-/// `|-- 10.0.0.5` and below it `/32 host LOCAL`, as the kernel shows the routes that end here.
+/// The kernel shows a route that ends on this machine as `|-- 10.0.0.5`, and below it `/32 host LOCAL`.
 fn in_routes(trie: &str, address: Ipv4Addr) -> bool {
     let leaf = format!("|-- {address}");
     let mut lines = trie.lines().map(str::trim).peekable();

@@ -1,7 +1,7 @@
-//! The servers here, the cost of TCP for their clients, and whether the switch to the socket would work: find, check,
-//! dsn, and the list of what `run` would move.
+//! The servers on this machine, the cost of TCP for their clients, and whether the switch to the socket would work:
+//! find, check, dsn, and the list of what `run` would move.
 //!
-//! Reads only: it looks at the machine, logs in where it is asked to, and changes nothing.
+//! Reads only: it looks at the machine, logs in if a person asked for that, and changes nothing.
 
 pub mod check;
 pub mod dsn;

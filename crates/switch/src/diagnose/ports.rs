@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use looptax_host::discover::{PortsHeld, ports_held};
 
-/// The least share that is reported: a tenth, which a quiet server never reaches.
+/// The least share of ports that is reported: a tenth. A quiet server never reaches it.
 const LEAST_SHARE: usize = 10;
 
-/// Says how many ports towards a server are held in our own network; `None` if they are few.
+/// Reports how many ports towards a server are held in our network namespace; `None` if they are few.
 pub(super) fn held(is_server: impl Fn(SocketAddr) -> bool) -> Option<String> {
     let held = ports_held(is_server)?;
     (held.n_held * LEAST_SHARE >= held.n_ports).then(|| words(held))

@@ -1,5 +1,4 @@
-//! The socket that stands for an address: the one that was given, the running server's, or the usual
-//! one.
+//! Finds the socket that replaces an address: the one that was given, the running server's, or the usual one.
 //!
 //! Looks at the machine; connects to nothing.
 
@@ -17,18 +16,19 @@ use crate::diagnose::local::own_address;
 #[derive(Debug)]
 pub struct SocketOf {
     pub file: String,
-    /// The folder it is in: PostgreSQL's clients take that.
+    /// The folder that contains the socket: PostgreSQL's clients take the folder.
     pub folder: String,
-    /// How it was found, for a person.
+    /// How looptax found the socket, for a person.
     pub words: String,
-    /// Whether it is only the path that the packages usually use: it was not seen.
+    /// Whether looptax did not see the socket, but only knows the path that packages usually use.
     pub is_guess: bool,
-    /// Whether its owner was not seen: it counts as far as a login shows that the server on the port is behind it.
+    /// Whether looptax did not see the socket's owner: the socket counts only if a login shows that it leads to the
+    /// server on the port.
     pub is_candidate: bool,
 }
 
 impl SocketOf {
-    /// Returns the fields of a dialect's template; `password` is what is shown in the password's place.
+    /// Returns the fields for a dialect's template; `password` is the text that is shown in the password's place.
     pub fn fields(&self, address: &Address, password: Option<String>) -> Fields {
         Fields {
             user: address.user.clone(),
@@ -43,13 +43,13 @@ impl SocketOf {
     }
 }
 
-/// The servers here, as a client in one network namespace sees them.
+/// The servers on this machine, as a client in one network namespace sees them.
 #[derive(Debug, Clone, Copy)]
 pub struct Near<'a> {
     pub servers: &'a [Server],
-    /// The namespace whose 127.0.0.1 is meant; `None` if it is not known.
+    /// The namespace whose 127.0.0.1 the client means; `None` if it is not known.
     pub network: Option<NamespaceId>,
-    /// The clients of those servers, if their number counts.
+    /// The clients of those servers, for questions about their number.
     pub clients: &'a [Client],
 }
 
@@ -59,18 +59,18 @@ impl<'a> Near<'a> {
         Self { servers, network, clients: &[] }
     }
 
-    /// No servers: for a question that does not need them.
+    /// No servers: for a question that does not need servers.
     pub fn nobody() -> Self {
         Self { servers: &[], network: None, clients: &[] }
     }
 
-    /// With the clients that are connected to them: as many may come at once.
+    /// Adds the clients that are connected to these servers: as many may connect together.
     #[must_use]
     pub fn with_clients(self, clients: &'a [Client]) -> Self {
         Self { clients, ..self }
     }
 
-    /// How many connections of this machine are open to a server, as far as that is known.
+    /// Counts the open connections of this machine to a server, as far as they are known.
     pub fn n_open(self, server: &Server) -> usize {
         let place = self.servers.iter().position(|it| it.process.pid == server.process.pid);
         let own = self.clients.iter().filter(|it| Some(it.server_idx) == place);
@@ -82,7 +82,7 @@ impl<'a> Near<'a> {
         servers.find(|it| it.kind.protocol() == Some(address.protocol) && listens_for(it, address, self.network))
     }
 
-    /// The server there, of whatever kind.
+    /// Returns the server at this address, of whatever kind.
     pub fn listener(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
         servers.find(|it| listens_for(it, address, self.network))
@@ -140,8 +140,8 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
     }
 }
 
-/// The socket by the address only: the one that was given, or where packages usually put it. Nothing of this
-/// machine is looked at; `None` for protocols whose servers have no usual path.
+/// Returns the socket by the address only: the one that was given, or the path where packages usually put it. looptax
+/// does not look at this machine; `None` for protocols whose servers have no usual path.
 pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketOf> {
     match given {
         Some(path) => Some(socket_at(address, path, "as given")),
@@ -150,7 +150,7 @@ pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketO
     }
 }
 
-/// Why the usual socket is taken: what is seen of the port if no server is seen.
+/// Explains why the usual socket is taken, by what looptax sees of the port if it sees no server.
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));
     let own = looptax_host::discover::process(std::process::id());
@@ -167,12 +167,12 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     format!("the usual path: {why}, so check whether it is right")
 }
 
-/// Whether `dsn` spells the server's own side too, so that the socket need not be there yet.
+/// Whether `dsn` also prints lines for the server's own side, so that the socket need not exist yet.
 pub(crate) const fn is_made_by_lines(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Http)
 }
 
-/// The one socket of the user whose listener is on the port, where the process behind it is not to be seen.
+/// If the process that listens on the port is not visible: the only socket of that listener's user.
 fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     let here = Near::us(&[]).network;
     let ip = own_address(address.host.as_deref().unwrap_or("localhost"));
@@ -184,7 +184,7 @@ fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     Some(SocketOf { is_candidate: true, ..socket_at(address, &only.path, words) })
 }
 
-/// PostgreSQL's path may be given as the folder or as the file.
+/// PostgreSQL's path may be the folder or the file.
 fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
     let address = Address { socket: Some(path.to_owned()), ..address.clone() };
     let file = address.socket_file().unwrap_or_default();
@@ -198,7 +198,7 @@ fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
     }
 }
 
-/// Where Debian's packages put it.
+/// The path at which Debian's packages put the socket.
 fn usual(address: &Address) -> PathBuf {
     PathBuf::from(match address.protocol {
         Protocol::Mongodb => return PathBuf::from(format!("/tmp/mongodb-{}.sock", address.port)),

@@ -1,4 +1,5 @@
-//! The socket that replaces the address of a server whose protocol looptax does not speak: no login proves it.
+//! Finds the socket that replaces the address of a server whose protocol looptax does not speak: no login proves that
+//! it is the right one.
 //!
 //! Looks at the machine; connects to nothing.
 
@@ -12,8 +13,8 @@ use crate::diagnose::socket_of::{self, Near, SocketOf};
 
 const UWSGI: &str = "/run/uwsgi/app.sock";
 
-/// Finds it: the one that was given, the address's own, the running server's, or the usual one. Servers that looptax
-/// speaks to only by themselves are looked up in their own way.
+/// Finds the socket: the one that was given, the address's own, the running server's, or the usual one. If looptax does
+/// speak the protocol of this kind by itself, it uses `socket_of`.
 pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     let protocol = address.kind.protocol();
     let place = Address {
@@ -40,7 +41,7 @@ pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> 
     Ok(SocketOf { is_guess: true, ..socket_at(address.kind, Path::new(UWSGI), &words) })
 }
 
-/// Returns the fields of a text's template; `password` is what is shown in the password's place.
+/// Returns the fields for a text's template; `password` is the text that is shown in the password's place.
 pub(crate) fn fields(socket: &SocketOf, address: &Unspoken, password: Option<String>) -> Fields {
     Fields {
         user: address.user.clone(),

@@ -1,7 +1,8 @@
-//! An account of MySQL or MariaDB that the socket lacks: made, changed or given rights, and taken back.
+//! An account of MySQL or MariaDB that clients on the socket lack: looptax creates it, changes it or gives it rights,
+//! and takes that back.
 //!
-//! The statements are those that a check prints. How each account is before is asked first, so that what takes a
-//! statement back is known before it is run; a statement without such is left to people.
+//! The statements are those that a check prints. looptax first asks for the state of each account, so that it knows how
+//! to take a statement back before it runs the statement; a statement that cannot be taken back is left to people.
 
 use std::thread;
 use std::time::Duration;
@@ -21,14 +22,14 @@ use crate::journal::{Fix, Step};
 use crate::work::{FixPlan, Named};
 use crate::{End, Kept, Work};
 
-/// How often one looks whether a connection is gone. After a restart its number may be anybody's.
+/// How often to look whether a connection is gone. After a restart another client may have its number.
 const LOOKS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Stands in what is shown for an account's earlier state, which has a hash of its password.
+/// Replaces an account's earlier state in texts that people see, since that state has a hash of the password.
 const AS_IT_WAS: &str = "as it was";
 
-/// Statements that let the client in over the socket, with an administrator who is logged in to run them.
+/// Statements that give the client access over the socket, and the administrator's login that runs them.
 pub struct AccountFix {
     admin: Conversation,
     server: String,
@@ -38,19 +39,19 @@ pub struct AccountFix {
     by_hand: Vec<String>,
 }
 
-/// A statement and what takes it back.
+/// A statement, and the statements that take it back.
 struct Prepared {
     statement: AccountStatement,
-    /// In clear: it may hold a hash.
+    /// Unmasked: they may contain a password hash.
     undo: Vec<String>,
     before: Digest,
 }
 
-/// The data beside the journal of a fix, readable only for its user.
+/// The data of a fix that is kept with its journal, readable only for its user.
 #[derive(Debug, Serialize, Deserialize)]
 struct KeptFix {
     identity: String,
-    /// The server's number of the connection that runs them.
+    /// The server's number for the connection that runs the statements.
     connection: u64,
     statements: Vec<KeptStatement>,
 }
@@ -60,12 +61,13 @@ struct KeptStatement {
     /// `…` stands for the password.
     text: String,
     undo: Vec<String>,
-    /// How its account was before all of them.
+    /// The account's state before all of the statements.
     before: Digest,
 }
 
 impl AccountFix {
-    /// Logs the administrator in, and asks how the accounts are that the points' statements are about. Changes nothing.
+    /// Logs the administrator in, and asks for the state of each account that the points' statements change. Changes
+    /// nothing.
     ///
     /// `client` is the application's own address, with its password.
     ///
@@ -122,22 +124,23 @@ impl AccountFix {
         self.statements.iter().map(text).collect()
     }
 
-    /// Returns the statements that would take them back, in their order, without hashes.
+    /// Returns the statements that would take these statements back, in their order, without hashes.
     pub fn undo(&self) -> Vec<String> {
         let backwards = self.statements.iter().rev();
         backwards.flat_map(Prepared::shown_undo).collect()
     }
 
-    /// Statements that are left to people: nothing would take them back exactly, or they let others do without TLS.
+    /// Statements that are left to people: no statement would take them back exactly, or they would let other clients
+    /// omit TLS.
     pub fn by_hand(&self) -> &[String] {
         &self.by_hand
     }
 
-    /// Runs them, each in the journal first. If one is refused, those before it are taken back.
+    /// Runs the statements, each in the journal first. If the server refuses one, those before it are taken back.
     ///
     /// # Errors
-    /// [`FixError::Refused`], [`FixError::NotAsBefore`] if taking back failed, and [`FixError::Switch`] for the
-    /// journal.
+    /// [`FixError::Refused`], [`FixError::NotAsBefore`] if a statement could not be taken back, and
+    /// [`FixError::Switch`] for the journal.
     pub fn run(mut self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
         if self.statements.is_empty() {
             return Err(FixError::Nothing);
@@ -200,15 +203,15 @@ impl Prepared {
     }
 }
 
-/// Returns the statements of an account's points and its TLS, if those points show that it would not work as it is; and
-/// whether each is only about the socket.
+/// Returns the statements about an account and its TLS from those points that show that a login would fail, each with
+/// whether it is only about the socket.
 fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     let codes = [PointCode::AccountMissing, PointCode::RightsMissing, PointCode::AccountDemandsTls];
     let is_meant = |point: &&Point| point.outcome == Outcome::Fail && codes.contains(&point.code);
     let mut found = Vec::new();
     for point in points.iter().filter(is_meant) {
         for step in point.steps.iter().filter(|it| it.place == StepPlace::Sql) {
-            // Over TCP, and from other machines, TLS is somebody's wish.
+            // For TCP and for other machines, somebody requires TLS on purpose.
             let is_of_socket = point.code != PointCode::AccountDemandsTls || step.text.contains("@'localhost' ");
             found.push((&*step.text, is_of_socket));
         }
@@ -216,7 +219,7 @@ fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     found
 }
 
-/// Returns the part of a password that a statement of text cannot express.
+/// Returns the reason if a statement cannot express the password.
 fn unsayable(password: &str) -> Option<&'static str> {
     if password.contains('\0') {
         return Some("it contains a zero byte");
@@ -224,19 +227,19 @@ fn unsayable(password: &str) -> Option<&'static str> {
     password.contains('\u{fffd}').then_some("some of it is not UTF-8, and was not read")
 }
 
-/// Has the server read statements as they are written: backslashes escape, and no right makes an account.
+/// Makes the server read statements as they are written: backslashes escape, and GRANT does not create an account.
 fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
-    // MySQL 8 has no other way any more, and does not know the word.
+    // MySQL 8 always works this way, and does not know the word.
     let said = talk
         .execute("SET SESSION sql_mode = 'NO_AUTO_CREATE_USER'")
         .or_else(|_| talk.execute("SET SESSION sql_mode = ''"));
     said.map_err(|error| FixError::Untold { what: "how it reads statements", why: with_causes(&error) })?;
-    // Hashes of MySQL 8 are not text; others have only hashes that are.
+    // Hashes of MySQL 8 are not text; other servers only have hashes that are text.
     let _others = talk.execute("SET SESSION print_identified_with_as_hex = ON");
     Ok(())
 }
 
-/// How the account of a statement is.
+/// Returns the state of a statement's account.
 fn state(talk: &mut Conversation, statement: &AccountStatement) -> Result<AccountState, FixError> {
     let untold = |error| FixError::Untold { what: "the state of the account", why: with_causes(&error) };
     let is_there: u64 = talk.number(&statement.is_there()).map_err(untold)?;
@@ -266,7 +269,7 @@ fn digest(state: &AccountState) -> Digest {
     Digest::of_bytes(format!("{made}\n{}", lines.join("\n")).as_bytes())
 }
 
-/// The server's words without the password: servers tell the place of a mistake with what is there.
+/// Masks the password in a server's message: servers quote the text near a mistake.
 fn masked(text: &str, clear: &str, shown: &str, password: &Secret) -> String {
     if password.is_empty() || clear == shown {
         return text.to_owned();
@@ -275,7 +278,7 @@ fn masked(text: &str, clear: &str, shown: &str, password: &Secret) -> String {
     text.replace(clear, shown).replace(&escaped, "…").replace(password.reveal(), "…")
 }
 
-/// Takes a fix back that was done earlier.
+/// Takes back a fix from an earlier run.
 pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Result<(), FixError> {
     let plan: KeptFix = work.kept_of_fix()?;
     let mut talk = log_in(admin)?;
@@ -290,7 +293,7 @@ pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Res
     take_back(work, &mut talk, &plan, why, how)
 }
 
-/// Waits until the connection of a killed looptax is gone: the server ends the statement that it is at.
+/// Waits until the connection of a killed looptax is gone: the server first finishes the statement that it is running.
 fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
     let asked = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {connection}");
     for _ in 0..LOOKS {
@@ -301,8 +304,8 @@ fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
     }
 }
 
-/// Undoes the statements that were begun, the last one first; does nothing if an account is neither as it was before
-/// nor as they left it.
+/// Undoes the statements that were begun, the last one first. Does nothing if an account is neither in its earlier
+/// state nor in the state in which the statements left it.
 fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str, how: End) -> Result<(), FixError> {
     let begun = begun(work, plan);
     let is_half_way = matches!(work.steps().last(), Some(Step::Unfixing { .. }));
@@ -312,7 +315,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
         if now == plan.statements[idx].before {
             continue;
         }
-        // If a statement was under way when looptax ended, it is not known how it left the account.
+        // If a statement was running when looptax ended, the state in which it left the account is not known.
         if !is_half_way && fixed(work, idx).is_some_and(|left| *left != now) {
             return Err(FixError::AccountChanged { account: statement.account() });
         }
@@ -323,7 +326,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
     if !is_done {
         for (_, idx) in begun.iter().rev() {
             for text in &plan.statements[*idx].undo {
-                // A statement whose object is gone already is refused; only the account's final state counts.
+                // The server refuses a statement whose object is gone already; only the account's final state counts.
                 if let Err(error) = talk.execute(text) {
                     refusal.get_or_insert_with(|| with_causes(&error));
                 }
@@ -342,7 +345,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
     Ok(work.end(how)?)
 }
 
-/// The statements that may have been run, with their places.
+/// The statements that may have run, each with its index.
 fn begun(work: &Work, plan: &KeptFix) -> Vec<(AccountStatement, usize)> {
     let begun = work.steps().iter().filter_map(|step| match step {
         Step::Fixing { idx, .. } => Some(*idx),
@@ -356,7 +359,7 @@ fn begun(work: &Work, plan: &KeptFix) -> Vec<(AccountStatement, usize)> {
         .collect()
 }
 
-/// Of each account the last statement.
+/// The last statement for each account.
 fn last_of_accounts(begun: &[(AccountStatement, usize)]) -> Vec<(AccountStatement, usize)> {
     let is_last = |it: &&(AccountStatement, usize)| {
         let later = begun.iter().filter(|other| other.1 > it.1);
@@ -365,7 +368,7 @@ fn last_of_accounts(begun: &[(AccountStatement, usize)]) -> Vec<(AccountStatemen
     begun.iter().filter(is_last).cloned().collect()
 }
 
-/// How an account was after a statement.
+/// The state of an account after a statement.
 fn fixed(work: &Work, of: usize) -> Option<&Digest> {
     work.steps().iter().find_map(|step| match step {
         Step::Fixed { idx, state } if *idx == of => Some(state),

@@ -1,4 +1,4 @@
-//! A login on a server, and whether two logins meet the same one.
+//! A login on a server, and whether two logins reach the same server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -46,14 +46,15 @@ pub(super) fn shown(address: &Address) -> String {
     format!("{user}@{place}")
 }
 
-/// Asks a server for its identity, the same over every login there and after a restart of MySQL or MariaDB.
+/// Asks a server for its identity, which is the same for every login there, and for MySQL or MariaDB also after a
+/// restart.
 pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixError> {
     let untold = |why: String| FixError::Untold { what: "which server it is", why };
     if conversation.protocol() == Protocol::Postgres {
-        // Only some roles may read the path of its data.
+        // Only some roles may read the path of the data folder.
         let asked = "SELECT pg_postmaster_start_time()::text || ' ' || current_setting('port')";
         let told = conversation.cell(asked).and_then(|it| {
-            // It begins with the year.
+            // A time begins with the year.
             let is_time = it.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
             is_time.then_some(it).ok_or_else(|| conversation.unfit("a time and a port", ""))
         });
@@ -64,7 +65,8 @@ pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixErr
     view.map(|it| it.identity).map_err(|error| untold(with_causes(&error)))
 }
 
-/// Whether the client's own login meets the administrator's server: it is made over TCP, where it works today.
+/// Refuses an administrator's login on another server than the client's. The client logs in over TCP, which works
+/// today.
 pub(super) fn refuse_another(admin: &mut Conversation, named: &Address, client: &Address) -> Result<(), FixError> {
     let other = |why: String| FixError::OtherServer { server: shown(named), why };
     let over_tcp = Address { socket: None, password: Some(password_of(client)), ..client.clone() };

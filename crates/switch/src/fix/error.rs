@@ -7,19 +7,19 @@ use looptax_model::failure::Explain;
 
 use crate::SwitchError;
 
-/// Why something was not fixed, or not taken back. No message of it holds a password.
+/// Why looptax did not fix something, or not take a fix back. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum FixError {
-    /// The points say nothing that could be run or written here.
+    /// The points name no statement that looptax could run, and no line that it could write.
     #[error("there is nothing to fix here")]
     Nothing,
     #[error("cannot log in to {server}: {why}")]
     LogIn {
-        /// Where, without a password.
+        /// The server's address, without a password.
         server: String,
-        /// The server's words, or the system's.
+        /// The error message of the server or the system.
         why: String,
-        /// Whether nothing proved that the server is there.
+        /// Whether nothing proved that the expected server listens there.
         is_of_stranger: bool,
     },
     #[error("this change needs an administrator of {server}")]
@@ -27,35 +27,35 @@ pub enum FixError {
     /// The administrator was logged in to another server than the application.
     #[error("looptax cannot confirm that {server} is the server of the application: {why}")]
     OtherServer { server: String, why: String },
-    /// The server does not report a fact that has to be known before.
+    /// The server does not report a fact that looptax has to know first.
     #[error("the server does not report {what}: {why}")]
     Untold { what: &'static str, why: String },
-    /// A statement was refused; those before it are taken back.
+    /// The server refused a statement; those before it are taken back.
     #[error("the server refused `{statement}`: {why}")]
     Refused {
-        /// Without its password.
+        /// The statement without its password.
         statement: String,
-        /// The server's words, without it too.
+        /// The server's message without the password.
         why: String,
     },
     #[error("{account} was changed since looptax read it, and stays as it is now")]
     AccountChanged { account: String },
-    /// The statements were taken back, and yet the account is another one.
+    /// The statements were taken back, but the account differs from its earlier state.
     #[error("{account} is not as it was before: {why}")]
     NotAsBefore { account: String, why: String },
     /// The password cannot be written in a statement.
     #[error("the client's password cannot be written in a statement: {why}")]
     Password { why: &'static str },
-    /// It is a file that cannot be written from here.
+    /// looptax cannot write this file from where it runs.
     #[error("cannot write {path}: {why}")]
     Elsewhere { path: PathBuf, why: &'static str },
-    /// The rules have an error already, or would have.
+    /// The rules already have an error, or would have one.
     #[error("{path} has an error: {why}")]
     BadRules { path: PathBuf, why: String },
-    /// The server did not read its rules again.
+    /// The server did not reload its rules.
     #[error("the server did not read {path} again: {why}")]
     Reload {
-        /// The file, or the folder of the server.
+        /// The rules file, or the server's data folder.
         path: PathBuf,
         why: String,
     },

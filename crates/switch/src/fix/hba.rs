@@ -1,8 +1,9 @@
-//! A line of PostgreSQL's `pg_hba.conf` that lets the client in over the socket: written, and read by the server.
+//! A line of PostgreSQL's `pg_hba.conf` that admits the client over the socket: looptax writes it, and the server reads
+//! it.
 //!
-//! The file is that of a switch like any other, so owner, mode, journal and the way back are the same. An
-//! administrator has the server look through the rules before it takes them; without one, root has it take them, and a
-//! file with anything in it that is not understood is left alone.
+//! The file is treated like any file of a switch, with the same owner, mode, journal and way back. With an
+//! administrator's login, the server checks the rules before it loads them. Without one, root makes the server load
+//! them, and looptax does not change a file of which it does not understand every part.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -26,42 +27,42 @@ use crate::text::Text;
 use crate::work::{FixPlan, Named};
 use crate::{Edited, End, Kept, Work};
 
-/// How often one asks whether the server has read its rules, and how long it has for that: it does at once.
+/// How often to ask whether the server has read its rules, which it does immediately, before looptax gives up.
 const LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// More than the few lines of a lock file.
+/// More bytes than the few lines of a lock file have.
 const MOST_LOCK_BYTES: u64 = 4 << 10;
 
-/// When a session's settings were read.
+/// When the settings of a session were read.
 const LOADED: &str = "SELECT pg_conf_load_time()::text";
 const RELOAD: &str = "SELECT pg_reload_conf()::text";
 
-/// The account that the line is for, and how the server is reached.
+/// The account for which the line is, and the way to the server.
 #[derive(Debug, Clone, Copy)]
 pub struct HbaWish<'a> {
     pub points: &'a [Point],
     pub client: &'a Address,
-    /// Its server, if it is seen.
+    /// The account's server, if looptax sees it.
     pub server: Option<&'a Server>,
-    /// An administrator; without one the server has to be seen, and one has to be root.
+    /// An administrator's login. Without it looptax has to see the server, and to run as root.
     pub admin: Option<&'a Address>,
 }
 
-/// A line to be written, and the server that is to read it.
+/// A line to write, and the server that will read it.
 #[derive(Debug)]
 pub struct HbaFix {
     pub line: String,
-    /// The number of the line above which it is written; `None` at the end.
+    /// The number of the line above which it is written; `None` for the end of the file.
     pub above: Option<u32>,
-    /// The file, as it is and as it is to become.
+    /// The file with its old and its new text.
     pub edited: Edited,
     data: PathBuf,
     admin: Option<Address>,
 }
 
 impl HbaFix {
-    /// Finds the file and the place in it. Changes nothing.
+    /// Finds the file, and the place for the line. Changes nothing.
     ///
     /// # Errors
     /// [`FixError::Nothing`] if no point has a line; [`FixError::BadRules`] if the file has an error already;
@@ -94,11 +95,11 @@ impl HbaFix {
         Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }
 
-    /// Writes the line, has the server look through its rules if it can be asked, and load them. If the rules have an
-    /// error, the old file is put back.
+    /// Writes the line, lets the server check its rules if an administrator is logged in, and makes it load them. If
+    /// the rules have an error, the old file is put back.
     ///
     /// # Errors
-    /// [`FixError::BadRules`], [`FixError::Reload`] and [`FixError::Switch`]; the file is as it was then.
+    /// [`FixError::BadRules`], [`FixError::Reload`] and [`FixError::Switch`]; the file is then as it was before.
     pub fn run(self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
         let fix = FixPlan { fix: Fix::Hba { data: self.data.clone() }, kept: &[] };
         let edited = [self.edited];
@@ -109,7 +110,7 @@ impl HbaFix {
         let taken = look_through(admin, path).and_then(|()| reload(&mut work, &self.data, admin));
         if let Err(error) = taken {
             work.bring_back(&error.to_string())?;
-            // It has the old rules, unless it read the new ones before it stopped answering.
+            // The server has the old rules, unless it read the new ones before it stopped answering.
             let _told = reload(&mut work, &self.data, admin);
             work.end(End::PutBack)?;
             return Err(error);
@@ -119,9 +120,9 @@ impl HbaFix {
     }
 }
 
-/// Puts the old file back and has the server read it.
+/// Puts the old file back and makes the server read it.
 pub(super) fn undo(work: &mut Work, data: &Path, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
-    // The file is not put back if the server could not be asked to reload it.
+    // If looptax cannot make the server reload, the file is not put back.
     match admin {
         Some(admin) => drop(log_in(admin)?),
         None => drop(postmaster(data)?),
@@ -131,7 +132,7 @@ pub(super) fn undo(work: &mut Work, data: &Path, admin: Option<&Address>, why: &
     Ok(work.end(how)?)
 }
 
-/// The file and the data folder, as the server tells them.
+/// The paths of the file and of the data folder, as the server reports them.
 fn asked(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
     let mut talk = log_in(admin)?;
     refuse_another(&mut talk, admin, client)?;
@@ -147,7 +148,7 @@ fn asked(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixErr
     Ok((path, data))
 }
 
-/// The same of a server that is seen, for root.
+/// Finds the same paths for root, from the process of a visible server.
 fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
     let no_admin = || FixError::NoAdmin { server: super::admin::shown(client) };
     let server = server.filter(|_| rustix::process::geteuid().is_root());
@@ -157,7 +158,7 @@ fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf),
     Ok((PathBuf::from(file.path), data))
 }
 
-/// Whether the server sees the same file at this path as we do, by its process.
+/// Refuses unless the server's process sees the same file at this path as looptax.
 fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let elsewhere = |why| FixError::Elsewhere { path: path.to_owned(), why };
     let pid = postmaster_pid(data)
@@ -165,7 +166,7 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let Some(process) = looptax_host::discover::process(pid) else {
         return Err(elsewhere("the process of its server was not found"));
     };
-    // A user who may not look into the process sees at least that it is the one of these data.
+    // A user who may not inspect the process can at least see that it is the process of this data folder.
     if kernel::link(process.file("cwd")).is_err() {
         return Ok(());
     }
@@ -180,7 +181,7 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     Err(elsewhere("its server sees other folders than looptax: perhaps it runs in a container"))
 }
 
-/// Whether a process is in this folder.
+/// Whether this folder is the working folder of a process.
 fn works_in(data: &Path, process: &Process) -> bool {
     let ours = read::look(data).ok().flatten().map(|it| FileId::from(&it));
     let theirs = kernel::metadata(process.file("cwd")).ok();
@@ -193,7 +194,7 @@ fn postmaster_pid(data: &Path) -> Option<u32> {
     lock.lines().next()?.trim().parse().ok()
 }
 
-/// The process to signal, which is held so that no other one has its number.
+/// The process to signal. It is held, so that no other process can get its number.
 fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
     let failed = |why: &str| FixError::Reload { path: data.to_owned(), why: why.to_owned() };
     let pid = postmaster_pid(data).ok_or_else(|| failed("looptax does not know its process"))?;
@@ -209,7 +210,7 @@ fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
         .ok_or_else(|| failed("it does not run"))
 }
 
-/// Refuses rules that the server would not take, as it says of the file as it is now.
+/// Refuses rules that the server would reject, by the server's own report on the file as it is at present.
 fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
     let Some(admin) = admin else { return Ok(()) };
     refuse_errors(&mut log_in(admin)?, path)
@@ -226,7 +227,7 @@ fn refuse_errors(talk: &mut Conversation, path: &Path) -> Result<(), FixError> {
     }
 }
 
-/// Has the server read its files, and waits until it did where it tells.
+/// Makes the server read its files, and waits until it has, if it reports that.
 fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), FixError> {
     let failed = |why: String| FixError::Reload { path: data.to_owned(), why };
     let Some(admin) = admin else {
@@ -235,7 +236,7 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
         pidfd_send_signal(&process, Signal::HUP).map_err(|error| failed(error.to_string()))?;
         return Ok(work.note(Step::Ran { code: Some(0) })?);
     };
-    // A new session has what the server itself has read.
+    // A new session has the settings that the server itself has read.
     let loaded = || {
         let mut talk = log_in(admin)?;
         talk.cell(LOADED).map_err(|error| failed(with_causes(&error)))

@@ -1,8 +1,8 @@
-//! Fixes what is in the way of a switch: an account that the socket lacks, a line of `pg_hba.conf`.
+//! Removes obstacles to a switch: an account that clients on the socket lack, a missing line of `pg_hba.conf`.
 //!
 //! The points of a check name the statements to run or the lines to write. Each fix is a separate switch in the
-//! journal, with its way back, which is known before anything is done. Nothing here asks or shows; a password is never
-//! in the journal, nor in an error.
+//! journal; its way back is known before anything is done. This module asks no questions and shows nothing; a password
+//! is never in the journal, nor in an error.
 
 mod account;
 mod admin;
@@ -17,11 +17,12 @@ pub use account::AccountFix;
 pub use error::FixError;
 pub use hba::{HbaFix, HbaWish};
 
-/// Takes a switch back, whatever it changed; `admin` is an administrator of the server, if it changed one.
+/// Takes a switch back, whatever it changed; `admin` is an administrator's login on the server, if the switch changed a
+/// server.
 ///
 /// # Errors
-/// [`FixError::NoAdmin`] if one is needed; nothing is done then. [`FixError::AccountChanged`] where somebody changed
-/// the account since, and [`FixError::Switch`] for files.
+/// [`FixError::NoAdmin`] if that login is needed and missing; nothing is done then. [`FixError::AccountChanged`] if
+/// somebody has changed the account since, and [`FixError::Switch`] for files.
 pub fn undo(work: &mut Work, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
     match work.fix().cloned() {
         None => Ok(work.put_back(why, how)?),

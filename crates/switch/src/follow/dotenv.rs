@@ -1,4 +1,4 @@
-//! `.env` beside a file, or above it.
+//! The `.env` files in a file's folder, or above it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,15 +8,15 @@ use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};
 
-/// How many folders above the file's own are searched: `config/packages/prod/doctrine.yaml` is three deep.
+/// Search at most this many folders above the file's own: `config/packages/prod/doctrine.yaml` is three folders deep.
 const MOST_ABOVE: usize = 4;
 
-/// Takes the nearest folder whose files set one of the names.
+/// Finds the nearest folder whose `.env` files set at least one of the names.
 pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut Followed) {
     let Ok(path) = std::path::absolute(reader.path) else {
         return;
     };
-    // It is itself what sets them.
+    // The file is itself a `.env`.
     let is_own = path.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b".env"));
     if is_own {
         return;
@@ -29,7 +29,7 @@ pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut 
     }
 }
 
-/// The files of a folder, later ones winning, as Symfony reads them; others read only `.env`.
+/// Reads the files of a folder. A later file wins, as in Symfony; other frameworks read only `.env`.
 fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut Followed) {
     let is_symfony = read::is_file(&folder.join("symfony.lock")) || read::is_file(&folder.join("bin/console"));
     let mut files: Vec<String> = vec![".env".to_owned()];
@@ -38,7 +38,7 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
         let kind = environment_kind(folder, reader);
         files.extend([format!(".env.{kind}"), format!(".env.{kind}.local")]);
     } else if read::is_file(&folder.join(".env.local")) {
-        // Whether that is read, and what it wins over, is the program's business.
+        // The program decides whether it reads such a file, and which other files that file overrides.
         return;
     }
     let mut read = Vec::new();
@@ -47,7 +47,7 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
             read.push(found);
         }
     }
-    // Each name belongs to the last file that sets it.
+    // The last file that sets a name is the file to change.
     let mut owner: BTreeMap<&String, usize> = BTreeMap::new();
     for (idx, (_, values)) in read.iter().enumerate() {
         for it in values {
@@ -64,7 +64,7 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
         return;
     }
     for ((mut place, values), own) in read.into_iter().zip(owned) {
-        // Variables that the process has from elsewhere are not set by these files.
+        // These files do not set a variable that the process has from elsewhere.
         let is_set_elsewhere =
             |name: &String| reader.process.is_some_and(|(_, environment)| environment.contains_key(name));
         place.names = own.into_iter().filter(|it| !is_set_elsewhere(it)).collect();

@@ -1,8 +1,8 @@
-//! Finds the files that set the variables that a file's connections depend on, and the edits for them.
+//! Finds the files that set the variables on which a file's connections depend, and the edits for them.
 //!
-//! Searches `.env` at the file's side and above, the systemd unit of the process with its drop-ins and
-//! `EnvironmentFile=`s, and PHP-FPM's pools. With a process a value counts only if it is the one that the process has.
-//! Called by `plan`; writes nothing.
+//! Searches `.env` files in the file's folder and above, the systemd unit of the process with its drop-ins and
+//! `EnvironmentFile=`s, and PHP-FPM's pools. If the process is known, a value counts only if the process has the same
+//! one. Called by `plan`; writes nothing.
 
 mod dotenv;
 mod place;
@@ -16,7 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use place::{Followed, Reader};
 pub(crate) use unit::{drop_in_of, is_unit, restart_of};
 
-/// Finds where variables are set; `names` has for each whether it sets the destination of a connection.
+/// Finds the places where variables are set; `names` tells for each variable whether it sets the destination of a
+/// connection.
 pub(crate) fn find(reader: Reader<'_>, names: &BTreeMap<String, bool>) -> Followed {
     let mut followed = Followed::default();
     if let Some((process, environment)) = reader.process {
@@ -36,7 +37,7 @@ pub(crate) fn find(reader: Reader<'_>, names: &BTreeMap<String, bool>) -> Follow
     if reader.process.is_none() && !rest.is_empty() {
         pool::find(reader, None, &rest, &mut followed);
     }
-    // A password only does not show where the others are set.
+    // A file that sets only a password does not show where the other variables are set.
     let says_where = names.iter().any(|(name, says)| *says && followed.sets(name));
     if says_where { followed } else { Followed::default() }
 }

@@ -16,22 +16,22 @@ use crate::work::Edited;
 pub(crate) struct Place {
     pub(super) text: Text,
     pub(super) provider: Provider,
-    /// The file to write instead: a drop-in for the unit.
+    /// The file to write instead, which is a drop-in for the unit.
     pub(super) drop_in: Option<PathBuf>,
-    /// Those that it sets, and no other one after it.
+    /// The variables that this file sets, unless a later file sets them again.
     pub(super) names: BTreeSet<String>,
 }
 
-/// The files and values that are known of the variables.
+/// The files that set the variables, and the values there, as far as they are known.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
     pub(crate) values: BTreeMap<String, String>,
     places: Vec<Place>,
-    /// The command that reloads the changes, beside the application's own restart.
+    /// The command that makes systemd read the changes, besides the application's own restart.
     pub(crate) reload: Option<String>,
 }
 
-/// A file that is written elsewhere, with the lines that change.
+/// Another file to write, with the lines that change.
 #[derive(Debug)]
 pub(crate) struct Elsewhere {
     pub(crate) named: PathBuf,
@@ -43,7 +43,7 @@ pub(crate) struct Elsewhere {
 pub(crate) struct Reader<'a> {
     /// The file that names the variables.
     pub(crate) path: &'a Path,
-    /// The process that reads it, with its environment.
+    /// The process that reads this file, with the process's environment.
     pub(crate) process: Option<(&'a Process, &'a BTreeMap<String, String>)>,
     /// The root of the system's folders: `/`.
     pub(crate) root: &'a Path,
@@ -63,8 +63,8 @@ impl Followed {
         self.places.push(place);
     }
 
-    /// Returns the edits that give the variables these values; `None` if they are not known, or are not to be written.
-    /// `near` are the connection's own: a new one is below the first of them that is set.
+    /// Returns the edits that give the variables these values; `None` if their places are not known, or must not be
+    /// written. `near` lists the connection's own variables: a new variable goes below the first of them that is set.
     pub(crate) fn edits(&self, wanted: &[Variable], near: &[String]) -> Option<Vec<Elsewhere>> {
         let place_of = |name: &String| self.places.iter().position(|it| it.names.contains(name));
         let home = near.iter().find_map(place_of);
@@ -84,7 +84,7 @@ impl Followed {
 }
 
 impl Place {
-    /// Reads a file that sets variables; `None` if it is not one that could be written.
+    /// Reads a file that sets variables; `None` if looptax could not write such a file.
     pub(super) fn read(path: &Path, provider: Provider) -> Option<(Self, Vec<Assigned>)> {
         let text = Text::read(path).ok()?;
         let values = assigned(&text.content, provider);

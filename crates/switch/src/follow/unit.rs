@@ -1,8 +1,8 @@
 //! The systemd unit of a process: its file, its drop-ins, and the files that they name.
 //!
 //! # Source
-//! systemd.unit(5), "Unit File Load Path"; systemd.exec(5), `Environment=` and `EnvironmentFile=`: a file's variables win
-//! over the unit's own, and of each kind the last.
+//! systemd.unit(5), "Unit File Load Path"; systemd.exec(5), `Environment=` and `EnvironmentFile=`: a file's variables
+//! win over those of the unit itself, and within each kind the last one wins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,12 +16,13 @@ use crate::SwitchError;
 use crate::file::Original;
 use crate::work::Edited;
 
-/// The folders of units, the first one winning.
+/// The folders of units; the first one wins.
 const FOLDERS: [&str; 4] = ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
-/// The name of our drop-in: after most, so that it wins, and before those that people mean to win over it.
+/// The name of looptax's drop-in. It sorts after most drop-ins, so that it wins, but before those with which people
+/// mean to override it.
 const DROP_IN: &str = "50-looptax.conf";
 
-/// Takes the files that set what the process has.
+/// Finds the files that set the values that the process has.
 pub(super) fn find(
     reader: Reader<'_>,
     process: &Process,
@@ -39,7 +40,7 @@ pub(super) fn find(
     for path in &files {
         places.extend(Place::read(path, Provider::Unit));
     }
-    // They are read after all that units say themselves.
+    // systemd reads these files after everything that the units set themselves.
     let named: Vec<PathBuf> = { places.iter() }.flat_map(|(place, _)| environment_files(&place.text.content)).collect();
     for path in named {
         let inside = path.strip_prefix("/").unwrap_or(&path);
@@ -51,7 +52,7 @@ pub(super) fn find(
             owner.insert(it.name.clone(), (idx, it.value.clone()));
         }
     }
-    // Other values of the process come from elsewhere, or were changed since it started.
+    // Other values of the process come from elsewhere, or the file was changed since the process started.
     owner.retain(|name, (_, value)| value.is_some() && value.as_ref() == environment.get(name));
     if !owner.keys().any(|name| names.contains_key(name)) {
         return;
@@ -69,7 +70,7 @@ pub(super) fn find(
     followed.reload = Some(restart_of(unit));
 }
 
-/// The command that has a unit take its changed environment; of a template the instances are not known.
+/// Returns the command with which a unit gets its changed environment; for a template unit the instances are not known.
 pub(crate) fn restart_of(unit: &str) -> String {
     let reload = "systemctl daemon-reload";
     if unit.contains("@.") {
@@ -78,7 +79,7 @@ pub(crate) fn restart_of(unit: &str) -> String {
     format!("{reload} && systemctl restart {unit}")
 }
 
-/// The unit's file and its drop-ins in the order in which they count; `None` if there is no such unit.
+/// Returns the unit's file and its drop-ins in the order in which they count; `None` if there is no such unit.
 fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     // `app@1.service` is an instance of `app@.service`.
     let template = unit.split_once('@').and_then(|(name, rest)| {
@@ -89,7 +90,8 @@ fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     let folders = || FOLDERS.iter().map(|it| root.join(it));
     let in_folders = |name: &str| folders().map(|it| it.join(name)).find(|it| read::is_file(it));
     let own = names.iter().find_map(|name| in_folders(name))?;
-    // Of drop-ins with one name that of the first folder counts; all are read by their names.
+    // If several folders have a drop-in with the same name, the first folder's counts; drop-ins are read in the order
+    // of their names.
     let mut drop_ins: BTreeMap<String, PathBuf> = BTreeMap::new();
     for name in &names {
         for folder in folders() {
@@ -106,7 +108,7 @@ fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     Some(std::iter::once(own).chain(drop_ins.into_values()).collect())
 }
 
-/// The files that a unit names; those with patterns or specifiers are left out.
+/// Returns the files that a unit names, except paths with patterns or specifiers.
 fn environment_files(text: &str) -> Vec<PathBuf> {
     let lines = text.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
@@ -116,7 +118,7 @@ fn environment_files(text: &str) -> Vec<PathBuf> {
     plain.map(PathBuf::from).collect()
 }
 
-/// Whether it is a service's own file, where systemd reads it.
+/// Whether the file is a service's own file, in a folder that systemd reads.
 pub(crate) fn is_unit(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "service") && root_of(path).is_some()
 }
@@ -128,11 +130,11 @@ fn root_of(path: &Path) -> Option<&Path> {
     roots.next().map(Path::new)
 }
 
-/// Writes the change of a unit's environment from one text to another as a separate drop-in; `None` if the texts differ
-/// in more than that, or something beside the unit sets the same.
+/// Writes the change of a unit's environment as a separate drop-in; `None` if the two texts differ in more than the
+/// environment, or if a file besides the unit sets the same variable.
 ///
 /// # Errors
-/// [`SwitchError::Exists`] if there is such a drop-in.
+/// [`SwitchError::Exists`] if there is such a drop-in already.
 pub(crate) fn drop_in_of(original: &Original, old: &str, new: &str) -> Result<Option<Edited>, SwitchError> {
     let path = original.path();
     let name = path.file_name().unwrap_or_default().to_string_lossy();

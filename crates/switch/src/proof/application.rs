@@ -1,4 +1,5 @@
-//! Whose connections count: the processes that were seen to use the server as the account of the file.
+//! Which processes' connections count: those that were seen to use the server with the account of the file, and others
+//! like them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ impl Kin {
             Home::Elsewhere => None,
         };
         Self {
-            // A program that was upgraded meanwhile is the same one.
+            // A program that was upgraded in the meantime is still the same program.
             program: process.program.as_deref().map(|it| {
                 let name = it.to_string_lossy();
                 PathBuf::from(name.trim_end_matches(" (deleted)"))
@@ -39,60 +40,61 @@ impl Kin {
 pub struct Application {
     kin: Vec<Kin>,
     pids: BTreeSet<u32>,
-    /// The users of processes that were seen to use the server themselves: not of their master, which may be root.
+    /// Processes that were seen to use the server themselves, unlike their master, which may run as root.
     users_of_server: BTreeSet<u32>,
     uids: BTreeSet<u32>,
-    /// Processes like its own that run beside it: other programs of the same interpreter and user.
+    /// Processes that have the same interpreter and user, but run another program.
     bystanders: BTreeSet<u32>,
-    /// How its processes are called, if no unit or container tells them from other programs of their interpreter and user.
+    /// The titles of its processes, for the case that no unit or container distinguishes them from other programs with
+    /// the same interpreter and user.
     titles: BTreeSet<String>,
-    /// The user that was named, if nothing of it was seen.
+    /// The user that the caller named, if no process of that user was seen.
     user: Option<u32>,
-    /// The processes that have opened its file since that was written; `None` if this cannot be observed.
+    /// The processes that have opened the application's file since it was written; `None` if this cannot be observed.
     readers: Option<BTreeSet<u32>>,
-    /// Those of its processes that have asked a server, by their numbers; they may have ended.
+    /// The pids of its processes that have sent requests to a server; they may have ended.
     asked: BTreeSet<u32>,
-    /// Commands that may end before they are seen.
+    /// Commands that may end before looptax sees them.
     commands: Vec<Started>,
 }
 
-/// A program that asked.
+/// A program that sent requests to the server.
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
-    /// The one that asked, or the one that started it, if it had ended before it was seen.
+    /// The process that sent them, or its parent, if it had ended before looptax saw it.
     pub(super) process: Process,
-    /// The name that the one that asked gave itself.
+    /// The name that the requesting process gave itself.
     pub(super) comm: String,
-    /// Whether it was seen before it ended.
+    /// Whether looptax saw the process before it ended.
     pub(super) is_seen: bool,
 }
 
-/// A short command, by what it calls itself and who starts it.
+/// A short command, known by its own name and by the process that starts it.
 #[derive(Debug, Clone)]
 struct Started {
     comm: String,
     by: Kin,
     by_title: String,
-    /// Whether one was seen before it ended; then the others are known by more than this.
+    /// Whether looptax saw such a command before it ended; others like it can then be recognised by more than this.
     is_seen: bool,
 }
 
-/// A worker has no more masters above it than these.
+/// A worker has at most this many processes above it.
 const MOST_ANCESTORS: usize = 16;
 
 impl Application {
-    /// Counts a process in, and those that are like it.
+    /// Adds a process, and all that are like it.
     pub fn add(&mut self, process: &Process) {
         self.add_kin(process);
         self.users_of_server.insert(process.pid);
         self.uids.insert(process.uid);
     }
 
-    /// Counts in a program that asked the server, and who is started like it.
+    /// Adds a program that sent requests to the server, and other programs that are started in the same way.
     pub(super) fn add_asker(&mut self, asker: &Asker) {
         self.add(&asker.process);
         let by = if asker.is_seen { process(asker.process.parent) } else { Some(asker.process.clone()) };
-        // The system's first process and a root's program start those of every user.
+        // The init process and root's programs start processes of every user.
         let by = by.filter(|it| it.pid > 1 && it.uid == asker.process.uid);
         self.commands.extend(by.map(|by| Started {
             comm: asker.comm.clone(),
@@ -102,7 +104,8 @@ impl Application {
         }));
     }
 
-    /// Whether it is a command of the application's, of those that are known by nothing else or of all of them.
+    /// Whether a process is a short command of the application. Without `is_any`, only commands count that can be
+    /// recognised by nothing else.
     fn is_command(&self, comm: &str, by: u32, is_any: bool) -> bool {
         let mut alike = self.commands.iter().filter(|it| it.comm == comm && (is_any || !it.is_seen)).peekable();
         alike.peek().is_some()
@@ -118,8 +121,8 @@ impl Application {
         self.titles.insert(title(process));
     }
 
-    /// Counts in the workers of those that were counted in, or their master's; who is like them and runs without them is
-    /// somebody else.
+    /// Adds the workers of the processes that were added, and the workers of their master. A process that is like them
+    /// but runs separately belongs to another application.
     pub fn know_the_others(&mut self) {
         let known: Vec<Process> = { self.pids.iter() }.filter_map(|pid| process(*pid)).collect();
         let mut family = Vec::new();
@@ -141,7 +144,8 @@ impl Application {
         self.bystanders = bystanders;
     }
 
-    /// Keeps the processes of this user; if no process is known, every process of this user belongs to the application.
+    /// Keeps only the processes of this user; if no process is known, every process of this user counts as the
+    /// application's.
     pub(crate) fn retain(&mut self, uid: u32) {
         self.user = Some(uid);
         self.kin.retain(|it| it.uid == uid);
@@ -151,18 +155,18 @@ impl Application {
         self.users_of_server.retain(is_its);
     }
 
-    /// The user that was named.
+    /// The user that the caller named.
     pub(crate) fn user(&self) -> Option<u32> {
         self.user
     }
 
-    /// Whether a process belongs to the unit or container of those that were counted in.
+    /// Whether a process belongs to the unit or container of a process that was added.
     fn is_of_a_unit(&self, process: &Process) -> bool {
         let kin = Kin::new(process);
         kin.unit.is_some() && self.kin.contains(&kin)
     }
 
-    /// Whether nothing is known of it: neither its program nor its user.
+    /// Whether nothing is known about the application: not its program, its user, or the readers of its file.
     pub fn is_unknown(&self) -> bool {
         self.kin.is_empty() && self.user.is_none() && self.readers.is_none()
     }
@@ -177,8 +181,8 @@ impl Application {
         }
     }
 
-    /// Whether the process that asked a server is one of the application's; one that has ended is known by what it did
-    /// before. `client` is what is known of it now.
+    /// Whether the process that sent requests to a server belongs to the application; a process that has ended is
+    /// judged by what it did before. `client` has the present facts about that process.
     pub(crate) fn has_asked(&mut self, end: &End, client: Option<&Process>) -> bool {
         let End { pid, parent, comm, has_ended } = end;
         let has_read = || self.readers.as_ref().is_some_and(|it| it.contains(pid));
@@ -191,7 +195,7 @@ impl Application {
         has
     }
 
-    /// Whether a process has opened the file, or was started by one that had.
+    /// Whether a process has opened the file, or was started by a process that had opened it.
     fn is_reader(of: &Process, readers: &BTreeSet<u32>) -> bool {
         let mut above = Some(of.clone());
         for _ in 0..MOST_ANCESTORS {
@@ -204,7 +208,7 @@ impl Application {
         false
     }
 
-    /// Whether a process of it was seen.
+    /// Whether a process of the application was seen.
     pub fn is_seen(&self) -> bool {
         !self.kin.is_empty()
     }
@@ -213,7 +217,7 @@ impl Application {
         &self.kin
     }
 
-    /// Whether a process is one of its.
+    /// Whether a process belongs to the application.
     pub fn has(&self, process: &Process) -> bool {
         if self.pids.contains(&process.pid) && self.kin.contains(&Kin::new(process)) {
             return true;
@@ -224,7 +228,7 @@ impl Application {
         if !self.is_seen() {
             let is_users = self.user.is_none_or(|it| it == process.uid);
             return match &self.readers {
-                // systemd reads a unit's file of variables, and sets them.
+                // systemd reads a unit's file of variables, and sets them for the process.
                 Some(readers) if readers.contains(&1) && self.user.is_some() => {
                     is_users && (Kin::new(process).unit.is_some() || Self::is_reader(process, readers))
                 }
@@ -237,19 +241,19 @@ impl Application {
             || self.is_command(&process.name, process.parent, false)
     }
 
-    /// Whether one of its users owns a socket of this user.
+    /// Whether a socket that this user owns may be the application's.
     pub fn has_user(&self, uid: u32) -> bool {
         self.kin.iter().any(|it| it.uid == uid) || !self.is_seen() && self.user == Some(uid)
     }
 
-    /// Whether a process that was counted in, or one like it, runs now. Short commands, such as those of cron, come and
-    /// go: who was not seen running is not missed.
+    /// Whether a process that was added, or one like it, is running now. Short commands, such as those of cron, come
+    /// and go, so a process that was never seen running does not count as missing.
     pub fn runs(&self) -> bool {
         let lives = |pid: &u32| process(*pid).is_some_and(|it| self.has(&it));
         self.pids.iter().any(lives) || looptax_host::discover::any_process(|it| self.has(it))
     }
 
-    /// Its processes, for a person: `php-fpm8.2 812, 813 and 4 more`.
+    /// Lists the application's processes for a person: `php-fpm8.2 812, 813 and 4 more`.
     pub fn words(&self) -> String {
         let names = self.pids.iter().filter_map(|pid| process(*pid));
         let mut names: Vec<String> = names.map(|it| format!("{} {}", it.program_name(), it.pid)).collect();
@@ -259,8 +263,8 @@ impl Application {
         names.join(", ") + &more
     }
 
-    /// One of its processes that runs, to ask what it lives in and what it may do: one that uses the server, if any still
-    /// does.
+    /// Returns a running process of the application, to find out its environment and rights: one that uses the server,
+    /// if any still does.
     pub fn example(&self) -> Option<Process> {
         let running = |pids: &BTreeSet<u32>| -> Vec<Process> { pids.iter().filter_map(|pid| process(*pid)).collect() };
         let all = running(&self.pids);
@@ -273,7 +277,8 @@ impl Application {
     }
 }
 
-/// A looptax asks servers too, and is not an application; its file may have another name.
+/// Whether the process is looptax: it sends requests to servers too, but is not an application; its file may have
+/// another name.
 pub(super) fn is_looptax(process: &Process) -> bool {
     let is_own_file = || process.program.is_some() && process.program == std::env::current_exe().ok();
     process.program_name() == "looptax" || is_own_file()
@@ -286,14 +291,14 @@ pub(super) fn named(process: Option<&Process>) -> String {
     )
 }
 
-/// Returns the words that distinguish programs of one interpreter: the first of the command line, without numbers,
-/// since workers put their count there.
+/// Returns the words that distinguish programs with the same interpreter: the first words of the command line, without
+/// digits, since workers put their number there.
 fn title(process: &Process) -> String {
     let words = process.arguments().into_iter().take(2).collect::<Vec<_>>().join(" ");
     words.chars().filter(|it| !it.is_ascii_digit()).collect()
 }
 
-/// Whether one is the other's child, or both are of one master that runs the same program.
+/// Whether one process is the other's child, or both have the same master, which runs the same program.
 fn is_family(one: &Process, other: &Process) -> bool {
     let is_same_program = one.program.is_some() && one.program == other.program;
     if one.parent == other.pid || other.parent == one.pid {

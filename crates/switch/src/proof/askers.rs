@@ -1,4 +1,5 @@
-//! Who asks the server over TCP before anything is written: one of them may be the application.
+//! The programs that send requests to the server over TCP before anything is written: one of them may be the
+//! application.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -12,7 +13,8 @@ use super::watched::Watched;
 #[derive(Debug, Default)]
 pub(super) struct Askers {
     all: Vec<Asker>,
-    /// Connections over TCP that were open at first and are not the account's, by the server's list, and the process of each.
+    /// TCP connections that were open at the start and use other accounts, according to the server's list, each with
+    /// the pid of its process.
     others: Vec<(SocketAddr, u32)>,
 }
 
@@ -33,11 +35,12 @@ impl Askers {
         self.others.push((from, pid));
     }
 
-    /// All but those that still have their connection of another account, given what is `open`. If a short command had ended before it was seen, and another one of the same name and parent was seen,
-    /// both are the same program.
+    /// Returns all programs, except those that still have a connection with another account; `open` lists the open
+    /// connections. If a short command ended before it was seen, but another one with the same name and parent was
+    /// seen, both are the same program.
     pub(super) fn all(&mut self, open: &BTreeSet<SocketAddr>) -> Vec<Asker> {
         let Self { mut all, others } = std::mem::take(self);
-        // A short connection may have begun after the server was asked for its list.
+        // A short connection may have been opened after the server listed its connections.
         let is_another_s = |pid: u32| others.iter().any(|(from, of)| *of == pid && open.contains(from));
         all.retain(|it| !is_another_s(it.process.pid));
         let seen: Vec<(String, u32)> =

@@ -1,4 +1,5 @@
-//! The kernel's count of requests by client and server, if it lets us count: no connection is too short for it.
+//! The kernel's count of requests by client and server, if looptax may count in the kernel: it sees even the shortest
+//! connection.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use looptax_host::eyes::{Counted, Eyes, Reach};
 
 pub(super) struct Counter {
     eyes: Eyes,
-    /// Clients as they were before they ended, with the kernel's name of each.
+    /// Clients as they were before they ended, each with the kernel's name for it.
     known: BTreeMap<(u32, String), Client>,
 }
 
@@ -15,9 +16,9 @@ pub(super) struct Counter {
 #[derive(Debug)]
 pub(super) struct Asking {
     pub(super) counted: Counted,
-    /// Who asked; the one that started it, if it had ended before it was seen.
+    /// The process that sent the requests; its parent, if it had ended before looptax saw it.
     pub(super) client: Option<Process>,
-    /// Whether it asks by libpq; `None` if it had ended before it was seen.
+    /// Whether it uses libpq; `None` if it had ended before looptax saw it.
     pub(super) has_libpq: Option<bool>,
 }
 
@@ -27,11 +28,11 @@ struct Client {
     has_libpq: Option<bool>,
 }
 
-/// More clients than these are forgotten.
+/// When there are more clients than this, looptax forgets them.
 const MOST_KNOWN: usize = 20_000;
 
 impl Counter {
-    /// `None` if the kernel does not let us.
+    /// `None` if looptax may not count in the kernel.
     pub(super) fn open() -> Option<Self> {
         Eyes::open(Reach::Here).ok().map(|eyes| Self { eyes, known: BTreeMap::new() })
     }
@@ -53,7 +54,7 @@ impl Counter {
         if end.has_ended {
             let parent = || {
                 let parent = process(end.parent)?;
-                // Who started another looptax did not ask.
+                // A process that started another looptax did not send these requests itself.
                 let is_looptax = end.comm == "looptax";
                 let asking =
                     if is_looptax { Process { name: end.comm.clone(), program: None, ..parent } } else { parent };

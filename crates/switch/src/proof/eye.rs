@@ -1,7 +1,8 @@
-//! The server's own view, over logins that stay open: who is logged in as the account, and how many came.
+//! The server's own view, over logins that stay open: which sessions use the account, and how many connections there
+//! were.
 //!
-//! One login over each transport, since MySQL and MariaDB list only an account's own sessions to it, and the account of
-//! the socket may be another one than that of TCP.
+//! looptax keeps one login over each transport, since MySQL and MariaDB show an account only its own sessions, and the
+//! socket's account may differ from that of TCP.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -28,7 +29,7 @@ impl Drop for Eye {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Session {
     pub(super) id: u64,
-    /// Where it comes from; `None` for the socket.
+    /// The client's address; `None` for the socket.
     pub(super) from: Option<SocketAddr>,
 }
 
@@ -42,17 +43,17 @@ impl Eye {
         }
     }
 
-    /// Logs in over the socket too; why that is not possible, or does not help.
+    /// Logs in over the socket too. Returns the reason if that fails, or if it does not help.
     pub(super) fn open_socket(&mut self, address: &Address, socket: &Path, limits: Limits) -> Option<String> {
         match log_in(address, &Endpoint::Unix(socket.to_owned()), limits) {
             Ok(conversation) => self.over_socket = Some(conversation),
             Err(why) => return Some(why),
         }
-        // The kernel's view of the application has to suffice.
+        // In this case the kernel's view of the application has to be enough.
         (!lists_sessions(address.protocol)).then(|| "the server does not list its connections".to_owned())
     }
 
-    /// Whether sessions over TCP are listed to it.
+    /// Whether the server lists the sessions over TCP to this login.
     pub(super) fn sees_tcp(&self) -> bool {
         self.over_tcp.as_ref().is_some_and(|it| lists_sessions(it.protocol()))
     }
@@ -61,14 +62,15 @@ impl Eye {
         self.over_tcp.is_none() && self.over_socket.is_none()
     }
 
-    /// How the server asked over the socket who the account is, if it was asked there and has several ways.
+    /// Returns the server's login method over the socket, if looptax logged in there and the server has several
+    /// methods.
     pub(super) fn method(&mut self) -> Option<&'static str> {
         let conversation = self.over_socket.as_mut()?;
         let method = conversation.method()?;
         (conversation.protocol() != Protocol::Mysql || is_only_method(conversation)).then_some(method)
     }
 
-    /// Lists sessions of the account whose transport the server reports, except for ours.
+    /// Lists the account's sessions, except looptax's own, if the server reports their transport.
     pub(super) fn sessions(&mut self) -> Result<Vec<Session>, String> {
         let own: Vec<u64> =
             { [&self.over_tcp, &self.over_socket].into_iter().flatten() }.map(Conversation::connection_id).collect();
@@ -108,11 +110,11 @@ pub(super) fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> 
     Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits).map_err(|error| error.to_string())
 }
 
-/// Whether MySQL or MariaDB asks the account by one plugin only, and never over TLS. An account sees its own definition.
+/// Whether MySQL or MariaDB uses only one plugin for the account, and never TLS. An account may see its own definition.
 fn is_only_method(conversation: &mut Conversation) -> bool {
     let offers_none = conversation.offers_tls() == Some(false);
     let shown = offers_none.then(|| conversation.query("SHOW CREATE USER CURRENT_USER()").ok()).flatten();
-    // MariaDB joins plugins by the first word, MySQL by the second one.
+    // MariaDB joins plugins by the first word, MySQL by the second.
     let joins_none = |text: &String| ![" OR ", " AND "].iter().any(|it| text.contains(it));
     shown.and_then(|rows| rows.first()?.first()?.as_ref().map(joins_none)).unwrap_or_default()
 }
@@ -126,7 +128,7 @@ fn session(seen: &ClientSeen) -> Option<Session> {
     Some(Session { id: seen.connection_id, from })
 }
 
-/// Redis without access lists, and memcached, know one user.
+/// Redis without access lists, and memcached, have only one user.
 fn user_of(address: &Address) -> Option<String> {
     let named = address.user.clone();
     named.or_else(|| match address.protocol {

@@ -1,28 +1,29 @@
-//! Whether the server let the application in over the socket: what says so of what was seen.
+//! Whether the server admitted the application over the socket, and which observations show that.
 //!
-//! Each way holds also if others use the same account there, or are refused. Called by `seen`, which judges.
+//! Each conclusion also holds if other programs use the same account there, or are refused. Called by `seen`, which
+//! judges.
 
 use looptax_host::eyes::{Counted, Counts};
 use looptax_model::dsn::Protocol;
 
 use super::seen::{Asks, FEWEST_COUNTED, Seen};
 
-/// More connections over TCP than these may have used one port twice, which is counted once.
+/// More TCP connections than this may have used a port twice, which counts only once.
 const MOST_COUNTED: u64 = 1000;
 
-/// The start and two of SCRAM.
+/// The start message, and two messages of SCRAM.
 const MOST_OF_METHOD: u64 = 3;
 
-/// Those of any plugin of MySQL and MariaDB, and two of TLS.
+/// The turns of any plugin of MySQL and MariaDB, and two turns of TLS.
 const MOST_OF_PLUGINS: u64 = 6;
 
-/// At most this many turns are those of logins, if the server refused all; `None` if that is not known. `method` is how the
-/// server asks who any account of the application is, if that is known.
+/// Returns the largest number of turns that can belong to logins if the server refused all of them; `None` if it is not
+/// known. `method` is the login method of all accounts that the application may use, if that is known.
 ///
 /// # Source
-/// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and two
-/// of TLS before. PostgreSQL: questions for GSSAPI and for TLS, the start, and one for a password or two of SCRAM; over a
-/// socket libpq asks neither question (`fe-connect.c`).
+/// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and
+/// before these two turns of TLS. PostgreSQL: requests for GSSAPI and for TLS, the start, and one turn for a password
+/// or two for SCRAM; over a socket libpq sends neither of the first two (`fe-connect.c`).
 pub(super) fn most_login_turns(
     protocol: Protocol,
     method: Option<&str>,
@@ -35,7 +36,8 @@ pub(super) fn most_login_turns(
         Protocol::Postgres => {
             let of_method = method.map_or(MOST_OF_METHOD, turns_of);
             let most = n_opened * if has_libpq == Some(true) { of_method } else { of_method + 2 };
-            // One that had ended before it was seen may have been a short one by libpq; no turn of it comes later.
+            // A process that ended before it was seen may have been a short command that uses libpq; no further turn of
+            // it will come.
             let is_over = has_libpq.is_none() && counted.client.as_ref().is_some_and(|it| it.has_ended);
             Some(if is_over { most.min(counted.counts.n_turns()) } else { most })
         }
@@ -43,17 +45,17 @@ pub(super) fn most_login_turns(
     }
 }
 
-/// The least number of turns if each of these connections logs in; `None` if that is not known.
+/// Returns the least number of turns if each of these connections logs in; `None` if it is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
     match protocol {
-        // The answer to the greeting.
+        // One turn: the answer to the greeting.
         Protocol::Mysql => Some(n_opened),
         Protocol::Postgres => method.map(|it| n_opened * turns_of(it)),
         _ => None,
     }
 }
 
-/// The turns of a login at `PostgreSQL` by a method.
+/// The turns of a `PostgreSQL` login with a method.
 fn turns_of(method: &str) -> u64 {
     match method {
         "none" => 1,
@@ -62,8 +64,8 @@ fn turns_of(method: &str) -> u64 {
     }
 }
 
-/// The turns of a login at MySQL or MariaDB without TLS, if the account has no other plugin: the answer to the greeting,
-/// another plugin than that of the greeting, and what a plugin asks more.
+/// The turns of a MySQL or MariaDB login without TLS, if the account has only this plugin: the answer to the greeting,
+/// a change from the greeting's plugin to this one, and the plugin's further messages.
 fn turns_of_plugin(plugin: &str) -> u64 {
     match plugin {
         "mysql_native_password" | "client_ed25519" => 2,
@@ -77,8 +79,8 @@ fn has_logins(protocol: Protocol) -> bool {
 }
 
 impl Seen {
-    /// Connections that came over the socket by the server's count: all except for those that the kernel saw over TCP,
-    /// and those that were refused. Useless if it is not known that the kernel sees those over TCP.
+    /// Returns how many connections came over the socket, by the server's count: all except those that the kernel saw
+    /// over TCP, and those that were refused. It is useless if the kernel may not see all connections over TCP.
     pub(super) fn n_counted_over_socket(&self) -> u64 {
         let is_known = (self.n_over_socket > 0 || self.is_tcp_seen_whole) && self.held.is_empty();
         let is_countable = is_known && self.n_over_tcp < MOST_COUNTED;
@@ -87,31 +89,31 @@ impl Seen {
         if rest < FEWEST_COUNTED { 0 } else { rest }
     }
 
-    /// Whether the application was let in over the socket: its own processes came, and the server let them in. Others may
-    /// use the same account there.
+    /// Whether the server admitted the application over the socket: its own processes came, and the server accepted
+    /// them. Other programs may use the same account there.
     pub(super) fn is_over_socket(&self) -> bool {
         self.has_come_itself() && (self.n_listed > 0 || self.is_let_in_unasked() || self.is_let_in_by_count())
     }
 
-    /// Whether a process of its was seen on the socket.
+    /// Whether a process of the application was seen on the socket.
     pub(super) fn has_come_itself(&self) -> bool {
         self.n_of_application > 0 || self.by_kernel.is_some_and(|it| it.n_opened > 0)
     }
 
-    /// Whether the client is let in, if the server is not asked: it answers more than the logins that it refuses, or
-    /// its own count of refusals is zero, or a page of the application works as before.
+    /// Whether the server admitted the client, if looptax cannot ask the server: the server answers more than refused
+    /// logins, or its own count of refusals is zero, or a page of the application works as before.
     fn is_let_in_unasked(&self) -> bool {
         let lets_all_in = self.is_asked || self.protocol.is_some_and(|it| !has_logins(it));
         let is_answered = self.by_kernel.map_or(lets_all_in, |it| it.n_turns > 0);
         self.unasked.is_some() && is_answered && (lets_all_in || self.has_worked() || self.n_refused == Some(0))
     }
 
-    /// Whether more of its questions were answered than those of logins that are refused.
+    /// Whether more of the application's requests were answered than refused logins can have.
     fn has_worked(&self) -> bool {
         self.by_kernel.is_some_and(|it| it.of_logins.is_some_and(|most| it.n_turns > most))
     }
 
-    /// Whether more of its logins, or of its questions, were answered than can have been refused.
+    /// Whether more of the application's logins or requests were answered than can have been refused.
     fn is_let_in_by_count(&self) -> bool {
         let Some(now) = self.by_kernel else {
             return self.is_let_in_by_rest();
@@ -120,11 +122,12 @@ impl Seen {
         let is_not_refused = |n: u64| self.n_refused.is_some_and(|refused| n > refused);
         match self.protocol {
             Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
-            // Each question before a login is refused.
+            // A server refuses a login at the first request, so each request counts.
             Some(Protocol::Redis) => is_not_refused(before.n_turns),
             Some(Protocol::Postgres) => {
                 let refused = self.n_opened_by_all.checked_sub(self.n_counted.unwrap_or(0));
-                // One that is counted may not have been seen: neither count is taken in the same instant.
+                // A counted connection may not have been seen yet, since the two counts are not taken at the same
+                // instant.
                 let is_more = refused.is_none_or(|it| now.n_opened >= it + FEWEST_COUNTED);
                 has_worked || self.n_counted.is_some() && is_more
             }
@@ -132,8 +135,8 @@ impl Seen {
         }
     }
 
-    /// Whether the application connected and disconnected, and a server that counts all accepted clients cannot have
-    /// counted one in that time.
+    /// Whether the application connected and disconnected, although a server that counts every accepted client cannot
+    /// have counted any in that time.
     pub(super) fn is_wholly_refused(&self) -> bool {
         let counts_who_is_in = self.protocol == Some(Protocol::Postgres) && !self.is_unknown;
         let has_come = self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED);
@@ -141,22 +144,23 @@ impl Seen {
         counts_who_is_in && has_come && is_none_in
     }
 
-    /// Whether the application came more than once and let go each time, and no more was answered than its logins.
+    /// Whether the application connected more than once and closed each connection, and the server answered no more
+    /// than its logins.
     pub(super) fn asks_nothing(&self) -> bool {
         let is_known = !self.is_unknown && self.n_lasting_of_application == 0;
         let is_no_more = |it: Asks| it.of_whole_logins.is_some_and(|least| it.n_turns <= least);
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
     }
 
-    /// Whether the client is let in if only the server counts, by the rest of all connections. No other client may
-    /// connect then.
+    /// Whether the server admitted the client, if only the server counts, by the connections that are left over. It
+    /// holds only if no other client connects.
     fn is_let_in_by_rest(&self) -> bool {
         let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
         let rest = self.n_counted_over_socket();
         match self.protocol {
-            // It counts those that it let in.
+            // PostgreSQL counts the connections that it admitted.
             Some(Protocol::Postgres) => is_alone && rest > 0,
-            // And these also those who never log in, which stay.
+            // MySQL and MariaDB also count connections that never log in, and those stay open.
             Some(Protocol::Mysql) => is_alone && rest >= self.n_open_of_application + FEWEST_COUNTED,
             _ => false,
         }

@@ -1,9 +1,11 @@
-//! Whether an application came over the socket: what the kernel and the server saw since, and what follows from it.
+//! Whether an application came over the socket: what the kernel and the server saw after the change, and the
+//! conclusions.
 //!
-//! `application` says whose connections count, `askers` are the programs that may be it, `counter` asks the kernel,
-//! `eye` the server, `page` a page of the application, `log` the server's log; `watch` looks at what is `watched` through
-//! all of them again and again, `seen` holds what came of it and judges, by `let_in`, which knows what shows that the
-//! server let the application in; `watches` are those of all connections that move. Nothing is written here.
+//! `application` decides whose connections count, and `askers` are the programs that may be the application. `counter`
+//! asks the kernel, `eye` the server, `page` requests a page of the application, and `log` reads the server's log.
+//! `watch` uses all of them to look again and again at what is `watched`; `seen` holds the results and judges them;
+//! `let_in` knows which results show that the server admitted the application. `watches` are the watches over all
+//! connections that move. Nothing is written here.
 
 mod application;
 mod askers;
@@ -36,7 +38,7 @@ pub use watch::Watch;
 pub use watched::Watched;
 pub use watches::Watches;
 
-/// The evidence that a switch worked, and that all works again after the old files are back.
+/// The evidence that a switch worked, or that everything works again after the old files are back.
 ///
 /// [`carry_out`](crate::carry_out) calls the methods in this order.
 pub trait Proof {
@@ -44,25 +46,25 @@ pub trait Proof {
         Vec::new()
     }
 
-    /// Whether nothing but a page can prove it.
+    /// Whether only a page can prove the switch.
     fn needs_page(&self) -> bool {
         false
     }
 
-    /// Asks a page as it is before.
+    /// Requests a page before the switch.
     ///
     /// # Errors
-    /// That it does not answer, or that it would prove nothing.
+    /// If the page does not answer, or would prove nothing.
     fn page_before(&self, url: &str) -> Result<Page, Failure> {
         Page::before(url)
     }
 
     fn moving(&mut self) -> Step;
 
-    /// These files are about to be written.
+    /// Called when these files are about to be written.
     fn begin(&mut self, _files: &[PathBuf]) {}
 
-    /// Waits until a server that has read its own file lets the application in.
+    /// Waits until a server that has read its own file admits the application.
     ///
     /// # Errors
     /// The step that failed.
@@ -73,12 +75,12 @@ pub trait Proof {
     /// Waits until a server that has read its old file listens as before.
     ///
     /// # Errors
-    /// That it does not.
+    /// If the server does not.
     fn server_is_as_before(&mut self, _within: Duration, _stop: &AtomicBool) -> Result<(), SwitchStep> {
         Ok(())
     }
 
-    /// Waits, after the reload of this index, for what the next one needs.
+    /// Waits, after the reload with this index, for what the next reload needs.
     ///
     /// # Errors
     /// The step that failed.
@@ -86,47 +88,48 @@ pub trait Proof {
         Ok(())
     }
 
-    /// The files have been read by a command of ours, or somebody else has them read now.
+    /// Called when a command of looptax has made programs read the files, or when another program does that now.
     fn files_are_read(&mut self, _by_command: bool) {}
 
     fn look(&mut self);
 
-    /// Judges the state so far; `is_last` if no more time is left, `is_asked` if a page of the application is requested
-    /// all the time.
+    /// Judges the state so far; `is_last` if no time is left, `is_asked` if a page of the application is requested
+    /// continuously.
     fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judged>;
 
-    /// The page has to be as before for this long.
+    /// The page has to stay as before for this long.
     fn page_settles(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Why a page is another one than before, if that is known.
+    /// Why a page differs from before, if that is known.
     fn cause(&mut self) -> Option<SwitchStep> {
         None
     }
 
-    /// Returns further facts for the person.
+    /// Returns further facts for a person.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Lines of the server's log since then about a refusal.
+    /// Returns lines about a refusal that the server has logged since the start.
     fn log_lines(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The old files are back and about to be read; a peer is not waited for longer than `limit`.
+    /// Called when the old files are back and about to be read; no wait for a peer may be longer than `limit`.
     fn old_files_are_back(&mut self, _limit: Option<Duration>) {}
 
-    /// The command that reloads the old files, for the processes as they run now: a reload may have replaced them.
+    /// Returns the command that reloads the old files, for the processes that are running now: a reload may have
+    /// replaced them.
     fn reload_now(&self, _idx: usize, line: &Line) -> Line {
         line.clone()
     }
 
-    /// Waits, after a reload of the old files, for what the next one needs, or for the end of the last one.
+    /// Waits, after a reload of the old files, for what the next reload needs, or for the end of the last reload.
     fn after_old_reload(&mut self, _idx: usize, _is_last: bool) {}
 
-    /// How it is known that all works again, without a page.
+    /// Returns the evidence that everything works again, without a page.
     fn works_again(&mut self) -> Option<&'static str> {
         None
     }
@@ -135,11 +138,11 @@ pub trait Proof {
 /// The conclusion from all observations.
 #[derive(Debug)]
 pub enum Judged {
-    /// It works; how that is known.
+    /// The switch works; the steps name the evidence.
     Holds(Vec<SwitchStep>),
     Fails(SwitchStep),
-    /// Nothing came, so nothing is known.
+    /// No connection came, so nothing is known.
     Unproved(String),
-    /// It is not seen from here, as the plan said.
+    /// looptax cannot see the result from where it runs, as the plan said.
     Unseen(String),
 }

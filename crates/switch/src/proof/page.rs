@@ -1,4 +1,5 @@
-//! A page of the application, asked before and after: status, and the lines that two requests before had in common.
+//! A page of the application, requested before and after the switch. looptax compares its status, and the lines that
+//! two requests before the switch had in common.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,18 +12,18 @@ use looptax_wire::http::{Buffers, HttpError, Limited, Limits, Request, exchange,
 
 use crate::clock::Since;
 
-/// A page is waited for so long.
+/// Time limit for connecting, and for each wait for the server.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The whole page arrives within this time, or it cannot be compared: a stream of events has no end.
+/// Time limit for a whole page. A page that takes longer cannot be compared: a stream of events has no end.
 const WHOLE: Duration = Duration::from_secs(30);
-/// The most bytes of a page that are compared.
+/// Compare at most this many bytes of a page.
 const COMPARED_BYTES: usize = 4 << 20;
-/// A flag that is never set: for requests that no caller ends.
+/// A flag that is never set, for requests that no caller ends.
 static GOING_ON: AtomicBool = AtomicBool::new(false);
-/// Pause between the two requests before: a clock on the page has moved on.
+/// Pause between the two requests before the switch, so that a clock on the page has moved on.
 const APART: Duration = Duration::from_millis(1100);
 
-/// A page as it was before.
+/// A page as it was before the switch.
 #[derive(Debug, Clone)]
 pub struct Page {
     url: String,
@@ -30,24 +31,24 @@ pub struct Page {
     tls: TlsClient,
     request: Request,
     status: u16,
-    /// Its lines; `None` for one that differed between two requests.
+    /// The page's lines; `None` for a line that differed between two requests.
     lines: Vec<Option<String>>,
-    /// Its lines at the last request.
+    /// The page's lines at the last request.
     last: Vec<String>,
-    /// So long it is waited for, each time.
+    /// Time limit for connecting, and for each wait for the server.
     patience: Duration,
-    /// So long all of it may take.
+    /// Time limit for each whole request.
     whole: Duration,
-    /// Whether two requests had another number of lines: then only status and size of the page count.
+    /// Whether two requests had different numbers of lines: then only the page's status and size count.
     is_unsteady: bool,
 }
 
-/// That a page is not as it was before.
+/// The result if a page differs from before.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Differs {
-    /// How, for a person.
+    /// The difference, for a person.
     pub(crate) how: String,
-    /// Whether a visitor got no page at all: no answer, or an error.
+    /// Whether a visitor got no page: no answer, or an error.
     pub(crate) is_failure: bool,
 }
 
@@ -57,10 +58,10 @@ struct Answer {
 }
 
 impl Page {
-    /// Asks twice.
+    /// Requests the page twice.
     ///
     /// # Errors
-    /// If it is not a page of this machine, does not answer, or answers with an error already.
+    /// If it is not a page of this machine, does not answer, or already answers with an error.
     pub fn before(url: &str) -> Result<Self, Failure> {
         let mut page =
             Self::parse(url).map_err(|why| Failure::usage(format!("--url: {why}"), "pass a page of this machine"))?;
@@ -80,8 +81,8 @@ impl Page {
         Ok(page)
     }
 
-    /// Parses a page that was not requested yet. Names are looked up in this machine's own list: a name server's answer
-    /// does not matter here, and a static program cannot ask the system's library.
+    /// Makes a page that has not been requested yet. Names are looked up in this machine's own list: a name server's
+    /// answer does not matter here, and a static program cannot ask the system's library.
     fn parse(url: &str) -> Result<Self, String> {
         let page = WebPage::parse(url, &crate::diagnose::own_address)?;
         let headers = [
@@ -126,12 +127,13 @@ impl Page {
         Failure::usage(format!("{what}: {failure:#}"), hint)
     }
 
-    /// Asks again; says how it differs. A line that changes from one request to the next counts no more.
+    /// Requests the page again and returns the difference. A line that changes from one request to the next no longer
+    /// counts.
     pub(crate) fn differs(&mut self) -> Option<Differs> {
         self.differs_until(&GOING_ON)
     }
 
-    /// Compares the page in the same way; a caller that sets `is_over` is not held up by an endless page.
+    /// Compares the page in the same way; an endless page does not delay a caller that sets `is_over`.
     pub(crate) fn differs_until(&mut self, is_over: &AtomicBool) -> Option<Differs> {
         let failed = |how: String| Some(Differs { how, is_failure: true });
         let answer = match self.ask(is_over) {
@@ -162,7 +164,7 @@ impl Page {
         })
     }
 
-    /// Whether each line is as it was before; those that differ from the last request's, too, are let go.
+    /// Whether each line is as before. Lines that also differ from the last request no longer count.
     fn forgets_what_moves(&mut self, last: &[String]) -> bool {
         let mut is_alike = true;
         for (idx, (line, now)) in self.lines.iter_mut().zip(&self.last).enumerate() {
@@ -178,7 +180,7 @@ impl Page {
         is_alike
     }
 
-    /// From now on it has so long for all of it.
+    /// Sets both time limits for the requests from now on.
     pub(crate) fn hurry(&mut self, limit: Duration) {
         (self.patience, self.whole) = (limit, limit);
     }
@@ -192,7 +194,7 @@ fn lines(body: &str) -> Vec<&str> {
     body.lines().collect()
 }
 
-/// How a page begins, for a person.
+/// The beginning of a page, for a person.
 fn words(body: &str) -> String {
     match first_words(body.as_bytes()) {
         words if words.is_empty() => "it is empty".to_owned(),

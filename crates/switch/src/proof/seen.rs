@@ -1,6 +1,6 @@
-//! The observations of one connection's clients since the files were written, and the conclusions from them.
+//! Observations of one connection's clients since the files were written, and the conclusions from these.
 //!
-//! Plain data and one decision; nothing is looked at here.
+//! Plain data and one decision; this file looks at nothing itself.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,22 +8,23 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
-/// So long nothing of the application may open or have a connection over TCP before it counts as moved.
+/// The application counts as moved only if it neither opens nor has a connection over TCP for this long.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
-/// A refusal has to last this long before it counts: a program that restarts may be refused at first.
+/// A refusal has to last this long before it counts: a server may refuse a program that is restarting.
 const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
-/// Fewer connections than these that the server counted prove nothing: one may be our own login, counted late.
+/// If the server counted fewer connections than this, they prove nothing: one may be looptax's own login, counted late.
 pub(super) const FEWEST_COUNTED: u64 = 2;
 
 /// The requests of processes over the socket, by the kernel's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asks {
     pub(super) n_opened: u64,
-    /// Questions that were answered.
+    /// Requests that were answered.
     pub(super) n_turns: u64,
-    /// The most of them that are those of logins, if the server refused all; `None` if that is not known.
+    /// The largest number of these that can belong to logins if the server refused all logins; `None` if it is not
+    /// known.
     pub(super) of_logins: Option<u64>,
-    /// Their least number if each connection logs in; `None` if the method is not known.
+    /// The least number of these if each connection logs in; `None` if the method is not known.
     pub(super) of_whole_logins: Option<u64>,
 }
 
@@ -47,74 +48,75 @@ impl Asks {
 #[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 pub(super) struct Seen {
     pub(super) protocol: Option<Protocol>,
-    /// Why the server was not asked over the socket; `None` if it is.
+    /// Why looptax cannot ask the server over the socket; `None` if it can.
     pub(super) unasked: Option<String>,
-    /// The application's requests over the socket; `None` if the kernel does not let us count.
+    /// The application's requests over the socket; `None` if looptax may not count in the kernel.
     pub(super) by_kernel: Option<Asks>,
-    /// The same when the server was asked for its counts the time before the last.
+    /// The same requests at the second-to-last time that the server was asked for its counts.
     pub(super) asked_before: Asks,
-    /// Connections that anybody opened, over whatever way, by the kernel's count since before what is counted began: the
-    /// server may count later who was on the way in then.
+    /// All connections that any program opened, over any way, by the kernel's count. They are counted from before the
+    /// start, since the server may later count a client that was just connecting.
     pub(super) n_opened_by_all: u64,
-    /// Those of them that are not the application's.
+    /// Those of `n_opened_by_all` that are not the application's.
     pub(super) n_opened_by_others: u64,
-    /// How many more sessions over the socket the server listed at one time than others had connections there: at least
-    /// this many were the application's.
+    /// The largest number of sessions over the socket that the server listed at one time, less other programs'
+    /// connections there: at least this many were the application's.
     pub(super) n_listed: u64,
-    /// Whether nothing identifies the application: then any client may be it.
+    /// Whether nothing identifies the application, so that any client may belong to it.
     pub(super) is_unknown: bool,
-    /// Connections over TCP that the kernel counted for processes that had ended when they were looked at.
+    /// TCP connections that the kernel counted for processes that had ended when looptax looked at them.
     pub(super) n_tcp_of_unknown: u64,
-    /// Whether another looptax runs, whose logins the server counts.
+    /// Whether another looptax process is running, whose logins the server counts.
     pub(super) is_looptax_about: bool,
     /// Connections of the application's processes to the socket, as the kernel lists them.
     pub(super) n_of_application: u64,
-    /// Those of them that are open now.
+    /// Those of `n_of_application` that are open now.
     pub(super) n_open_of_application: u64,
-    /// Those that were open at the look before as well.
+    /// Those of `n_of_application` that are open now and were open at the look before.
     pub(super) n_lasting_of_application: u64,
-    /// Who made those, as far as that was seen.
+    /// The processes that made them, as far as they were seen.
     pub(super) over_socket: BTreeSet<String>,
-    /// Who else connected to the socket, and is known not to be the application.
+    /// Other programs that connected to the socket and are known not to be the application.
     pub(super) strangers: BTreeSet<String>,
-    /// Connections of anybody to the socket, as the kernel lists them.
+    /// All connections to the socket, as the kernel lists them.
     pub(super) n_over_socket: u64,
-    /// Connections of anybody over TCP, as the kernel lists them, closed ones too.
+    /// All connections over TCP, as the kernel lists them, including closed ones.
     pub(super) n_over_tcp: u64,
-    /// Connections that the server counted; `None` if it does not.
+    /// Connections that the server counted; `None` if it does not count.
     pub(super) n_counted: Option<u64>,
-    /// Connections that the server may have counted at most: it may count late those that were open before.
+    /// The largest number of connections that the server can have counted: it may count late some that were open
+    /// before.
     pub(super) n_counted_at_most: Option<u64>,
-    /// Whether the kernel saw each connection that the server counted, before anything was written: then those that it
-    /// does not see over TCP now came otherwise.
+    /// Whether the kernel saw every connection that the server counted before anything was written. If so, connections
+    /// that the kernel does not see over TCP came another way.
     pub(super) is_tcp_seen_whole: bool,
-    /// Logins that the server refused; `None` if it does not tell.
+    /// Logins that the server refused; `None` if it does not report that.
     pub(super) n_refused: Option<u64>,
-    /// When the first came over the socket.
+    /// When the first connection came over the socket.
     pub(super) first_over_socket: Option<Duration>,
-    /// Who of the application holds a connection over TCP that was there before.
+    /// Processes of the application that hold a TCP connection from before.
     pub(super) held: BTreeSet<String>,
-    /// When the application last had a connection over TCP open, of whatever time.
+    /// When the application last had a TCP connection open, whenever it was opened.
     pub(super) last_open_over_tcp: Option<Duration>,
-    /// Whether a page of the application is asked all the time.
+    /// Whether a page of the application is requested continuously.
     pub(super) is_asked: bool,
     pub(super) over_tcp: Vec<OverTcp>,
-    /// When the application had been reloaded: what came before may be of the old file.
+    /// When the application was reloaded: earlier connections may come from the old file.
     pub(super) reloaded: Duration,
-    /// Connections over TCP of processes like the application's, too short to see which account they were for.
+    /// TCP connections of processes like the application's that were too short to show their account.
     pub(super) n_unclear: u64,
     /// Other programs that use the account over TCP.
     pub(super) others: BTreeSet<String>,
-    /// When logins were first refused while none came in.
+    /// When logins were first refused while none was admitted.
     pub(super) refused_since: Option<Duration>,
-    /// Since when the server does not answer, and what it says.
+    /// Since when the server has not answered, and its last error.
     pub(super) gone: Option<(Duration, String)>,
-    /// Whether processes of the application were there before, and none is now.
+    /// Whether processes of the application were running before, and none is running now.
     pub(super) is_application_gone: bool,
-    /// Whether the server was used over TCP before anything was written, by the application or by a process that was gone
-    /// before it was seen.
+    /// Whether the server was used over TCP before anything was written, by the application or by a process that ended
+    /// before looptax saw it.
     pub(super) was_used: bool,
-    /// Whether a command of ours had the application read its files.
+    /// Whether a command of looptax made the application read its files.
     pub(super) is_read_by_command: bool,
 }
 
@@ -123,47 +125,48 @@ pub(super) struct Seen {
 pub(super) struct OverTcp {
     pub(super) who: String,
     pub(super) at: Duration,
-    /// The server's number for it, if it reports one.
+    /// The server's number for the connection, if the server reports one.
     pub(super) session: Option<u64>,
-    /// Whether the server lists it still.
+    /// Whether the server still lists the connection.
     pub(super) is_open: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
-    /// It has moved; how that is known.
+    /// The application has moved; the text names the evidence.
     Holds(String),
     Fails(StepCode, String),
-    /// Nothing came, so nothing is known.
+    /// No connection came, so nothing is known.
     Unproved(String),
 }
 
 impl Seen {
-    /// Whether the kernel sees all that the server counts, as far as is known by now.
+    /// Whether the kernel has so far seen all connections that the server counted.
     pub(super) fn is_seen_whole(&self) -> bool {
         self.n_over_tcp > 0 && self.n_counted == Some(self.n_over_tcp)
     }
 
-    /// Whether that says something of the application: who it is has to be known, or a page of it is asked meanwhile.
+    /// Whether the connections over the socket prove a move: the application has to be known, or a page of it has to be
+    /// requested continuously.
     fn is_proof(&self) -> bool {
         self.is_over_socket() && (!self.is_unknown || self.is_asked)
     }
 
-    /// Whether somebody who may be the application connected to the socket at all: others are refused for reasons of
-    /// theirs.
+    /// Whether a program that may be the application connected to the socket: other programs are refused for their own
+    /// reasons.
     fn has_come(&self) -> bool {
         let n_counted = self.n_counted.unwrap_or(0).saturating_sub(self.n_over_tcp);
         let by_count = self.is_tcp_seen_whole && n_counted >= FEWEST_COUNTED;
         self.has_come_itself() || by_count && self.by_kernel.is_none() && self.strangers.is_empty()
     }
 
-    /// Whether one of those that were refused at least was the application.
+    /// Whether at least one of the refused connections was the application's.
     fn is_refused_itself(&self) -> bool {
         let others = if self.by_kernel.is_some() { self.n_opened_by_others } else { 0 };
         self.has_come() && self.n_refused.map_or_else(|| self.is_wholly_refused(), |it| it > others)
     }
 
-    /// Takes what was seen until `now` for what later judgements count from.
+    /// Notes, from what was seen until `now`, the times that later judgements need.
     pub(super) fn pass(&mut self, now: Duration) {
         if self.is_over_socket() {
             self.first_over_socket.get_or_insert(now);
@@ -180,7 +183,7 @@ impl Seen {
         !self.held.is_empty() || self.over_tcp.iter().any(|it| it.is_open)
     }
 
-    /// Decides, where that is possible now; `is_last` if no more time is left.
+    /// Decides, if that is possible already; `is_last` if no time is left.
     pub(super) fn judge(&self, now: Duration, is_last: bool) -> Option<Judgement> {
         if let Some((since, why)) = &self.gone
             && (is_last || now >= *since + MAY_BE_REFUSED)
@@ -201,7 +204,8 @@ impl Seen {
         is_last.then(|| self.at_the_end())
     }
 
-    /// Who connects over TCP after the application was reloaded, or never let go of what it opened since.
+    /// The processes that opened a TCP connection after the application was reloaded, or still hold one that they
+    /// opened since the start.
     fn still_over_tcp(&self) -> BTreeSet<&str> {
         let still = { self.over_tcp.iter() }.filter(|it| it.is_open || it.at >= self.reloaded);
         still.map(|it| &*it.who).collect()
@@ -234,7 +238,7 @@ impl Seen {
             return Judgement::Fails(StepCode::StillOverTcp, words);
         }
         if self.was_used && self.is_read_by_command {
-            // A client that fails before it connects, as by a wrong path, is seen nowhere.
+            // A client that fails before it connects, for example because of a wrong path, is not seen at all.
             let words = format!("{}; the server was used before the reload", self.words_of_nothing());
             return Judgement::Fails(StepCode::NothingConnected, words);
         }

@@ -1,4 +1,4 @@
-//! Looks at one connection's clients again and again: the kernel's list and the server's.
+//! Looks at one connection's clients again and again, in the kernel's list and the server's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -23,61 +23,62 @@ use super::watched::Watched;
 
 pub struct Watch {
     of: Watched,
-    /// How long the server is waited for.
+    /// Time limits for the server's answers.
     limits: Limits,
     outlook: Option<Outlook>,
     eye: Eye,
     application: Application,
     was_running: bool,
     logs: Logs,
-    /// When what is counted began.
+    /// When counting began.
     start: Since,
     known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
     known_inodes: BTreeSet<u64>,
     known_sessions: BTreeSet<u64>,
-    /// Connections to the socket of the application since what is counted began, and of ourselves.
+    /// The application's connections to the socket since counting began; then looptax's own.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
-    /// Those that are listed or open now, over the socket, with the number of the look since which they are.
+    /// The connections over the socket that are listed or open now, each with the number of the look at which that
+    /// began.
     listed_since: BTreeMap<u64, u64>,
     open_since: BTreeMap<u64, u64>,
     n_looks: u64,
-    /// Who holds the client's end of connections over TCP.
+    /// The process that holds the client's end of each TCP connection.
     clients: BTreeMap<SocketAddr, Process>,
-    /// The same of connections to the socket.
+    /// The process that holds the client's end of each connection to the socket.
     over_socket: BTreeMap<u64, Process>,
-    /// Connections over TCP that are open now.
+    /// TCP connections that are open now.
     open_tcp: BTreeSet<SocketAddr>,
-    /// The application's connections over TCP, of whatever time.
+    /// The application's TCP connections, whenever they were opened.
     own_tcp: BTreeMap<SocketAddr, String>,
-    /// Those of them that were there before what is counted began.
+    /// The application's TCP connections from before counting began.
     earlier_tcp: BTreeMap<SocketAddr, String>,
     base: ServerCounts,
     counted: Since,
-    /// The kernel's counts at the last count.
+    /// The kernel's counts when the server was last asked for its counts.
     asked_then: Asks,
-    /// Whether the application was only guessed: no program that uses the account may read the file.
+    /// Whether the application is only a guess: no user of the account may read the file.
     is_guessed: bool,
-    /// Connections to the socket that were open when what is counted began.
+    /// Connections to the socket that were open when counting began.
     earlier_inodes: BTreeSet<u64>,
-    /// Whether the application had one of them, and could still ask over it at the last look.
+    /// Whether the application had one of them at the last look, and could still send requests over it.
     is_earlier_open: bool,
-    /// How the server or pooler asks over the socket who the account is.
+    /// The login method of the server or pooler over the socket.
     method: Option<&'static str>,
     /// The clients over TCP before anything is written, as long as the application is not known.
     askers: Askers,
     seen: Seen,
 }
 
-/// Between two questions for the server's counts, which cost it more than others.
+/// Pause between two requests for the server's counts, which are expensive.
 const BETWEEN_COUNTS: Duration = Duration::from_millis(500);
-/// Short connections are waited for this long before anything is written: a page that is asked for once a second has one.
+/// Wait this long for short connections before anything is written: a page every second opens one.
 const CALIBRATED_WITHIN: Duration = Duration::from_secs(1);
 const BETWEEN_CALIBRATIONS: Duration = Duration::from_millis(50);
 
 impl Watch {
-    /// Looks for the first time, before anything is written: who uses the account over TCP is the application, beside
-    /// the processes that are named; of a user that is named only that user's processes.
+    /// Takes the first look, before anything is written: the application is the named processes and those that use the
+    /// account over TCP; with `user`, only that user's processes.
     pub fn begin(of: Watched, named: &[Process], user: Option<u32>) -> Self {
         let mut application = Application::default();
         for process in named {
@@ -90,7 +91,7 @@ impl Watch {
         watch
     }
 
-    /// The same server after a restart: what was connected before has ended.
+    /// A watch over the same server after its restart, which ended all connections.
     pub(crate) fn of_restarted(&self, server: Server) -> Self {
         let of = Watched { server: Some(server), ..self.of.clone() };
         let mut watch = Self::begin_as(of, self.application.clone());
@@ -140,10 +141,10 @@ impl Watch {
         watch
     }
 
-    /// The same, now that the socket is known: what was seen until now is of before.
+    /// Continues when the socket is known: observations until now belong to the time before.
     pub(crate) fn with_socket(mut self, of: Watched, named: &[Process]) -> Self {
         if !self.eye.sees_tcp() {
-            // Only the server's list over the socket says which clients are of the account.
+            // Only the server's list over the socket shows which clients use the account.
             return Self::begin(of, named, self.application.user());
         }
         let open = |it| self.eye.open_socket(&of.address, it, self.limits);
@@ -190,7 +191,7 @@ impl Watch {
         for from in others {
             self.own_tcp.remove(&from);
         }
-        // Containers have their own network.
+        // Containers have their own network namespace.
         let pids = self.application.pids();
         self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
         self.look();
@@ -210,9 +211,10 @@ impl Watch {
         self.restart();
     }
 
-    /// Learns from what came before anything is written whether the kernel sees each connection that the server counts.
+    /// Learns, from connections before anything is written, whether the kernel sees every connection that the server
+    /// counts.
     ///
-    /// Connections that last need no count, and are seen at once; short ones are waited for, if there were any before.
+    /// Connections that stay open need no count. If there were short ones before, this waits for one.
     pub fn calibrate(&mut self) {
         let begun = Since::now();
         loop {
@@ -229,12 +231,12 @@ impl Watch {
         }
     }
 
-    /// From now on the server has so long for whatever is asked.
+    /// Sets the time limit for the server's answers from now on.
     pub(crate) fn hurry(&mut self, limit: Duration) {
         self.limits = Limits { connect: limit, io: limit };
     }
 
-    /// Counts from now on: what was there until now is known.
+    /// Starts counting: connections until now are known.
     pub fn restart(&mut self) {
         let unasked = self.seen.unasked.take();
         let Seen { is_tcp_seen_whole, was_used, protocol, n_opened_by_all, .. } = self.seen;
@@ -244,7 +246,7 @@ impl Watch {
         self.base = self.eye.counts();
         self.start = Since::now();
         self.earlier_tcp = self.own_tcp.clone();
-        // Connections that are on the socket already do not come from the new file.
+        // Connections that are already on the socket do not come from the new file.
         self.own_inodes.clear();
         self.asked_then = Asks::default();
         self.seen =
@@ -253,8 +255,7 @@ impl Watch {
         self.is_earlier_open = self.has_earlier();
     }
 
-    /// The application has read the new file, by a command of ours or by somebody else: what connects from now on does so
-    /// by it.
+    /// Notes that the application has read the new file: connections from now on come from it.
     pub fn reloaded(&mut self, by_command: bool) {
         self.tick();
         self.seen.reloaded = self.start.elapsed();
@@ -272,7 +273,7 @@ impl Watch {
 
     pub fn tick(&mut self) {
         let now = self.start.elapsed();
-        // Before the look: a connection that comes between is then seen, and not counted.
+        // The server's count comes before the look: a connection between the two is then seen, and not counted.
         if self.counted.elapsed() >= BETWEEN_COUNTS {
             self.count();
         }
@@ -294,7 +295,7 @@ impl Watch {
     }
 
     fn count(&mut self) {
-        // A login that was begun before the last count has been counted by now, if that was long enough ago.
+        // A login that was begun before the last count has been counted by now, if that count was long enough ago.
         if self.counted.elapsed() >= BETWEEN_COUNTS {
             self.seen.asked_before = std::mem::replace(&mut self.asked_then, self.seen.by_kernel.unwrap_or_default());
         }
@@ -307,8 +308,8 @@ impl Watch {
         self.seen.n_refused = since(now.n_refused, self.base.n_refused);
     }
 
-    /// Judges the state so far; `is_last` if no more time is left, `is_asked` if a page of the application is requested
-    /// all the time.
+    /// Judges the state so far; `is_last` if no time is left, `is_asked` if a page of the application is requested
+    /// continuously.
     pub fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judgement> {
         if is_last {
             self.count();
@@ -320,27 +321,27 @@ impl Watch {
         self.seen.judge(self.start.elapsed(), is_last)
     }
 
-    /// Returns further facts about it.
+    /// Returns further facts about the connection.
     pub fn notes(&self) -> Vec<String> {
         self.seen.notes()
     }
 
-    /// Lines of the server's log since then about a client that was refused.
+    /// Returns lines that the server has logged since the start about a refused client.
     pub fn log_lines(&self) -> Vec<String> {
         self.logs.telling_lines()
     }
 
-    /// Whether the application came over TCP, or is as it was: connected so all the time.
+    /// Whether the application opened a connection over TCP since counting began.
     pub fn is_over_tcp_again(&self) -> bool {
         !self.seen.over_tcp.is_empty() || self.seen.n_unclear > 0
     }
 
-    /// Whether a connection of the application over TCP, of whatever time, is open now.
+    /// Whether a TCP connection of the application is open now, whenever it was opened.
     pub fn is_still_over_tcp(&self) -> bool {
         self.own_tcp.keys().any(|from| self.open_tcp.contains(from))
     }
 
-    /// Whether each process of it that was seen with a connection over TCP has one now.
+    /// Whether each process of the application that was seen with a TCP connection has one now.
     pub fn is_wholly_over_tcp(&self) -> bool {
         let open = self.own_tcp.iter().filter(|(from, _)| self.open_tcp.contains(from));
         let open: BTreeSet<&String> = open.map(|it| it.1).collect();
@@ -348,7 +349,7 @@ impl Watch {
         !open.is_empty() && self.own_tcp.iter().all(is_open)
     }
 
-    /// New connections since the last look, with their holders.
+    /// Returns the connections that are new since the last look, with the processes that hold them.
     fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
         let mut new = Vec::new();
         let all = { self.outlook.as_ref() }.map(Outlook::look).unwrap_or_default();
@@ -388,7 +389,7 @@ impl Watch {
         new
     }
 
-    /// New sessions since the last question; `None` if the server was not asked or does not answer.
+    /// Returns the sessions since the last request; `None` if the server was not asked, or does not answer.
     fn ask(&mut self) -> Option<Vec<Session>> {
         if self.eye.is_shut() && self.seen.gone.is_none() {
             return None;
@@ -412,7 +413,7 @@ impl Watch {
         Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
     }
 
-    /// Logs in again, since the server may only have been restarted; its counts then began at zero.
+    /// Logs in again, since the server may only have restarted; its counts then began at zero.
     fn open_again(&mut self, why: Option<String>) {
         let now = self.start.elapsed();
         let (mut eye, _) = self.of.eye(self.limits);
@@ -446,9 +447,9 @@ impl Watch {
             return;
         }
         if self.seen.by_kernel.is_some() {
-            // The kernel's count says whose each is, however short.
+            // The kernel's count shows whose connection it is, however short.
         } else if self.eye.sees_tcp() {
-            // Whose account it is the server says, where it lasts long enough.
+            // The server shows which account it uses, if the connection lasts long enough.
             self.seen.n_unclear += 1;
         } else {
             self.seen.over_tcp.push(OverTcp { who: named(holder), at: now, session: None, is_open: false });
@@ -466,16 +467,16 @@ impl Watch {
         }
     }
 
-    /// Whether the server counts connections once they are let in.
+    /// Whether the server counts a connection only when it has admitted the client.
     pub(super) fn counts_late(&self) -> bool {
         self.of.address.protocol == Protocol::Postgres
     }
 
-    /// Takes what the kernel counted since the last look.
+    /// Adds what the kernel has counted since the last look.
     pub(super) fn take_asked(&mut self, all: &[Asking]) {
         let now = self.start.elapsed();
         let (protocol, is_earlier_open) = (self.of.address.protocol, self.is_earlier_open);
-        // A server may ask another account otherwise.
+        // A server may use another login method for another account.
         let is_of_all = self.of.is_pooler() || protocol == Protocol::Mysql && self.of.is_whole;
         let of_all = self.method.filter(|_| is_of_all);
         let counts = self.seen.by_kernel.get_or_insert_default();
@@ -510,18 +511,18 @@ impl Watch {
         }
     }
 
-    /// Whether the application still has a connection to the socket of before.
+    /// Whether the application still has an earlier connection to the socket.
     fn has_earlier(&self) -> bool {
         let earlier = self.earlier_inodes.iter().filter(|it| self.open_since.contains_key(it));
         earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
-    /// How many more sessions the server has listed over the socket since some look than others had connections there all
-    /// that time: a session that was listed before the kernel was looked at, and is listed still, was open then, and
-    /// is somebody's.
+    /// How many sessions over the socket must be the application's: those that the server has listed since some look,
+    /// less other programs' connections of all that time. A session that was listed before looptax read the kernel's
+    /// list, and still is, was open in between and belongs to some process.
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
-        // A look later, at least.
+        // At least one look has to lie between.
         let before = self.listed_since.values().filter(|it| **it < self.n_looks);
         let alone = before.map(|since| {
             let n_listed = self.listed_since.values().filter(|it| *it <= since).count();
@@ -536,12 +537,12 @@ impl Watch {
         self.application.knows_readers(tells);
     }
 
-    /// These processes have opened one of the files.
+    /// Notes that these processes have opened one of the files.
     pub(super) fn is_read_by(&mut self, pids: &[u32]) {
         self.application.is_read_by(pids);
     }
 
-    /// Identifies the application by the clients over TCP before anything is written, if they are only one program.
+    /// Identifies the application by its TCP connections before anything is written, if only one program makes them.
     pub(super) fn learn(&mut self, all: &[Asking]) {
         let own = all.iter().filter(|it| self.of.takes(&it.counted.asked));
         self.seen.n_opened_by_all += own.map(|it| it.counted.counts.n_opened).sum::<u64>();
@@ -551,7 +552,7 @@ impl Watch {
         self.askers.take(all, &self.of);
     }
 
-    /// Takes for the application what was learnt.
+    /// Makes the programs that were found the application.
     pub(super) fn has_learnt(&mut self) {
         let mut all = self.of.readers_of(self.askers.all(&self.open_tcp), |it| &it.process);
         if self.application.is_seen() {
@@ -577,7 +578,7 @@ impl Watch {
             return;
         };
         let holder = self.clients.get(&from);
-        // Whose a short one is the kernel's count says, if it says so of all.
+        // The kernel's count shows whose a short connection is, if it shows that for all of them.
         let is_told = self.seen.by_kernel.is_some() && self.of.is_whole && self.seen.n_tcp_of_unknown == 0;
         if holder.is_some_and(is_looptax) || holder.is_none() && is_told {
             return;
@@ -593,7 +594,7 @@ impl Watch {
     }
 }
 
-/// Returns the connections that are there now, each with the look since which it is there.
+/// Returns the present connections, each with the look since which it has been there.
 fn continued(before: &BTreeMap<u64, u64>, now: impl Iterator<Item = u64>, look: u64) -> BTreeMap<u64, u64> {
     now.map(|it| (it, before.get(&it).copied().unwrap_or(look))).collect()
 }

@@ -1,4 +1,4 @@
-//! Which connection is watched, and whose application's file it is of.
+//! The connection that a watch observes, and the application's file to which it belongs.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,25 @@ use super::eye::{Eye, log_in};
 
 #[derive(Debug, Clone)]
 pub struct Watched {
-    /// Which, for a person: `mysql at 127.0.0.1:3306`.
+    /// The connection, for a person: `mysql at 127.0.0.1:3306`.
     pub title: String,
-    /// The address now, with its password.
+    /// The present address, with its password.
     pub address: Address,
-    /// The same as an address of TCP.
+    /// The present address as a TCP address.
     pub tcp: SocketAddr,
-    /// The socket that it will take; `None` until a plan knows it.
+    /// The socket that the connection will use; `None` until a plan knows it.
     pub socket: Option<PathBuf>,
-    /// The server behind both, if it is seen.
+    /// The server behind both endpoints, if looptax sees it.
     pub server: Option<Server>,
-    /// Whether no other connection of the application's file uses this address and stays there.
+    /// Whether no other connection of the application's file uses this address and stays on TCP.
     pub is_whole: bool,
-    /// The application's file as it is before it is written.
+    /// The application's file before it is written.
     pub file: Option<Stat>,
 }
 
 impl Watched {
-    /// Of programs that use one account those that may read the file, if one of them may: others have separate files.
+    /// Returns those programs that may read the file, if any of them may: other programs with the same account have
+    /// their own files.
     pub(super) fn readers_of<T>(&self, all: Vec<T>, process: impl Fn(&T) -> &Process) -> Vec<T> {
         let (readers, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| self.may_be_read_by(process(it)));
         if readers.is_empty() { others } else { readers }
@@ -40,7 +41,7 @@ impl Watched {
         self.file.as_ref().is_none_or(|it| process.viewer().may_read(it))
     }
 
-    /// Whether somebody asked this server: over the socket, or over TCP.
+    /// Whether a request went to this server, over the socket or over TCP.
     pub(super) fn takes(&self, asked: &Asked) -> bool {
         let is_socket = |at: &Path| matches!(asked, Asked::Unix { name: Name::Path(path), .. } if path == at);
         let endpoints = self.server.iter().flat_map(|it| &it.endpoints);
@@ -51,18 +52,19 @@ impl Watched {
         self.server.as_ref().is_some_and(|it| it.kind.is_pooler())
     }
 
-    /// Returns the login method by which a pooler, which is not asked, checks the account over the socket; `None` if
-    /// that was not found out.
+    /// Returns the login method with which a pooler checks the account over the socket, for a pooler that looptax does
+    /// not ask; `None` if the method could not be determined.
     pub(super) fn method_of_pooler(&self, limits: Limits) -> Option<&'static str> {
         let socket = self.socket.as_ref().filter(|_| self.is_pooler())?;
         log_in(&self.address, &Endpoint::Unix(socket.clone()), limits).ok()?.method()
     }
 
-    /// The server's own view, over TCP and over the socket if that is known; beside it why there is none over the socket.
+    /// The server's own view over TCP and, if the socket is known, over the socket; also the reason if there is no view
+    /// over the socket.
     pub(super) fn eye(&self, limits: Limits) -> (Eye, Option<String>) {
         let kind = self.server.as_ref().map(|it| it.kind);
         if let Some(kind) = kind.filter(|it| it.is_pooler()) {
-            // Questions through it are answered by the server behind, which lists the pooler's connections.
+            // The server behind the pooler answers such requests, and lists the pooler's connections.
             let why = format!("{kind} passes requests on to the server behind it");
             return (Eye::default(), Some(why));
         }

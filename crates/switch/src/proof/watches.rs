@@ -14,19 +14,19 @@ use super::{Application, Judged, Judgement, Proof, Watch};
 use crate::journal::{MovedFrom, Step};
 use crate::step::step;
 
-/// A client that is let in connected less than this long before.
+/// A client that the server is just admitting connected less than this long ago.
 const ON_THE_WAY_IN: Duration = Duration::from_secs(1);
 
 /// A watch over each connection that moves.
 #[derive(Default)]
 pub struct Watches {
-    /// One for each server and account.
+    /// One watch for each server and account.
     pub all: Vec<Watch>,
-    /// Whether a connection moves that has no watch: a container's.
+    /// Whether a connection without a watch moves, which is a container's.
     pub has_unwatched: bool,
-    /// The kernel's count of who asks, from the time that the move was agreed to.
+    /// The kernel's count of requests, from the time when a person agreed to the move.
     counter: Option<Counter>,
-    /// Who opens the files that were written.
+    /// The processes that open the files that were written.
     readers: Option<Readers>,
 }
 
@@ -46,7 +46,7 @@ impl Watches {
         self.all.iter_mut().for_each(|it| it.take_asked(&asked));
     }
 
-    /// Identifies the application by short connections, if it was not named and none of them lasts.
+    /// Identifies the application by short connections, if the caller did not name it and no connection stays open.
     fn learn(&mut self) {
         let Some(counter) = &mut self.counter else { return };
         let asked = counter.look();
@@ -115,7 +115,7 @@ impl Proof for Watches {
         })
     }
 
-    /// That a server is gone, which the page's failure follows from.
+    /// Reports that a server is gone, which explains why the page fails.
     fn cause(&mut self) -> Option<SwitchStep> {
         self.all.iter_mut().find_map(|watch| {
             let title = watch.watched().title.clone();

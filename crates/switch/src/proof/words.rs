@@ -1,11 +1,11 @@
-//! The words of each judgement.
+//! The text of each judgement.
 
 use std::collections::BTreeSet;
 
 use super::seen::{Asks, Seen, plural};
 
 impl Seen {
-    /// Who has not let go of what it had before the file was written.
+    /// Names the processes that still hold connections from before the file was written.
     pub(super) fn words_of_held(&self) -> String {
         let came =
             if self.is_over_socket() { "others connected over the socket, and" } else { "nothing new connected:" };
@@ -13,7 +13,7 @@ impl Seen {
         format!("{came} {} still has its earlier connection over TCP: restart or reload it", who.join(", "))
     }
 
-    /// The connections that came if none of the application did.
+    /// Describes the connections that came if none of them was the application's.
     pub(super) fn words_of_nothing(&self) -> String {
         if self.is_unknown && self.has_come_itself() {
             let whose = self.whose();
@@ -136,7 +136,7 @@ impl Seen {
         format!("the server refused {n} {} and accepted none over the socket", plural(n, "login"))
     }
 
-    /// Other facts.
+    /// Returns further facts.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.others.is_empty() {

@@ -1,4 +1,4 @@
-//! The socket that a server gets: where, and who may use it.
+//! The socket that a server gets: its place, and who may use it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,37 +20,37 @@ use crate::stack::rights;
 const WITH_GROUP: u32 = 0o770;
 const OPEN_TO_ALL: u32 = 0o777;
 const SETGID: u32 = 0o2000;
-/// Write and search.
+/// The permission bits to write and search.
 const MAY_MAKE: u32 = 0o3;
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
-/// Folders whose contents are gone after a boot.
+/// Folders that are emptied at boot.
 const FORGETFUL: [&str; 2] = ["/run", "/var/run"];
 
-/// The commands by which a user joins a group and leaves it again.
+/// The commands that add a user to a group and remove it again.
 #[derive(Debug, Clone)]
 pub(super) struct Joins {
     user: String,
     group: String,
     gid: u32,
-    /// `None` if it is listed there already, and only runs without the group until it is started again: then nothing is
-    /// taken back either.
+    /// The command to join. `None` if the user is already listed in the group and only has to be started again to run
+    /// with it: then nothing has to be taken back either.
     pub(super) join: Option<String>,
     pub(super) leave: Option<String>,
 }
 
-/// Who may use a socket that is yet to be made.
+/// Which users may use a socket that does not exist yet.
 #[derive(Debug)]
 pub(super) struct Access {
     pub(super) mode: u32,
     has_mode: bool,
     joins: Option<Joins>,
-    /// Why the socket cannot be there, or the client cannot reach it.
+    /// Why the socket cannot be there, or why the client cannot reach it.
     problem: Option<Unfit>,
     client: String,
 }
 
-/// Why a place is not one for the socket, and what to do.
+/// Why a place does not suit the socket, and what to do.
 #[derive(Debug)]
 struct Unfit {
     why: String,
@@ -63,11 +63,11 @@ impl Unfit {
     }
 }
 
-/// Chooses the place of the server's socket: as named, as its file sets or proposes, or at its usual place; of several
-/// the first whose folder is fit.
+/// Chooses the place of the server's socket: the given path, the path that its file sets or proposes, or its usual
+/// place. If several are possible, the first one in a suitable folder is chosen.
 ///
 /// # Errors
-/// The path is relative.
+/// If the path is relative.
 pub(super) fn socket(
     file: &ServerFile,
     text: &str,
@@ -103,7 +103,8 @@ pub(super) fn socket(
     Ok(places.swap_remove(fit.unwrap_or_default()))
 }
 
-/// The folder of a socket, if the server may make one there and no other user can take its name.
+/// Checks the folder of a socket: the server has to be able to make one there, and no other user may be able to take
+/// its name.
 fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat, Unfit> {
     let folder = socket.parent().unwrap_or(socket);
     let shown = folder.display();
@@ -149,11 +150,11 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
     Ok(stat)
 }
 
-/// The command that makes a socket's folder, and what keeps it over a boot.
+/// Returns the command that makes a socket's folder, and what keeps the folder over a reboot.
 fn how_to_make(folder: &Path, server: &Process) -> String {
     let (user, shown) = (user_name(server.uid), folder.display());
     let group = group_name(server.gid).unwrap_or_else(|| server.gid.to_string());
-    // The socket's own mode keeps others out.
+    // The socket's own mode keeps other users out.
     let make =
         format!("create it (`install -d -o {user} -g {group} -m 755 {shown}`), or choose another place: --socket PATH");
     let Some(above) = folder.parent().filter(|it| FORGETFUL.iter().any(|run| it.starts_with(run))) else {
@@ -189,7 +190,7 @@ impl Access {
         let folder = socket.parent().unwrap_or(socket).display();
         let why = match reach(socket, client).end {
             End::Missing { path } if Path::new(&path) == socket => None,
-            // A socket of an earlier start: servers replace it.
+            // It is a socket of an earlier start; servers replace it.
             End::Refused | End::Denied if read::is_socket(socket) => None,
             End::Missing { path } => Some(format!("{} does not see {path}", client.shown)),
             End::Denied => Some(format!("{} may not go through {folder}", client.shown)),
@@ -218,8 +219,8 @@ impl Access {
         found
     }
 
-    /// Chooses the mode: what the file says if that lets the client in, its group if the client is in it or may join it,
-    /// else everybody.
+    /// Chooses the mode: that of the file if it admits the client, the group's mode if the client is in the group or
+    /// may join it, and else everybody's.
     fn let_in(&mut self, uid: u32, gid: u32, set: Option<u32>, client: &Client) {
         let is_root = rustix::process::geteuid().is_root();
         let us = || process(std::process::id()).map(|it| rights::User::of(&it));
@@ -285,7 +286,7 @@ impl Access {
         self.joins.clone()
     }
 
-    /// The client as it is once it has joined.
+    /// The client with its rights after it has joined.
     pub(super) fn client_then(&self, mut client: Client) -> Client {
         if let (Some(joins), Some(Rights { groups, .. })) = (&self.joins, &mut client.rights) {
             groups.push(joins.gid);
@@ -294,7 +295,7 @@ impl Access {
     }
 }
 
-/// Whether a shell takes a name as it is.
+/// Whether a shell takes a name without quotes.
 fn is_plain(name: &str) -> bool {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     !name.starts_with('-') && !name.is_empty() && name.chars().all(is_fine)

@@ -1,9 +1,10 @@
-//! The losses of a restart, in words, by the server's own figures.
+//! Describes what a restart loses, by the server's own figures.
 
 use looptax_bench::path::{BeforeRestart, Saved};
 
-/// At least one sentence; `n_seen` are the connections that the kernel shows. `keeps_appending` is false if nothing shows
-/// that a restarted server reads an append-only file: it may have been switched on while it ran.
+/// Returns at least one sentence; `n_seen` is the number of connections that the kernel shows. `keeps_appending` is
+/// false if nothing shows that a restarted server reads an append-only file, which may have been switched on while the
+/// server ran.
 pub(super) fn words(asked: &BeforeRestart, n_seen: usize, port: u16, keeps_appending: bool) -> Vec<String> {
     let mut words = vec![match n_seen {
         0 => "no connection to it is open now".to_owned(),

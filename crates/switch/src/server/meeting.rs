@@ -1,4 +1,5 @@
-//! Which of two files is a server's own, and what shows that the server an application is connected to reads it.
+//! Which of two files is a server's own, and the evidence that the server of an application's connections reads that
+//! file.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,35 +16,35 @@ use crate::diagnose::check::{Client, ask};
 use crate::plan::{FileToSwitch, Wish};
 use crate::text::Text;
 
-/// A server's own file, and the server that an application's connections lead to.
+/// A server's own file, and the server to which an application's connections lead.
 pub(super) struct Meeting<'a> {
     pub(super) file: &'static ServerFile,
     pub(super) text: Text,
     /// The application's file.
     pub(super) application: FileToSwitch<'a>,
     pub(super) server: &'a Server,
-    /// Where the application goes now.
+    /// The address to which the application connects now.
     pub(super) tcp: SocketAddr,
-    /// The same with its login.
+    /// The same address with its login.
     pub(super) address: Address,
     /// The evidence that the server reads the file.
     pub(super) evidence: String,
-    /// The server's facts about itself; empty if it does not let the application in.
+    /// The server's facts about itself; empty if it rejects the application's login.
     pub(super) asked: BeforeRestart,
 }
 
 pub(super) enum Meets<'a> {
     There(Box<Meeting<'a>>),
-    /// One is such a server's, and the connections of the other are on a socket already.
+    /// One file is such a server's, and the connections of the other file already use a socket.
     OnSocket,
-    /// One is a server's, and no connection of the other leads to a server that is seen to read it.
+    /// One file is a server's, and no connection of the other file leads to a server that was seen to read it.
     Apart(Failure),
     NoServersFile,
 }
 
 impl<'a> Meeting<'a> {
     /// # Errors
-    /// That a file cannot be read.
+    /// If a file cannot be read.
     pub(super) fn find(wish: Wish<'a>, own: &Path, survey: &'a Survey) -> Result<Meets<'a>, Failure> {
         let text = Text::read(own)?;
         let name = own.file_name().unwrap_or_default().to_string_lossy();
@@ -96,13 +97,14 @@ impl<'a> Meeting<'a> {
     }
 }
 
-/// Returns the evidence that a server reads a file; `None` if there is none.
+/// Returns the evidence that a server reads a file; `None` if no evidence was found.
 fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeRestart) -> Option<String> {
     let process = &server.process;
     let path = text.original.path();
     let arguments = process.arguments();
     let folder = kernel::link(process.file("cwd")).unwrap_or_default();
-    // Compares its own name for a file with our path: a service has at most its own folders for `/tmp`.
+    // Compares the server's name for a file with looptax's path: a service sees the same folders, except perhaps a
+    // separate `/tmp`.
     let is_it = |name: &str| read::real_path(&folder.join(name)).is_ok_and(|it| it == *path);
     if asked.config_file.as_deref().is_some_and(is_it) {
         return Some("asked the server for the file that it was started with".to_owned());

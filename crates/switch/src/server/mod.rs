@@ -1,8 +1,8 @@
-//! A server's own file and an application's as one switch: the server gets a socket, and the application takes it.
+//! A server's own file and an application's file as one switch: the server gets a socket, and the application uses it.
 //!
-//! `meeting` finds which of two files is a server's own and that a connection of the other leads to that server,
-//! `access` chooses the socket and who may use it, `loss` describes the losses of a restart, `others` are the programs
-//! that are connected beside the application, `proof` waits for the server and then watches the application.
+//! `meeting` finds which of two files is a server's own, and that a connection of the other file leads to that server.
+//! `access` chooses the socket and its users, `loss` describes what a restart loses, and `others` finds the other
+//! programs that are connected. `proof` waits for the server and then watches the application.
 //! `looptax_advise::serving` has the text to write and its place. Nothing is written here: `carry` does that, the
 //! server's file first.
 
@@ -37,11 +37,12 @@ use meeting::{Meeting, Meets};
 use others::Others;
 use proof::ServerSide;
 
-/// Plans the switch of two files of which one is a server's own; `None` if neither is. `plain` plans that of the
-/// application's file, if the server has a socket and its own file stays as it is.
+/// Plans the switch of two files of which one is a server's own; `None` if neither is. `plain` plans the switch of only
+/// the application's file, if the server has a socket and its own file stays as it is.
 ///
 /// # Errors
-/// One is, and no connection of the other leads to a server that is seen to read it; the socket has no place; whatever the plan of an application's file finds.
+/// If one file is a server's, but no connection of the other leads to a server that was seen to read it; if there is no
+/// place for the socket; and the errors of planning an application's file.
 pub(crate) fn look_at<'a>(
     wish: Wish<'a>,
     other: &'a Path,
@@ -56,7 +57,7 @@ pub(crate) fn look_at<'a>(
             Meets::There(meeting) => {
                 let is_kept = meeting.server.has_socket() && is_in_container(meeting.server);
                 let subject = if is_kept { None } else { plan(wish, *meeting, survey)? };
-                // Its file stays as it is.
+                // The server's file stays as it is.
                 return subject.map_or_else(|| plain(wish), Ok).map(Some);
             }
             Meets::Apart(why) => apart = apart.or(Some(why)),
@@ -66,7 +67,8 @@ pub(crate) fn look_at<'a>(
     apart.map_or(Ok(None), Err)
 }
 
-/// `None` if the server has a socket, and its queue is long enough or cannot be written: then its file stays as it is.
+/// `None` if the server has a socket, and the socket's queue is long enough or cannot be changed: then the server's
+/// file stays as it is.
 fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<Subject>, Failure> {
     let Meeting { file, text, application, server, tcp, address, evidence, asked } = meeting;
     refuse_container(server)?;
@@ -145,7 +147,8 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     Ok(Some(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(side) }))
 }
 
-/// Returns the new text of the server's file: a socket with a mode if it gets one, and a longer queue.
+/// Returns the new text of the server's file: with a socket and its mode if the server gets one, and with a longer
+/// queue.
 fn written(file: &ServerFile, text: &str, (named, mode): (&str, Option<u32>), backlog: Option<u32>) -> Written {
     let mut written = mode.map(|mode| file.listening(text, named, mode)).unwrap_or_default();
     if let Some(n) = backlog {
@@ -160,7 +163,7 @@ fn not_encoded() -> Failure {
     Failure::usage("the encoding of the server's file cannot represent the socket's path", "write the lines by hand")
 }
 
-/// Returns the commands that test the server's file and have the server read it, and those of the way back.
+/// Returns the commands that test the server's file and make the server read it, and those for the way back.
 fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerCommands {
     let join = joins.and_then(|it| it.join.as_deref());
     let leave = joins.and_then(|it| it.leave.as_deref());
@@ -171,8 +174,9 @@ fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerComm
     }
 }
 
-/// If the application's user, or which of the connected programs it is, is not known: the wrong one would lose its
-/// server, or get the rights to the socket. A server that has accounts shows which connections are the application's.
+/// Returns a point if looptax does not know the application's user, or which of the connected programs is the
+/// application: a wrong program would lose its server, or get rights to the socket. A server with accounts shows which
+/// connections are the application's.
 fn whose(
     wish: Wish<'_>,
     owner: Option<u32>,
@@ -214,8 +218,8 @@ fn whose(
     )
 }
 
-/// A connection that only the queue of the server's socket keeps on TCP, as it is with the queue that is written; any other
-/// as it was found.
+/// Judges a connection again that only the queue of the server's socket keeps on TCP: with the queue that will be
+/// written. Returns any other connection as it was found.
 fn longer(mut found: Switchable, (queue, points): (&ToBeMade<'_>, &[Point]), backlog: &mut Option<u32>) -> Switchable {
     let fails = |it: &&Point| it.outcome == Outcome::Fail;
     let is_short = |it: &Point| it.code == PointCode::BacklogShort;
@@ -235,7 +239,7 @@ fn longer(mut found: Switchable, (queue, points): (&ToBeMade<'_>, &[Point]), bac
     found
 }
 
-/// A connection as it will be on a socket that is yet to be made, with what was found of that.
+/// Returns a connection as it will be on a socket that does not exist yet, with the points about that socket.
 fn answered(mut found: Switchable, points: &[Point]) -> Switchable {
     let has = |outcome| points.iter().any(|it| it.outcome == outcome);
     let checked = &mut found.checked;
@@ -252,7 +256,7 @@ fn is_in_container(server: &Server) -> bool {
     matches!(server.process.home, Home::Container { .. })
 }
 
-/// Refuses a server in a container: it is made again from its image, and loses the changes in it.
+/// Refuses a server in a container: a container is recreated from its image, and loses changes.
 fn refuse_container(server: &Server) -> Result<(), Failure> {
     let Home::Container { name, .. } = &server.process.home else { return Ok(()) };
     Err(Failure::usage(
@@ -272,7 +276,7 @@ fn appends(file: &ServerFile, text: &str, server: &Process) -> bool {
     by_line || file.value(text, "appendonly").is_some_and(|it| it == "yes")
 }
 
-/// That a server is restarted, and what that loses.
+/// The remark that a server will be restarted, and what that loses.
 fn of_restart(name: &str, restart: Option<&str>, lost: &str) -> FileRemark {
     match restart {
         Some(command) => remark(FileRemarkCode::Restart, format!("{name} is restarted (`{command}`): {lost}")),
@@ -286,8 +290,8 @@ fn of_restart(name: &str, restart: Option<&str>, lost: &str) -> FileRemark {
     }
 }
 
-/// Returns the command that restarts a server, for a shell; `None` if no command was given and no service is known to
-/// be its own.
+/// Returns the shell command that restarts a server; `None` if the caller passed no command and no service is known to
+/// be the server's own.
 fn restart_of(process: &Process, wish: Restart<'_>, file: &ServerFile) -> Option<String> {
     match wish {
         Restart::By(command) => Some(command.to_owned()),
@@ -298,7 +302,7 @@ fn restart_of(process: &Process, wish: Restart<'_>, file: &ServerFile) -> Option
     }
 }
 
-/// The server's own test of its file, with the command line that it runs with.
+/// The server's own test of its file, with the command line with which it is running.
 fn test_of(server: &Server) -> Option<Line> {
     let words = ServerFile::test_words(server.kind).iter().map(|it| (*it).to_owned());
     let own = server.process.arguments().into_iter().skip(1);

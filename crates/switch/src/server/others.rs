@@ -1,4 +1,4 @@
-//! Programs that are connected to a server beside the application: a restart ends their connections too.
+//! Programs besides the application that are connected to a server: a restart ends their connections too.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::proof::{Application, Kin};
 
 #[derive(Debug, Default)]
 pub(super) struct Others {
-    /// Their common properties, and their name for a person.
+    /// The properties of each program's processes, and the program's name for a person.
     all: Vec<(Kin, String)>,
     seen_again: BTreeSet<usize>,
     n_over_tcp: usize,
@@ -19,8 +19,8 @@ pub(super) struct Others {
 }
 
 impl Others {
-    /// Of a server that tells no accounts every client may be the application's: if they are of several programs, and
-    /// none is `named`, all count as others.
+    /// Finds the other programs. If a server does not report accounts, every client may be the application's: if the
+    /// clients are several programs, and the caller `named` none, all of them count as others.
     pub(super) fn find(server: &Server, applications: &[&Application], named: Option<u32>, survey: &Survey) -> Self {
         let mut found = Self::default();
         let is_one = named.is_some() || applications.iter().all(|it| it.kin().len() < 2);
@@ -41,12 +41,12 @@ impl Others {
         found
     }
 
-    /// Connections to the server that are open, the application's included.
+    /// The number of open connections to the server, including the application's.
     pub(super) fn n_connections(&self) -> usize {
         self.n_connections + self.n_remote
     }
 
-    /// That others are connected to a port which the server gives up for its socket.
+    /// Returns the point about other programs at a port on which the server no longer listens once it has a socket.
     pub(super) fn at_a_port_that_ends(&self, is_exclusive: bool) -> Option<Point> {
         if !is_exclusive {
             return None;
@@ -73,19 +73,19 @@ impl Others {
         ))
     }
 
-    /// Looks which of them are connected again; a program that runs no more is not missed.
+    /// Notes which of them are connected again; a program that has ended does not count as missing.
     pub(super) fn look(&mut self, server_pid: u32, survey: &Survey) {
         let now: Vec<Kin> = clients(server_pid, survey).map(|it| Kin::new(&it.0)).collect();
         let again = self.all.iter().enumerate().filter(|(_, (kin, _))| now.contains(kin));
         self.seen_again.extend(again.map(|(idx, _)| idx).collect::<Vec<_>>());
     }
 
-    /// Those that run and have not connected again, for a person.
+    /// The programs that are running and have not connected again, for a person.
     pub(super) fn missing(&self) -> Vec<String> {
         self.unseen(true)
     }
 
-    /// Those that run no more and had not connected again.
+    /// The programs that have ended without having connected again.
     pub(super) fn gone(&self) -> Vec<String> {
         self.unseen(false)
     }
@@ -97,7 +97,7 @@ impl Others {
     }
 }
 
-/// Each process that has connections to a server, whether over TCP, and how many.
+/// Each process with connections to a server, with whether they use TCP, and their number.
 pub(super) fn clients(server_pid: u32, survey: &Survey) -> impl Iterator<Item = (Process, bool, usize)> {
     let own = std::process::id();
     let is_its = move |idx: usize| survey.servers[idx].process.pid == server_pid;

@@ -1,5 +1,5 @@
-//! The proof of a switch at both sides: the server is back with its socket, the application takes it, and the other
-//! clients are connected again.
+//! The proof of a switch on both sides: the server is back with its socket, the application uses the socket, and the
+//! other clients are connected again.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,22 +18,22 @@ use crate::proof::{Application, Judged, Proof, Watches};
 use crate::step::{step, stopped};
 
 const PAUSE: Duration = Duration::from_millis(20);
-/// A server gives its socket its rights after it has made it.
+/// A server makes its socket first, and sets the socket's permissions within this time.
 const RIGHTS_WITHIN: Duration = Duration::from_secs(3);
-/// Between two looks at who is connected.
+/// Pause between two looks at the server's clients.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(700);
 
 pub(super) struct ServerSide {
     of: ServerOf,
-    /// Its process before the restart.
+    /// The server's process before the restart.
     before: Process,
     /// The application's destination, with its login.
     address: Address,
-    /// The client, with whose rights it connects to the socket.
+    /// The client; looptax connects to the socket with the client's rights.
     client: Client,
     watches: Watches,
     others: Others,
-    /// Whether the server listens at its port beside the socket.
+    /// Whether the server keeps listening at its port as well as on the socket.
     keeps_port: bool,
     looked: Option<Since>,
 }
@@ -85,7 +85,7 @@ impl ServerSide {
         }
     }
 
-    /// The server as it runs now.
+    /// Returns the server as it is running now.
     fn server(&self) -> Option<Server> {
         let is_it = |it: &Server| {
             let at_port = it.endpoints.iter().any(|it| it.place.takes(self.of.tcp));
@@ -94,7 +94,7 @@ impl ServerSide {
         survey(None).servers.into_iter().find(is_it)
     }
 
-    /// Watches the server that runs now: the one before has ended, and all connections to it.
+    /// Watches the server that is running now: the earlier process has ended, and so have all connections to it.
     fn watch_anew(&mut self) {
         let Some(server) = self.server() else { return };
         for watch in self.watches.all.iter_mut().filter(|it| it.watched().tcp == self.of.tcp) {
@@ -102,7 +102,7 @@ impl ServerSide {
         }
     }
 
-    /// Whether the application gets in over the socket that is there now.
+    /// Checks whether the application can log in over the socket that exists now.
     fn gets_in(&self) -> Result<(), SwitchStep> {
         let start = Since::now();
         loop {
@@ -222,7 +222,7 @@ impl Proof for ServerSide {
     }
 }
 
-/// Whether a server listens where it did before a switch gave it a socket.
+/// Whether a server listens at the address that it had before a switch gave it a socket.
 pub(crate) fn is_back_at_its_port(of: &ServerOf, within: Duration, stop: &AtomicBool) -> bool {
     let start = Since::now();
     let is_there = || process(std::process::id()).is_some_and(|own| is_listened_at(of.tcp, &own) == Some(true));

@@ -12,12 +12,12 @@ use super::back;
 
 type Ends = (SocketAddr, SocketAddr);
 
-/// Connections to a port and to a socket, seen again and again.
+/// Connections to a port and to a socket, looked at again and again.
 pub(super) struct Eyes {
-    /// Both programs; what is behind as it listened at the last `refresh`.
+    /// Both programs; the server behind as it listened at the last `refresh`.
     pub(super) sides: Sides,
     pub(super) tcp: SocketAddr,
-    /// Where the port was listened at before.
+    /// The endpoints of the port before the switch.
     ports: Vec<Endpoint>,
     outlook: Outlook,
     known: BTreeSet<Ends>,
@@ -42,7 +42,7 @@ impl Eyes {
         eyes
     }
 
-    /// Looks again which process listens on the socket, and at what: a reload changes it.
+    /// Looks again for the process that listens on the socket, and for its endpoints: a reload changes them.
     pub(super) fn refresh(&mut self, socket: &Path) {
         if let Some(found) = self.on(socket) {
             self.sides.back_master = found;
@@ -50,7 +50,7 @@ impl Eyes {
         self.outlook = outlook(&self.sides, &self.ports);
     }
 
-    /// How many connections over TCP are new since the last look.
+    /// Returns how many TCP connections are new since the last look.
     pub(super) fn look(&mut self) -> usize {
         let mut n_new = 0;
         let mut sockets = BTreeSet::new();
@@ -77,13 +77,13 @@ impl Eyes {
         self.over_socket.extend(names);
     }
 
-    /// Whether a connection of the web server's to the port stays open.
+    /// Whether the web server keeps a connection to the port open.
     pub(super) fn has_kept(&self) -> bool {
         let held = at_port(&self.outlook, self.tcp);
         held.values().any(|it| self.sides.is_front(it))
     }
 
-    /// The process of what is behind that listens on this socket: another one after a restart.
+    /// Returns the process of the server behind that listens on this socket; after a restart it is a different process.
     pub(super) fn on(&self, socket: &Path) -> Option<Process> {
         let own = &self.sides.back_master;
         if back::listens(own, socket) {
@@ -98,21 +98,21 @@ impl Eyes {
     }
 }
 
-/// Programs that are connected to the port just now, and are not that web server.
+/// Returns the programs that are connected to the port at present and are not that web server.
 pub(super) fn others_at(sides: &Sides, tcp: SocketAddr) -> BTreeSet<String> {
     let held = at_port(&outlook(sides, &ports(sides, tcp)), tcp);
     let others = held.values().filter(|it| !sides.is_front(it));
     others.map(|it| format!("{}, pid {}", it.program_name(), it.pid)).collect()
 }
 
-/// Who holds the other ends of the connections to a port, by inode.
+/// Returns the processes at the other ends of the connections to a port, by inode.
 fn at_port(outlook: &Outlook, tcp: SocketAddr) -> BTreeMap<u64, Process> {
     let to_port = { outlook.look().into_iter() }.filter(|it| it.tcp.is_some_and(|ends| ends.1.port() == tcp.port()));
     let inodes = to_port.map(|it| it.inode).filter(|it| *it != 0);
     holders(&inodes.collect())
 }
 
-/// Returns the endpoints of the server behind at a port, and the address itself if none of them takes it.
+/// Returns the endpoints of the server behind at a port, and also the address itself if none of them accepts it.
 fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     let all = listens_on(&sides.back_master);
     let is_port = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == tcp.port());
@@ -127,7 +127,7 @@ fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     found
 }
 
-/// Returns the outlook on the endpoints of the server behind, and on the port: its connections of the last minute are
+/// Returns the outlook on the endpoints of the server behind and on the port, whose connections of the last minute are
 /// still listed after it is closed.
 fn outlook(sides: &Sides, ports: &[Endpoint]) -> Outlook {
     let pool = &sides.back_master;

@@ -1,9 +1,10 @@
-//! A web server and what is behind it, moved together: the web server's file and the file of what it asks, as one switch.
+//! A web server and the server behind it, moved together: the files of both programs as one switch.
 //!
-//! `pair` reads both files and finds how they belong together, `looking` goes the way that the web server would go, `plan`
-//! says what would be written, `way` waits for both programs and proves the switch, `eyes` asks the kernel. `front` and
-//! `back` know their programs, a file each, `rights` who may write to a socket that is yet to be made. `copy` makes the
-//! texts of a private copy of both, for a trial. Nothing is written here: `carry` does that.
+//! `pair` reads both files and finds how they belong together, `looking` follows the way that the web server would
+//! take, `plan` decides what would be written, `way` waits for both programs and proves the switch, and `eyes` asks the
+//! kernel. `front` and `back` know the programs, with one file each; `rights` knows who may write to a socket that does
+//! not exist yet. `copy` makes the texts of a private copy of both, for a trial. Nothing is written here: `carry` does
+//! that.
 
 mod back;
 mod copy;
@@ -32,7 +33,7 @@ pub use copy::{CopyPage, CopyWish, SiteCopy};
 pub(crate) use plan::look_at;
 pub(crate) use way::Way;
 
-/// Both programs as they run.
+/// Both programs as they are running.
 #[derive(Debug, Clone)]
 struct Sides {
     front: &'static dyn FrontProgram,
@@ -42,14 +43,14 @@ struct Sides {
 }
 
 impl Sides {
-    /// Whether a process is the web server's.
+    /// Whether a process belongs to the web server.
     fn is_front(&self, process: &Process) -> bool {
         let front = self.front_master.pid;
         process.pid == front || process.parent == front
     }
 
     /// # Errors
-    /// If one of both cannot be made to read its file while it runs, and no command was given that does it.
+    /// If one of the two cannot be made to read its file while it runs, and the caller passed no command for it.
     fn commands(&self, is_back_too: bool, reload: Option<&str>) -> Result<Commands, Failure> {
         let mut tests = vec![self.front.test(&self.front_master)];
         if is_back_too {
@@ -62,7 +63,7 @@ impl Sides {
         let by_hand = |why: String| {
             Failure::usage(why, "pass a command that makes both programs read their files: --reload COMMAND")
         };
-        // The server behind is first: until its socket is there, the web server has no destination.
+        // The server behind comes first: until its socket exists, the web server has no destination.
         let mut reloads = Vec::new();
         if is_back_too {
             let said = self.back.reload(&self.back_master);
@@ -73,7 +74,8 @@ impl Sides {
     }
 }
 
-/// The connections of a text, as that application's, with what would be written for a socket.
+/// Returns the connections of a text, read as this application's file, with the text that would be written for a
+/// socket.
 fn connections(path: &Path, text: &str, application: &str, socket: &Path) -> Result<Vec<Switchable>, Failure> {
     let file = FileText {
         path,

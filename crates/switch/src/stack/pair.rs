@@ -1,4 +1,5 @@
-//! How two files belong together: which of them is a web server's, whose the other is, where one leads to the other.
+//! How two files belong together: which file is a web server's, which program reads the other file, and which address
+//! connects them.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,13 @@ use super::connections;
 use super::front::{self, FrontProgram};
 use crate::text::Text;
 
-/// Programs that listen where a unit, a Procfile or an environment says, in the table of applications.
+/// Applications, by their names in the table, that listen where a unit, a Procfile or an environment variable tells
+/// them.
 const BY_HAND: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "systemd_socket_http"];
 
 impl Text {
-    /// Its connections, as that application's, with what would be written for a socket.
+    /// Returns the file's connections, read as this application's file, with the text that would be written for a
+    /// socket.
     pub(super) fn read_as(&self, application: &str, socket: &Path) -> Result<Vec<Switchable>, Failure> {
         connections(self.original.path(), &self.content, application, socket)
     }
@@ -25,20 +28,20 @@ impl Text {
 pub(super) struct Pair {
     pub(super) front: &'static dyn FrontProgram,
     pub(super) back: &'static dyn BackProgram,
-    /// The names that the table of applications has for their files: the web server's first.
+    /// The names that the table of applications has for the two files; the web server's comes first.
     pub(super) applications: [&'static str; 2],
-    /// The destination of the pages now; `None` if they use the socket.
+    /// The present destination of the pages; `None` if they use the socket.
     pub(super) tcp: Option<SocketAddr>,
     /// The name of the address's section in the file of the server behind: a pool.
     pub(super) label: String,
-    /// The socket that it listens on already.
+    /// The socket on which that server already listens.
     pub(super) listens: Option<PathBuf>,
 }
 
-/// The web server's file, then the other, and how they belong together.
+/// Returns the web server's file, then the other file, and how they belong together.
 ///
 /// # Errors
-/// That no two of the programs that are known would read them, or that one does not lead to the other.
+/// If no two of the known programs would read them, or if the first file does not lead to the second.
 pub(super) fn pair(files: [&Path; 2], socket: Option<&Path>) -> Result<(Text, Text, Pair), Failure> {
     let [one, other] = [Text::read(files[0])?, Text::read(files[1])?];
     let in_order = search(&one, &other);
@@ -57,17 +60,17 @@ pub(super) fn pair(files: [&Path; 2], socket: Option<&Path>) -> Result<(Text, Te
     Err(why.unwrap_or_else(|| strangers(&one, &other)))
 }
 
-/// How two files were found to be.
+/// The result for two files in one order.
 enum Search {
     Pair(Pair),
-    /// They are of programs that may belong together, and one does not lead to the other.
+    /// The files belong to two programs that may work together, but the first does not lead to the second.
     Apart(Failure),
-    /// They are of no two such programs.
+    /// The files do not belong to two such programs.
     Strangers,
 }
 
-/// The first programs whose files these are, and whose ends meet; else why they do not: of those that speak the same
-/// protocol, if there are any.
+/// Finds the first two programs to which these files belong and whose addresses meet; else the reason why they do not,
+/// preferably of two programs with the same protocol.
 fn search(site: &Text, pool: &Text) -> Search {
     let mut apart: Option<(bool, Failure)> = None;
     for front in front::ALL {
@@ -102,7 +105,7 @@ fn found(text: &Text, application: &str) -> Vec<Switchable> {
     text.read_as(application, Path::new("/")).unwrap_or_default()
 }
 
-/// That a file is what would have to change, and that its lines are typed: a command line's words are not written
+/// Explains that the file would have to change but has to be edited by hand: looptax does not write a command line
 /// together with another file.
 fn by_hand(text: &Text, socket: Option<&Path>) -> Option<Failure> {
     let socket = socket.unwrap_or(Path::new("/run/NAME/NAME.sock"));
@@ -155,19 +158,19 @@ struct Ends {
 }
 
 impl Ends {
-    /// Whether both have the same protocol; `None` if one of them says nothing.
+    /// Whether both have the same protocol; `None` if one of the files has no address.
     fn speak_alike(&self) -> Option<bool> {
         let (site, pool) = (self.of_site.first()?, self.of_pool.first()?);
         Some(site.checked.product == pool.checked.product)
     }
 
-    /// The destination of the pages now, its name, and the socket that it has.
+    /// Returns the present destination of the pages, its name, and the socket that it has.
     fn meet(&self) -> Option<(Option<SocketAddr>, String, Option<PathBuf>)> {
         let label = |it: &Switchable| it.checked.label.clone();
         let targets: Vec<SocketAddr> = self.of_site.iter().filter_map(|it| it.tcp).collect();
         for it in &self.of_pool {
             let Some(own) = it.tcp else { continue };
-            // A file that gives only a port may listen at another address than the one read for it.
+            // A file that gives only a port may listen at another address than the one that was read for it.
             let takes = |to: &&SocketAddr| Place::Tcp(own).takes(**to);
             let is_port = |to: &&SocketAddr| own.port() == to.port();
             let to = { targets.iter().find(takes) }.or_else(|| targets.iter().find(is_port));
@@ -244,7 +247,7 @@ mod tests {
         let both = "server 203.0.113.7:8000; server 127.0.0.1:8000;";
         check(both, "0.0.0.0:8000", Some("127.0.0.1:8000"));
         check("server 203.0.113.7:8000;", "0.0.0.0:8000", None);
-        // The address that is listened at, before one that has but the port.
+        // The address at which the server listens wins over one with only the same port.
         let own = "server 127.0.0.2:8000; server 127.0.0.1:8000;";
         check(own, "127.0.0.1:8000", Some("127.0.0.1:8000"));
     }

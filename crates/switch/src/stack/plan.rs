@@ -1,4 +1,4 @@
-//! The plan of a switch of both files: the programs that read them, the lines, and the objections. Writes nothing.
+//! The plan for a switch of both files: the programs that read them, the lines, and the objections. Writes nothing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -22,10 +22,11 @@ use crate::plan::{Edits, Plan, Planned, Subject, Wish, lines};
 use crate::remark::remark;
 use crate::text::Text;
 
-/// Looks at both files, and at the programs that read them.
+/// Examines both files, and the programs that read them.
 ///
 /// # Errors
-/// That a file cannot be read, is of another program, or is read by none that runs; that the two do not belong together.
+/// If a file cannot be read, belongs to another program, or is not read by any running program; if the two do not
+/// belong together.
 pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> {
     if wish.pid.is_some() || wish.user.is_some() || wish.application.is_some() || !wish.only.is_empty() {
         return Err(Failure::usage(
@@ -102,7 +103,7 @@ fn socket(pair: &Pair, named: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(socket)
 }
 
-/// The program that listens where its file says.
+/// The program that listens at the address in its file.
 fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     let is_there = |place: &Place| match (&pair.listens, place) {
         (Some(_), Place::Path { path, .. }) => path == socket,
@@ -122,7 +123,7 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     })
 }
 
-/// Lines of the web server's files whose target only it knows, if the port is given up.
+/// Lists lines of the web server's files whose target only the web server knows, if no server will listen at the port.
 fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     let is_another_machine = |it: &Switchable| {
         let host = it.address.as_ref().and_then(|it| it.host.as_deref());
@@ -152,7 +153,7 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     front.files.iter().flat_map(of_file).collect()
 }
 
-/// Connections, lines and files: both change, or none.
+/// Plans connections, lines and files: both files change, or neither.
 fn planned(
     site: Text,
     pool: Text,
@@ -160,7 +161,7 @@ fn planned(
     found: &Found,
 ) -> Result<(Plan, SocketAddr), Failure> {
     let is_wanted = |it: &Switchable| match (port, pair.tcp) {
-        // Whatever address of this machine it is by.
+        // Any address of this machine that leads to the port counts.
         (Some(port), _) => port.is_way_of(it),
         (None, Some(tcp)) => it.tcp == Some(tcp),
         (None, None) => it.checked.verdict == SwitchVerdict::AlreadyThere,
@@ -204,13 +205,13 @@ fn planned(
             plan.add(edited, &named, lines);
         }
     }
-    // If all is on the socket already, no port is asked about.
+    // If all connections already use the socket, no port has to be found.
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
     Ok((plan, pair.tcp.unwrap_or(nowhere)))
 }
 
 impl Planned {
-    /// By what was found between both programs.
+    /// Decides by the findings about both programs.
     fn decide(&mut self, found: &Found) {
         let has = |outcome| found.points.iter().any(|it| it.outcome == outcome);
         let moves = self.found.moves.first().is_some_and(Option::is_some);
@@ -223,7 +224,7 @@ impl Planned {
             _ => SwitchFate::ByHand,
         };
         for change in &mut checked.changes {
-            // Its further advice is carried out here.
+            // looptax carries out its further advice itself.
             change.advice.clear();
         }
         match self.fate {

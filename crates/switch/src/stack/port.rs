@@ -1,4 +1,5 @@
-//! The port that what is behind gives up, and which lines of a web server's files lead there. Writes nothing.
+//! The port at which the server behind will no longer listen, and the lines of a web server's files that lead there.
+//! Writes nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -13,26 +14,26 @@ use super::connections;
 /// A port at which no process will listen any more.
 #[derive(Debug, Clone)]
 pub(super) struct Port {
-    /// Where the pages go now.
+    /// The address to which the pages go now.
     pub(super) tcp: SocketAddr,
-    /// Where its process listens.
+    /// The addresses at which its process listens.
     places: Vec<Place>,
 }
 
 impl Port {
-    /// The port of that address, as the process has it now.
+    /// The port of that address, with the addresses at which the process listens at present.
     pub(super) fn of(master: &Process, tcp: SocketAddr) -> Self {
         let places = listens_on(master).into_iter().map(|it| it.place);
         Self { tcp, places: places.collect() }
     }
 
-    /// Whether a connection goes to that process.
+    /// Whether a connection leads to that process.
     pub(super) fn is_way_of(&self, it: &Switchable) -> bool {
         it.tcp.is_some_and(|to| self.takes(to))
     }
 
     fn takes(&self, to: SocketAddr) -> bool {
-        // A client that connects to all addresses reaches loopback.
+        // A client that connects to the unspecified address reaches loopback.
         let ip = match to.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -42,15 +43,15 @@ impl Port {
         to.port() == self.tcp.port() && self.places.iter().any(|it| it.takes(to))
     }
 
-    /// The lines of a file with that address, whatever their directive; except for those that move, if it is the file
-    /// that changes.
+    /// Returns the lines of a file with that address, whatever their directive; without the lines that move, if this
+    /// file changes.
     pub(super) fn other_lines(&self, (path, text): (&Path, &str), application: &str, moves: bool) -> Vec<usize> {
         let all = connections(path, text, application, Path::new("/")).unwrap_or_default();
         let own = all.iter().filter(|it| self.is_way_of(it));
         let mut known: Vec<usize> = own.filter_map(|it| it.checked.line).collect();
         let mut found = if moves { Vec::new() } else { known.clone() };
         for named in named_ports(application, text, self.tcp.port()) {
-            // Each that is known explains one that is named in its directive.
+            // A known connection explains one mention of the port in its directive.
             let explained = known.iter().position(|line| named.lines.contains(line));
             match explained {
                 Some(at) => drop(known.swap_remove(at)),
@@ -63,7 +64,7 @@ impl Port {
         found
     }
 
-    /// Whether it may be what is named there: a host that only the web server knows may be.
+    /// Whether the port may be the one that is named there: a host that only the web server knows counts too.
     fn is_named_by(&self, named: &NamedPort) -> bool {
         let host = &*named.host;
         if host.contains(['$', '%', '{', '*']) {

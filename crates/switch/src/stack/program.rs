@@ -1,4 +1,5 @@
-//! Programs that run all the time and read files: their masters, a test of their files, what has them read again.
+//! Programs that run permanently and read files: their masters, a test of their files, and the command that makes them
+//! read the files again.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,7 +13,8 @@ use crate::journal::ProgramOf;
 use crate::line::{Question, file_of};
 use crate::reload::{main_unit_of, reload_of_unit};
 
-/// The processes of a program that no other one of it started, on our own folders.
+/// Finds the processes of a program that were not started by another process of it, and that see the same folders as
+/// looptax.
 pub(super) fn masters(is_it: impl Fn(&Process) -> bool) -> Vec<Process> {
     let mut all = Vec::new();
     any_process(|it| {
@@ -26,7 +28,8 @@ pub(super) fn masters(is_it: impl Fn(&Process) -> bool) -> Vec<Process> {
     all
 }
 
-/// Whether it is root's or our own: as whose files are tested by running its program.
+/// Whether the process runs as root or as the user that runs looptax: looptax runs such a program, as its own user, to
+/// test files.
 pub(super) fn is_trusted(process: &Process) -> bool {
     let own = rustix::process::geteuid().as_raw();
     process.uid == 0 || process.uid == own
@@ -39,7 +42,7 @@ fn is_here(process: &Process) -> bool {
     let exe = exe.map(|it| (it.dev(), it.ino()));
     let file = read::look(&file_of(process)).ok().flatten();
     let file = file.map(|it| (it.st_dev, it.st_ino));
-    // A service may have its own /tmp, and its program is still the one that we see.
+    // A service may have its own /tmp; its program is still the one that looptax sees.
     let is_same = process.mounts == our_mounts || exe.is_some() && exe == file;
     !is_elsewhere && is_same
 }
@@ -55,18 +58,18 @@ pub(super) fn workers(master: &Process) -> Vec<Process> {
     all
 }
 
-/// The identity by which it is found again.
+/// The facts by which a program is recognised later.
 pub(super) fn found_again_by(process: &Process, name: &str) -> ProgramOf {
     ProgramOf { name: name.to_owned(), words: process.arguments().join(" ") }
 }
 
-/// How long a program may take to list its files.
+/// Time limit for a program to list its files.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns the output of a program for a question.
 ///
 /// # Errors
-/// Why it was not asked, or its own words if it fails.
+/// Why the program was not run, or its own message if it fails.
 pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> {
     match question.answer(PATIENCE, None) {
         Ok(answer) if answer.code == Some(0) => Ok(answer.output),
@@ -79,18 +82,18 @@ pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> 
     }
 }
 
-/// That a file of a program cannot be read.
+/// The failure if a file of a program cannot be read.
 pub(super) fn unread(path: &Path, error: &std::io::Error) -> Failure {
     let words = format!("cannot read {}: {error}", path.display());
     Failure::usage(words, "run it as root")
 }
 
-/// Returns the command that restarts the service that it belongs to.
+/// Returns the command that restarts the service to which a process belongs.
 pub(super) fn restart_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl restart {unit}"))
 }
 
-/// Returns the command that reloads its files: the service's own command, or the signal.
+/// Returns the command that reloads a program's files: the service's own command, or the signal.
 pub(super) fn reload(process: &Process, signal: &str) -> String {
     reload_of_unit(process).unwrap_or_else(|| format!("kill -{signal} {}", process.pid))
 }

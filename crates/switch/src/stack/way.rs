@@ -1,5 +1,5 @@
-//! The way from a web server to what is behind it, as the proof of their switch: what is waited for after each reload,
-//! and what shows that the pages take the socket, or the port again.
+//! The way from a web server to the server behind it, as the proof of their switch: what to wait for after each reload,
+//! and what shows that the pages use the socket, or the port again.
 //!
 //! Called by `carry` through [`Proof`]; `eyes` asks the kernel. Writes nothing.
 
@@ -26,33 +26,33 @@ use crate::line::{Commands, Line};
 use crate::proof::{Judged, Page, Proof};
 use crate::step::{step, stopped};
 
-/// The page has to be as before, and nothing at the port, for this long before that counts.
+/// The proof counts only if, for this long, the page is as before and no connection goes to the port.
 const STEADY: Duration = Duration::from_secs(2);
-/// A program is waited for this long after a command had it read its files.
+/// Wait this long for a program after a command has made it read its files.
 const TAKEN: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
-/// Pause between two requests for a page while its connections are looked for.
+/// Pause between two requests for a page while looptax looks for the page's connections.
 const PAGE_PAUSE: Duration = Duration::from_millis(3);
-/// The longest wait for a page's connections: a page that does not ask any server is refused after it, and on a busy
-/// machine a connection of a millisecond is missed hundreds of times.
+/// Longest wait for a page's connections. A page that uses no server is refused after it; on a busy machine a
+/// connection of one millisecond is missed hundreds of times.
 const LONGEST_LOOK: Duration = Duration::from_secs(15);
-/// The requests at a time meanwhile, so that one connection or another is open at most times.
+/// How many requests run at a time during this wait, so that a connection is open most of the time.
 const N_ASKING: usize = 4;
 
 /// Both ends of the way, and what was seen between them.
 pub(crate) struct Way {
     eyes: Eyes,
-    /// One of the web server's workers.
+    /// A worker of the web server.
     worker: Process,
-    /// Whether the file of what is behind changes too.
+    /// Whether the file of the server behind changes too.
     pool_moves: bool,
-    /// The program behind as it ran before the switch.
+    /// The server behind as it ran before the switch.
     back_before: ProgramOf,
-    /// The command that reloads it, if it is a signal to its process.
+    /// The command that reloads the server behind, if that is a signal to its process.
     signal: Option<String>,
-    /// Where the pages will go.
+    /// The socket to which the pages will go.
     socket: PathBuf,
-    /// Since when no connection over TCP came.
+    /// Since when no connection has come over TCP.
     quiet: Since,
     /// The web server's workers before the old files are read.
     before: Vec<Process>,
@@ -66,10 +66,11 @@ impl Way {
         Self { eyes, worker, pool_moves, back_before, signal, socket, quiet, before }
     }
 
-    /// The way of an earlier switch as both programs run now, and what has them read their files.
+    /// Returns the way of an earlier switch, with both programs as they run now, and the commands that make them read
+    /// their files.
     ///
     /// # Errors
-    /// Why that is left to people.
+    /// The reason if that is left to people.
     pub(crate) fn of_earlier(stack: &StackOf, reload: Option<&str>) -> Result<(Self, Commands), String> {
         let sides = Sides::of_earlier(stack);
         let sides =
@@ -85,7 +86,7 @@ impl Way {
         &self.eyes.sides
     }
 
-    /// Whether the server behind listens on the socket, and a worker of the web server gets in.
+    /// Waits until the server behind listens on the socket and a worker of the web server can connect to it.
     fn socket_opens(&self, stop: &AtomicBool) -> Result<(), SwitchStep> {
         let (start, shown) = (Since::now(), self.socket.display());
         let go_on = || { !stop.load(Ordering::Relaxed) }.then_some(()).ok_or_else(stopped);
@@ -97,7 +98,8 @@ impl Way {
         };
         while self.eyes.on(&self.socket).is_none() {
             go_on()?;
-            // A service's manager may start another one, and one in the background reads its files as a new process.
+            // A service manager may start another process, and a program in the background reads its files as a new
+            // process.
             if !self.runs() && self.signal.is_some() && !self.runs() {
                 return gone("has ended".to_owned());
             }
@@ -106,8 +108,8 @@ impl Way {
             }
             thread::sleep(PAUSE);
         }
-        // The master sets the socket's rights after it has made it. If one command reloads both, the worker may be
-        // gone.
+        // The master sets the socket's permissions after it has made the socket. If one command reloads both programs,
+        // the worker may be gone.
         while let Ok(client) = Client::find(Some(self.worker.pid), None) {
             if reach(&self.socket, &client).end == WayEnd::Connected {
                 break;
@@ -122,14 +124,14 @@ impl Way {
         Ok(())
     }
 
-    /// Whether the program behind runs, as the process that it was or as another one of the same file.
+    /// Whether the server behind is running, as the same process or as another process of the same program.
     fn runs(&self) -> bool {
         let (sides, before) = (self.sides(), &self.sides().back_master);
         let is_it = |it: &Process| sides.back.is_it(it) && it.program_name() == before.program_name();
         looptax_host::discover::process(before.pid).is_some() || !program::masters(is_it).is_empty()
     }
 
-    /// Returns the proof, if this process listens on the socket.
+    /// Returns the step of the proof that names this process as the listener on the socket.
     fn proved(&self, own: &Process) -> SwitchStep {
         let (tcp, socket) = (self.eyes.tcp, self.socket.display());
         let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();
@@ -150,17 +152,17 @@ impl Way {
 }
 
 impl Proof for Way {
-    /// A web server's connections to what is behind it last a millisecond, and have no login.
+    /// A web server's connections to the server behind last a millisecond, and have no login.
     fn needs_page(&self) -> bool {
         true
     }
 
-    /// Sees that each request for the page goes on over TCP.
+    /// Checks that each request for the page goes on over TCP.
     fn page_before(&self, url: &str) -> Result<Page, Failure> {
         let mut eyes = Eyes::open(self.sides(), self.eyes.tcp);
         let page = Page::before(url)
             .map_err(|failure| failure.with_hint("pass a page that works now: only a page can prove this"))?;
-        // It is asked twice.
+        // The page was requested twice.
         let n_seen = eyes.look();
         if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {
             return Ok(page);
@@ -253,7 +255,7 @@ impl Proof for Way {
         reload.map_or_else(|| line.clone(), |it| Line::from(&*it))
     }
 
-    /// Judges the server behind first: the web server is reloaded once that listens at its port.
+    /// Waits for the server behind first: the web server is reloaded only when that server listens at its port.
     fn after_old_reload(&mut self, idx: usize, is_last: bool) {
         let (front, master) = (self.sides().front, &self.sides().front_master);
         if idx == 0 && self.pool_moves {
@@ -265,14 +267,14 @@ impl Proof for Way {
     }
 }
 
-/// Waits, within bounds, unless a signal ends it.
+/// Waits up to the time limit, unless a signal ends the wait.
 fn wait_until(is_so: impl Fn() -> bool) {
     let start = Since::now();
     while !is_so() && start.elapsed() < TAKEN && waiting::pause(PAUSE) {}
 }
 
-/// A connection that is reset leaves no trace, nor does any where the kernel keeps too many: then they have to be
-/// seen while they last, for which the page is asked again and again.
+/// A connection that is reset leaves no trace, nor does any other if the kernel already keeps too many. In these cases
+/// connections have to be seen while they last, so the page is requested again and again.
 fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
     let (start, is_over) = (Since::now(), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -294,7 +296,7 @@ fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
 }
 
 impl Sides {
-    /// The programs of an earlier switch as they run now.
+    /// The programs of an earlier switch as they are running now.
     fn of_earlier(stack: &StackOf) -> Option<Self> {
         let front = front::by_name(&stack.front.name)?;
         let words = |it: &Process, of: &ProgramOf| it.arguments().join(" ") == of.words;
@@ -302,11 +304,11 @@ impl Sides {
         let masters = masters.into_iter().filter(|it| front.is_ours(it));
         let masters: Vec<Process> = masters.collect();
         let same = masters.iter().find(|it| words(it, &stack.front));
-        // A reload may add words to a command line; if there is only one, it is certain.
+        // A reload may add words to a command line; a single process is certain.
         let only = masters.first().filter(|_| masters.len() == 1);
         let front_master = same.or(only)?.clone();
         let (back, back_master) = match &stack.pool {
-            // Nothing is asked of what is behind.
+            // The server behind is not needed in this case.
             None => (back::ALL[0], front_master.clone()),
             Some(of) => {
                 let back = back::by_name(&of.name)?;

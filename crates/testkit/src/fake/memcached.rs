@@ -1,4 +1,4 @@
-//! memcached's side: its version, and one answer to everything else.
+//! The server side of memcached: its version, and one answer to all other commands.
 
 use std::io::{self, Read, Write};
 

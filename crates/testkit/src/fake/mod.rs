@@ -1,7 +1,9 @@
-//! Servers that accept every login and then answer as their script has it: a peer that is not what it claims to be.
+//! Servers that accept every login and then give the answer of their script: peers that are not the servers they claim
+//! to be.
 //!
-//! Each listens on a socket and on a port that the kernel chose, as a user of the test's choice, and keeps every byte that
-//! it hears. One thread takes connections of each kind, one serves each; they end with the test program.
+//! Each listens on a socket and on a port that the kernel chose, as a user of the test's choice, and keeps every byte
+//! that it receives. One thread accepts the connections of each kind, and a separate thread serves each connection; all
+//! end with the test program.
 
 mod memcached;
 mod mongodb;
@@ -34,15 +36,16 @@ pub struct Fake {
 type Heard = Arc<Mutex<Vec<u8>>>;
 
 impl Fake {
-    /// Listens in `folder` and on a free port. A fake of another user needs a folder that he may write.
+    /// Listens in `folder` and on a free port. A fake that runs as another user needs a folder in which that user may
+    /// write.
     ///
     /// # Panics
-    /// When it cannot.
+    /// If it cannot listen.
     pub fn start(folder: &Path, script: Script) -> Self {
         let heard = Heard::default();
         let (tell, hear) = channel();
         let (folder, keep) = (folder.to_owned(), Arc::clone(&heard));
-        // The kernel keeps a user per thread, and records the one that calls `listen`.
+        // In the kernel each thread has its own user; the user of the thread that calls `listen` is recorded.
         thread::spawn(move || {
             if let Some(uid) = script.uid.map(Uid::from_raw) {
                 set_thread_res_uid(uid, uid, uid).expect("the test is root's");
@@ -65,7 +68,7 @@ impl Fake {
         Self { socket, tcp, script, heard }
     }
 
-    /// Its address, for somebody who logs in there.
+    /// The URL with which a client logs in to this server.
     pub fn url(&self) -> String {
         let scheme = self.script.speaks.scheme();
         let (account, place) = match self.script.speaks {
@@ -76,7 +79,7 @@ impl Fake {
         format!("{scheme}://{account}{}{place}", self.tcp)
     }
 
-    /// Every byte that it has heard so far.
+    /// Every byte that the server has received so far.
     pub fn heard(&self) -> Vec<u8> {
         lock(&self.heard).clone()
     }
@@ -86,7 +89,7 @@ fn lock(heard: &Heard) -> MutexGuard<'_, Vec<u8>> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A stream that keeps what comes.
+/// A stream that also keeps the bytes that are read from it.
 struct Kept<S> {
     stream: S,
     heard: Heard,
@@ -114,7 +117,7 @@ fn serve(stream: impl Read + Write + Send + 'static, script: Script, heard: &Hea
     serve_one(Kept { stream, heard: Arc::clone(heard) }, script);
 }
 
-/// Serves one connection that the caller has taken in, in a thread that ends with its client.
+/// Serves one connection that the caller has accepted, in a thread that ends when the client does.
 pub fn serve_one(mut stream: impl Read + Write + Send + 'static, script: Script) {
     thread::spawn(move || {
         let _ended = match script.speaks {

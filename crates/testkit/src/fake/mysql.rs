@@ -1,4 +1,4 @@
-//! MySQL's side: a greeting, a login of anybody, and one answer to every statement.
+//! The server side of MySQL: a greeting, a login for any account, and one answer to every statement.
 
 use std::io::{self, Read, Write};
 
@@ -31,7 +31,7 @@ pub(super) fn serve(stream: &mut (impl Read + Write), script: Script) -> io::Res
         match command.split_first() {
             Some((&QUIT, _)) | None => return Ok(()),
             Some((&QUERY, sql)) => answer(&mut packets, script.answer, sql)?,
-            // A statement without values and without a result.
+            // The answer for a statement without values and without a result.
             Some((&PREPARE, _)) => packets.write(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])?,
             Some(_) => packets.write(OK)?,
         }

@@ -1,4 +1,4 @@
-//! PostgreSQL's side: a login of anybody, and one answer to every statement.
+//! The server side of PostgreSQL: a login for any account, and one answer to every statement.
 
 use std::io::{self, Read, Write};
 

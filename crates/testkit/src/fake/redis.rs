@@ -1,4 +1,5 @@
-//! Redis' side: a login of anybody, its version and a session's number once, and one answer to everything else.
+//! The server side of Redis: a login for any account, one answer each with its version and a session's number, and one
+//! answer to all other commands.
 
 use std::io::{self, Read, Write};
 

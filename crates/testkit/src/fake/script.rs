@@ -1,4 +1,4 @@
-//! The protocol that a fake server speaks, and how it answers.
+//! The protocol that a fake server speaks, and the answer that it gives.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ pub enum Speaks {
     Postgres,
     Redis,
     Memcached,
-    /// `MongoDB`'s.
+    /// `MongoDB`'s protocol.
     Mongodb,
 }
 
@@ -26,23 +26,23 @@ impl Speaks {
     }
 }
 
-/// How every question is answered once somebody is logged in.
+/// The answer to every query after the login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// As if it had been a statement without a result.
+    /// As for a statement without a result.
     Done,
-    /// With a result without rows.
+    /// A result without rows.
     Empty,
     Nulls,
-    /// With one row that has more columns than were asked for.
+    /// One row that has more columns than were requested.
     Wide,
-    /// With one row whose every cell is this text.
+    /// One row in which every cell is this text.
     Cells(&'static str),
     Error,
 }
 
 impl Answer {
-    /// All of them, with values of other types than any that is asked for.
+    /// All answers, with values that do not have the type of any query.
     pub const ALL: [Self; 9] = [
         Self::Done,
         Self::Empty,
@@ -55,7 +55,7 @@ impl Answer {
         Self::Error,
     ];
 
-    /// The one row, with this many columns; `None` if there is not one.
+    /// The row of the answer, with this many columns; `None` if the answer has no row.
     pub(super) fn row(self, n_columns: usize) -> Option<Vec<Option<&'static str>>> {
         match self {
             Self::Nulls => Some(vec![None; n_columns]),
@@ -70,20 +70,20 @@ impl Answer {
 pub struct Script {
     pub speaks: Speaks,
     pub answer: Answer,
-    /// Whether it asks for the password in clear before it accepts a login.
+    /// Whether the server asks for the password in clear text before it accepts a login.
     pub wants_password: bool,
-    /// Whose it is; `None` for the test's own user. Takes root.
+    /// The user that the server runs as; `None` for the test's own user. Needs root.
     pub uid: Option<u32>,
 }
 
 impl Script {
-    /// A server of the test's own user that asks for no password.
+    /// A server that runs as the test's own user and asks for no password.
     pub const fn new(speaks: Speaks, answer: Answer) -> Self {
         Self { speaks, answer, wants_password: false, uid: None }
     }
 }
 
-/// How many columns a statement asks for, as far as its text shows.
+/// How many columns a statement requests, as far as its text shows.
 pub(super) fn n_columns(sql: &str) -> usize {
     let upper = sql.to_ascii_uppercase();
     let Some(at) = upper.find("SELECT ") else {
@@ -124,7 +124,7 @@ pub(super) fn read_some(stream: &mut impl Read, n: usize) -> io::Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// A line without its end.
+/// Reads a line, and returns it without its end.
 pub(super) fn line(stream: &mut impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     while bytes.last() != Some(&b'\n') {

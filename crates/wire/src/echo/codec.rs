@@ -8,14 +8,14 @@ use crate::{Codec, Draws, Reply, WireError};
 pub(super) const KEY_BYTES: usize = 8;
 pub(super) const READ_REPLY: &str = "read the echo of a request";
 
-/// Requests in flight that a codec has room for from the start; more make it allocate once.
+/// A codec has room for this many requests in flight from the start; with more, it allocates.
 const IN_FLIGHT: usize = 1024;
-/// Fills a request after its key.
+/// The byte that fills a request after its key.
 const FILLER: u8 = b'x';
 
-/// Requests and replies of one conversation. It remembers the keys in flight, so each connection needs its own codec.
+/// Requests and replies of one connection. It remembers the keys in flight, so each connection needs its own codec.
 ///
-/// The reply's data is the key that came back; filler is not looked at.
+/// The reply's data is the key that came back; the filler is not checked.
 #[derive(Debug, Clone)]
 pub struct EchoCodec {
     template: Vec<u8>,
@@ -35,8 +35,8 @@ impl EchoCodec {
         }
     }
 
-    /// A codec for streams of `bytes` bytes in writes of `write_bytes`, the last one shorter where it
-    /// does not come out even; sizes below 8 bytes count as 8.
+    /// A codec for streams of `bytes` bytes in writes of `write_bytes` bytes; the last write may be shorter. Sizes
+    /// below 8 bytes count as 8.
     pub fn stream(bytes: u64, write_bytes: u32) -> Self {
         let stream_bytes = bytes.max(KEY_BYTES as u64);
         Self { stream_bytes: Some(stream_bytes), ..Self::ping_pong(write_bytes, 0) }

@@ -1,6 +1,6 @@
-//! The greetings of both ends: the traffic that the client asks for, and the thread that serves it.
+//! The greetings of both ends: the client's says which traffic it asks for, the server's says which thread serves it.
 //!
-//! Plain bytes; both ends hold what they read within bounds.
+//! Only bytes, no I/O; both ends check the bounds of what they read.
 
 use super::codec::KEY_BYTES;
 use super::fault::malformed;
@@ -8,29 +8,29 @@ use crate::WireError;
 
 pub(super) const GREET: &str = "agree on sizes";
 pub(super) const READ_GREETING: &str = "read a greeting";
-/// Opens both greetings: looptax echo, version 2.
+/// The first bytes of both greetings: looptax echo, version 2.
 pub(super) const MAGIC: [u8; 4] = *b"LTE2";
-/// Least bytes of a request, a reply or a stream: the key.
+/// Least number of bytes of a request, a reply or a stream: the length of the key.
 const LEAST_BYTES: u32 = KEY_BYTES as u32;
-/// Most bytes of a request or a reply.
+/// Highest number of bytes of a request or a reply.
 const MOST_BYTES: u32 = 1 << 20;
-/// Most bytes of a stream: seconds even on a slow machine, so that a limit on answers can hold.
+/// Highest number of bytes of a stream: it takes seconds even on a slow machine, so a time limit for answers can hold.
 const MOST_STREAM_BYTES: u64 = 1 << 32;
-/// In the first number of a hello: the rest is a stream's length.
+/// Bit in the first number of a hello: the rest is the length of a stream.
 const IS_STREAM: u32 = 1;
-/// In the first number of a hello: leave `TCP_NODELAY` off.
+/// Bit in the first number of a hello: do not set `TCP_NODELAY`.
 const IS_DELAYED: u32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traffic {
-    /// A message there, a message back.
+    /// A message from the client, and a message back.
     PingPong {
         /// Bytes of each request, 8 to 1 MiB.
         request_bytes: u32,
         /// Bytes of each reply, 8 to 1 MiB.
         reply_bytes: u32,
     },
-    /// Many bytes there, their key back when the last one is in.
+    /// Many bytes from the client; when the last one has arrived, their key back.
     Stream {
         /// Bytes of each request, 8 to 4 GiB.
         bytes: u64,
@@ -40,7 +40,7 @@ pub enum Traffic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
     pub traffic: Traffic,
-    /// Whether the server sends small packets at once over TCP, as it does unless told otherwise.
+    /// Whether the server sends small packets immediately over TCP, as it does by default.
     pub is_nodelay: bool,
 }
 
@@ -67,10 +67,10 @@ impl Hello {
         encoded
     }
 
-    /// Reads what the client sent.
+    /// Parses the client's greeting.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] when it is not our greeting or a size is out of bounds.
+    /// [`WireError::Malformed`] if it is not our greeting, or if a size is out of bounds.
     pub fn decode(bytes: [u8; Self::BYTES]) -> Result<Self, WireError> {
         let ([magic, flags, first, second], _) = bytes.as_chunks::<4>() else {
             unreachable!("sixteen bytes are four times four");
@@ -106,7 +106,7 @@ impl Hello {
     }
 }
 
-/// The server's greeting: the thread that serves this conversation.
+/// The server's greeting: the thread that serves this connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Welcome {
     pub pid: u32,
@@ -125,10 +125,10 @@ impl Welcome {
         bytes
     }
 
-    /// Reads what the server sent.
+    /// Parses the server's greeting.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] when it is not our answer.
+    /// [`WireError::Malformed`] if it is not our answer.
     pub fn decode(bytes: [u8; Self::BYTES]) -> Result<Self, WireError> {
         let ([magic, pid, tid], _) = bytes.as_chunks::<4>() else {
             unreachable!("twelve bytes are three times four");
@@ -139,7 +139,7 @@ impl Welcome {
     }
 }
 
-/// The lower and the upper half.
+/// The lower and the upper half of a number.
 fn halves(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }

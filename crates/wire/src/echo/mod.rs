@@ -1,9 +1,9 @@
-//! The protocol of the built-in server: fixed sizes, the key back, nothing to compute.
+//! The protocol of the built-in server: fixed sizes, the key sent back, and no computation.
 //!
-//! The client opens with [`Hello`], the server answers [`Welcome`]; then each request is answered by
-//! one reply that starts with the request's key. A request is a message of fixed size, or a stream of
-//! bytes whose first eight are the key. The codec is hot: no allocation below the stated number of
-//! requests in flight, no lock, no system call. Called by bench, and by servers for the other end.
+//! The client opens with [`Hello`], and the server answers with [`Welcome`]; after that it answers each request with
+//! one reply that starts with the request's key. A request is a message of fixed size, or a stream of bytes whose first
+//! eight are the key. The codec is hot: no lock, no system call, and no allocation unless there are more requests in
+//! flight than stated. Called by bench, and by servers for the other end.
 
 mod codec;
 mod fault;
@@ -22,7 +22,7 @@ use hello::{GREET, READ_GREETING};
 
 const SEND_REQUEST: &str = "send a request";
 
-/// A greeted conversation over `S`.
+/// A connection over `S` after the greetings.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     stream: S,
@@ -32,17 +32,17 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Greets the server. `timeout_hint` is the stream's own time limit, for the text of errors.
+    /// Greets the server. `timeout_hint` is the stream's own time limit, for error messages.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] when `hello` is out of bounds or the peer is not an echo server; `Timeout`, `Closed`,
+    /// [`WireError::Malformed`] if `hello` is out of bounds or the peer is not an echo server; `Timeout`, `Closed`,
     /// `Io`.
     pub fn login(mut stream: S, hello: Hello, timeout_hint: Duration) -> Result<Self, WireError> {
         hello.check()?;
         write_all(&mut stream, &hello.encode(), GREET, timeout_hint)?;
         let mut answer = [0; Welcome::BYTES];
         let (magic, numbers) = answer.split_at_mut(hello::MAGIC.len());
-        // The magic first: another server's answer may be shorter than ours.
+        // The magic is read first, because another server's answer may be shorter than ours.
         read_exact(&mut stream, magic, READ_GREETING, timeout_hint)?;
         hello::check_magic(magic)?;
         read_exact(&mut stream, numbers, READ_GREETING, timeout_hint)?;
@@ -59,7 +59,7 @@ impl<S: Stream> Connection<S> {
         self.welcome.pid
     }
 
-    /// The requests and replies of this conversation. A stream goes out in writes of `write_bytes`.
+    /// The requests and replies of this connection. A stream is sent in writes of `write_bytes` bytes.
     pub fn codec(&self, write_bytes: u32) -> EchoCodec {
         match self.hello.traffic {
             Traffic::PingPong { request_bytes, reply_bytes } => EchoCodec::ping_pong(request_bytes, reply_bytes),
@@ -67,11 +67,11 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Sends one message, receives its reply and compares it with its key.
+    /// Sends one message, receives its reply and compares the key in it.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] when another key comes back or the conversation is a stream;
-    /// `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Malformed`] if another key comes back or if the connection is for streams; `Timeout`, `Closed`,
+    /// `Io`.
     pub fn exchange(&mut self) -> Result<(), WireError> {
         let Traffic::PingPong { request_bytes, reply_bytes } = self.hello.traffic else {
             return Err(malformed(SEND_REQUEST, "a conversation of messages", b"a stream"));
@@ -85,7 +85,7 @@ impl<S: Stream> Connection<S> {
         codec.reply(&reply).map(drop)
     }
 
-    /// The stream, for the load engine. Nothing of the conversation has been read ahead.
+    /// The stream, for the load engine. No further bytes have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }

@@ -1,8 +1,9 @@
 //! FastCGI: requests to a web server's programs, and their answers.
 //!
-//! As much of it as a page of PHP needs: the responder's role, one request after another. [`request`] asks once and
-//! takes any answer whole; [`Page`] is for the measured loop. The peer is untrusted: an answer has a largest size.
-//! Crates for it exist, but they need an async runtime. The servers' room and path ask `php-fpm` with it.
+//! Supports only what a page of PHP needs: the responder role, one request after another. [`request`] sends one request
+//! and accepts any answer as a whole; [`Page`] is for the measured loop. The peer is untrusted, so the size of an
+//! answer is limited. Existing crates for FastCGI need an async runtime. The rooms servers and path use this to send
+//! requests to `php-fpm`.
 //!
 //! Source: FastCGI Specification 1.0, sections 3 to 5 and 8.
 
@@ -18,7 +19,7 @@ use crate::{Stream, WireError};
 const VERSION: u8 = 1;
 const REQUEST_ID: u8 = 1;
 const RESPONDER: u8 = 1;
-/// The flag of a request after whose answer the connection stays open.
+/// The flag of a request that asks to keep the connection open after the answer.
 const KEEP_CONNECTION: u8 = 1;
 
 const BEGIN_REQUEST: u8 = 1;
@@ -32,14 +33,15 @@ const HEADER_BYTES: usize = 8;
 /// A record's content has at most this many bytes: its length has 16 bits.
 const RECORD_BYTES: usize = 0xffff;
 
-/// Bytes of an answer, both streams and the records' heads together, so that empty records end too; a page has a hundredth of it.
+/// Highest number of bytes in an answer: both streams together with the records' headers, so that a series of empty
+/// records also reaches it. A page has a hundredth of it.
 const ANSWER_LIMIT: u64 = 64 << 20;
 
 const ACTION: &str = "read a FastCGI answer";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Its headers and body, with an empty line between.
+    /// The answer's headers and body, with an empty line between them.
     pub output: Vec<u8>,
     pub errors: Vec<u8>,
     pub status: u32,
@@ -47,12 +49,12 @@ pub struct Answer {
 
 /// Sends one request with these parameters and without a body, and waits for the whole answer.
 ///
-/// `limit` is the stream's own time limit and serves only for the error's text.
+/// `limit` is the stream's own time limit, only for error messages.
 ///
 /// # Errors
-/// [`WireError::Timeout`], [`WireError::Closed`] and [`WireError::Io`] for the stream;
-/// [`WireError::Malformed`] and [`WireError::TooLong`] for what the peer sends, also when it refuses the
-/// request; [`WireError::Request`] for parameters that do not fit.
+/// [`WireError::Timeout`], [`WireError::Closed`] and [`WireError::Io`] for the stream; [`WireError::Malformed`] and
+/// [`WireError::TooLong`] for the peer's answer, also if it refuses the request; [`WireError::Request`] for parameters
+/// that do not fit.
 pub fn request(stream: &mut impl Stream, params: &[(&str, &str)], limit: Duration) -> Result<Answer, WireError> {
     let bytes = encode(params)?;
     write_all(stream, &bytes, "send a FastCGI request", limit)?;
@@ -83,13 +85,13 @@ pub fn request(stream: &mut impl Stream, params: &[(&str, &str)], limit: Duratio
 pub fn encode(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
     let mut bytes = record(BEGIN_REQUEST, &[0, RESPONDER, 0, 0, 0, 0, 0, 0]);
     bytes.extend(record(PARAMS, &pairs_of(params)?));
-    // A stream ends with an empty record.
+    // An empty record ends a stream.
     bytes.extend(record(PARAMS, &[]));
     bytes.extend(record(STDIN, &[]));
     Ok(bytes)
 }
 
-/// Names and values as one record holds them.
+/// Encodes names and values as the content of one record.
 fn pairs_of(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
     let mut pairs = Vec::new();
     for (name, value) in params {
@@ -104,7 +106,7 @@ fn pairs_of(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
     Ok(pairs)
 }
 
-/// One byte below 128, else four with the highest bit set.
+/// Appends a length: one byte if it is below 128, otherwise four bytes with the highest bit set.
 fn push_length(bytes: &mut Vec<u8>, length: usize) {
     match u8::try_from(length) {
         Ok(short) if short < 0x80 => bytes.push(short),
@@ -112,7 +114,7 @@ fn push_length(bytes: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// A record; `content` fits, as its maker has seen to.
+/// Makes a record; the caller ensures that `content` fits.
 fn record(kind: u8, content: &[u8]) -> Vec<u8> {
     let [high, low] = (content.len() as u16).to_be_bytes();
     let mut bytes = vec![VERSION, kind, 0, REQUEST_ID, high, low, 0, 0];
@@ -120,7 +122,7 @@ fn record(kind: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The next record of our request: its type and content.
+/// Reads the next record of our request: its type and content.
 fn read_record(stream: &mut impl Stream, limit: Duration) -> Result<(u8, Vec<u8>), WireError> {
     let mut header = [0; HEADER_BYTES];
     read_exact(stream, &mut header, ACTION, limit)?;
@@ -135,7 +137,7 @@ fn read_record(stream: &mut impl Stream, limit: Duration) -> Result<(u8, Vec<u8>
     Ok((kind, content))
 }
 
-/// The program's status, when the request was not refused.
+/// The program's status, if the request was not refused.
 fn status(content: &[u8]) -> Result<u32, WireError> {
     match content {
         [a, b, c, d, 0, ..] => Ok(u32::from_be_bytes([*a, *b, *c, *d])),

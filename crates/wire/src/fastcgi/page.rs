@@ -1,8 +1,8 @@
-//! One page again and again on a connection that stays open, for the measured loop.
+//! One page, requested repeatedly on a connection that stays open, for the measured loop.
 //!
-//! Hot file: `request` copies bytes that were made once, `reply` walks over the records of one answer and passes over
-//! what is long. Neither allocates (except for an error), locks, logs, nor calls the system. The load engine calls it;
-//! [`Connection`] asks once, before.
+//! Hot file: `request` copies bytes that were made once, `reply` goes through the records of one answer and skips long
+//! content. Neither of them allocates (except for an error), locks, logs, or makes a system call. The load engine calls
+//! them; before that [`Connection`] sends one request.
 
 use std::time::Duration;
 
@@ -14,34 +14,34 @@ use crate::error::printable;
 use crate::io::{read_some, write_all};
 use crate::{Codec, Draws, Renewal, Reply, Stream, WireError, site};
 
-/// Most bytes of a page.
+/// Highest number of bytes in a page.
 const BODY_LIMIT: u64 = 1 << 30;
-/// Largest answer that is kept whole, so that the two arms' answers can be compared.
+/// An answer of at most this many bytes is kept whole, so that the two arms' answers can be compared.
 const KEPT_BYTES: usize = 64 << 10;
 const READ_BYTES: usize = 16 << 10;
 
-/// A page as it is asked for.
+/// The request for a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked<'a> {
     /// The script's path, as PHP sees it.
     pub script: &'a str,
     pub query: &'a str,
-    /// Bytes of a body that is sent along, by POST.
+    /// Number of bytes in the body of a POST request, if there is one.
     pub upload_bytes: Option<usize>,
-    /// Bytes that the page has to have, where that is known.
+    /// The expected length of the page in bytes, if known.
     pub answer_bytes: Option<u64>,
-    /// Whether the connection is to end with the answer, as by default with nginx.
+    /// Whether the connection is to end after the answer, which is nginx's default.
     pub is_last: bool,
 }
 
 impl<'a> Asked<'a> {
-    /// A GET on a connection that stays open, whatever its answer holds.
+    /// A GET on a connection that stays open; the answer may have any length.
     pub fn script(script: &'a str) -> Self {
         Self { script, query: "", upload_bytes: None, answer_bytes: None, is_last: false }
     }
 }
 
-/// A connection to a PHP-FPM that has looptax's own site.
+/// A connection to PHP-FPM with looptax's own site.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     stream: S,
@@ -50,17 +50,17 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// A connection that nothing was asked on yet.
+    /// A connection on which no request was sent yet.
     pub fn silent(stream: S, folder: &str) -> Self {
         Self { stream, folder: folder.to_owned(), worker: None }
     }
 
-    /// Asks which process answers; the site's scripts are in `folder`.
+    /// Requests the id of the process that answers; the site's scripts are in `folder`.
     ///
-    /// `limit` is the stream's own time limit, for the text of errors; the stream enforces it.
+    /// `limit` is the stream's own time limit, for error messages; the stream enforces it.
     ///
     /// # Errors
-    /// The errors of [`Page`] about the answer; `Timeout`, `Closed`, `Io`.
+    /// Those of [`Page`] for the answer; `Timeout`, `Closed`, `Io`.
     pub fn hello(mut stream: S, folder: &str, limit: Duration) -> Result<Self, WireError> {
         let mut page = Page::new(&Asked::script(&site::script(folder, site::WHO)))?;
         let mut request = Vec::new();
@@ -88,7 +88,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Asks the pool's status page for the requests that the pool has taken, this one among them.
+    /// Reads from the pool's status page how many requests the pool has accepted, including this one.
     ///
     /// # Errors
     /// [`WireError::Malformed`] if there is no such page; `Timeout`, `Closed`, `Io`.
@@ -106,7 +106,7 @@ impl<S: Stream> Connection<S> {
         number.ok_or_else(|| malformed("a pool's status", &output))
     }
 
-    /// The process that answers; `None` if it was not asked.
+    /// The id of the process that answers; `None` if it was not requested.
     pub fn worker(&self) -> Option<u32> {
         self.worker
     }
@@ -116,27 +116,27 @@ impl<S: Stream> Connection<S> {
         &self.folder
     }
 
-    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    /// The stream, for the load engine. No further bytes have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }
 }
 
-/// The same request, as often as wanted.
+/// The same request, sent as often as needed.
 #[derive(Debug, Clone)]
 pub struct Page {
     request: Vec<u8>,
     expected_bytes: Option<u64>,
-    /// Whether the head of the answer is passed.
+    /// Whether the answer's headers have been read.
     has_head: bool,
-    /// Bytes of the page so far.
+    /// Number of bytes of the page so far.
     n_body: u64,
     n_passed: usize,
 }
 
 impl Page {
     /// # Errors
-    /// [`WireError::Request`] for parameters that fit no record.
+    /// [`WireError::Request`] for parameters that do not fit into a record.
     pub fn new(asked: &Asked<'_>) -> Result<Self, WireError> {
         Ok(Self {
             request: encode(asked)?,
@@ -147,7 +147,7 @@ impl Page {
         })
     }
 
-    /// Adds a record of output; returns where the page's own bytes in it begin.
+    /// Counts a record of output; returns the position in it at which the page itself begins.
     fn take_output(&mut self, content: &[u8]) -> Result<usize, WireError> {
         let mut at = 0;
         if !self.has_head && !content.is_empty() {
@@ -192,7 +192,7 @@ impl Codec for Page {
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         self.n_passed = 0;
         let mut at = 0;
-        // Of a page in one record, which is all that was received.
+        // The page, if it is in one record and within the received bytes.
         let mut data = 0..0;
         let mut n_bodies = 0;
         let before = (self.has_head, self.n_body);
@@ -222,7 +222,7 @@ impl Codec for Page {
             at += n_record;
         }
         if at <= KEPT_BYTES {
-            // Short: it is walked over again when more of it has come.
+            // The answer is still short, so all of it is read again when more has arrived.
             (self.has_head, self.n_body) = before;
         } else {
             self.n_passed = at;
@@ -235,7 +235,7 @@ impl Codec for Page {
     }
 }
 
-/// The record at the front, when it is whole: its type, the bytes of its content, and all of its bytes.
+/// The record at the start, if it is complete: its type, the length of its content, and its total length.
 fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
     let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
         return Ok(None);
@@ -249,7 +249,7 @@ fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
     Ok((bytes.len() >= n_record).then_some((kind, n_content, n_record)))
 }
 
-/// How long the head is: PHP sends it whole in its first record.
+/// The length of the headers, all of which PHP sends in its first record.
 fn head_bytes(content: &[u8]) -> Result<usize, WireError> {
     const STATUS: &[u8] = b"Status: ";
     let Some(at) = content.windows(4).position(|it| it == b"\r\n\r\n") else {
@@ -279,7 +279,7 @@ fn encode(asked: &Asked<'_>) -> Result<Vec<u8>, WireError> {
         "" => asked.script.to_owned(),
         query => format!("{}?{query}", asked.script),
     };
-    // As nginx's `fastcgi_params` has them.
+    // The same parameters as in nginx's `fastcgi_params`.
     let params = pairs_of(&[
         ("QUERY_STRING", asked.query),
         ("REQUEST_METHOD", if asked.upload_bytes.is_some() { "POST" } else { "GET" }),

@@ -1,46 +1,46 @@
-//! The facts of an answer, and the memory that answers are read into.
+//! The facts of an answer, and the buffers for reading answers.
 
 use std::time::Duration;
 
 use crate::WireError;
 
-/// Most bytes of a head: what web servers take of a client, several times over.
+/// Highest number of bytes in an answer's head: several times the limit that web servers set for their clients' heads.
 pub(super) const HEAD_BYTES: usize = 64 << 10;
-/// Bytes of a body that are taken at a time.
+/// Number of body bytes that are processed at a time.
 const PIECE_BYTES: usize = 64 << 10;
-/// Most bytes of a body, by default.
+/// Default for the highest number of bytes in a body.
 const BODY_LIMIT: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
-    /// Length of its body, without chunks' heads.
+    /// Length of the body, without the headers of chunks.
     pub body_bytes: u64,
-    /// CRC-32 of its body.
+    /// CRC-32 of the body.
     pub checksum: u32,
     /// Whether the connection may carry another request.
     pub keeps_alive: bool,
 }
 
-/// How far an answer may go.
+/// The limits of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes of a body.
+    /// Highest number of bytes in a body.
     pub body_bytes: u64,
-    /// This many bytes of a body are kept for [`Buffers::body`].
+    /// Number of body bytes that are kept for [`Buffers::body`].
     pub kept_bytes: usize,
-    /// The stream's own time limit, for the text of errors; the stream enforces it.
+    /// The stream's own time limit, for error messages; the stream enforces it.
     pub time: Duration,
 }
 
 impl Limits {
-    /// Bodies of 64 MiB, nothing of which is kept.
+    /// Bodies of up to 64 MiB, of which nothing is kept.
     pub fn new(time: Duration) -> Self {
         Self { body_bytes: BODY_LIMIT, kept_bytes: 0, time }
     }
 }
 
-/// Memory for one answer after another.
+/// The buffers for one answer after another.
 #[derive(Debug)]
 pub struct Buffers {
     pub(super) limits: Limits,
@@ -52,7 +52,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Takes as much as the limits need at once.
+    /// Allocates immediately as much as the limits need.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -64,7 +64,8 @@ impl Buffers {
         }
     }
 
-    /// The beginning of the last answer's body, as far as the limits keep it; of one that broke off, what came.
+    /// The beginning of the last answer's body, as far as the limits keep it. If the answer was cut off, the part that
+    /// arrived.
     pub fn body(&self) -> &[u8] {
         &self.kept
     }
@@ -78,7 +79,7 @@ impl Buffers {
         self.n_bytes = 0;
     }
 
-    /// Takes the first `n` bytes of `piece` as the body's next.
+    /// Adds the first `n` bytes of `piece` to the body.
     pub(super) fn take(&mut self, n: usize) -> Result<(), WireError> {
         let bytes = &self.piece[..n];
         self.n_bytes += n as u64;
@@ -95,7 +96,8 @@ impl Buffers {
         Ok(())
     }
 
-    /// Makes the answer after the end of a body. A server that sent more than it announced gets no other request.
+    /// Makes the answer after the end of its body. If the server sent more than it announced, the connection gets no
+    /// further request.
     pub(super) fn finish(&self, status: u16, keeps_alive: bool) -> Answer {
         Answer {
             status,
@@ -123,7 +125,7 @@ impl Input {
         self.n_used += n;
     }
 
-    /// Room for more, behind what is unused; empty when that fills everything.
+    /// The space for more bytes, after the unused ones; empty if these fill the whole buffer.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.n_used > 0 {
             self.bytes.copy_within(self.n_used..self.n_held, 0);
@@ -133,7 +135,7 @@ impl Input {
         &mut self.bytes[self.n_held..]
     }
 
-    /// Counts `n` bytes that were put into the room.
+    /// Counts `n` bytes that were written into the space.
     pub(super) fn grow(&mut self, n: usize) {
         self.n_held += n;
     }

@@ -1,35 +1,36 @@
-//! The errors of a page before its status is known: each fault for which a command has a next step is a variant.
+//! The errors of a page before its status is known. Each fault for which a command can suggest a next step has a
+//! variant.
 
 use looptax_model::failure::Explain;
 
 use crate::WireError;
 use crate::error::printable;
 
-/// A page was not answered.
+/// A request for a page was not answered.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// The connection was closed before the first byte of an answer. On a connection that was kept from an earlier
-    /// request nothing is wrong with that: the server had closed it meanwhile, and a fresh one may be tried.
+    /// request this is normal: the server had closed it by then, and the caller may try a fresh one.
     #[error("the server closed the connection before it answered")]
     Unanswered,
     /// The answer is HTTP/2 or later.
     #[error("the server answers in HTTP/2, but looptax uses HTTP/1.1")]
     Http2,
-    /// The answer is a message of TLS.
+    /// The answer is a TLS message.
     #[error("the server speaks TLS at this port")]
     Tls,
     #[error("the answer is not HTTP: `{found}`")]
     NoHttp {
-        /// How it begins; escaped and cut short.
+        /// The first bytes of the answer, escaped and truncated.
         found: String,
     },
-    /// The stream failed, or the answer broke off, is malformed or too long.
+    /// The stream failed, or the answer was cut off, is malformed or is too long.
     #[error(transparent)]
     Wire(#[from] WireError),
 }
 
 impl HttpError {
-    /// The peer sent `found` where an answer should begin.
+    /// The error for a peer that sent `found` instead of the beginning of an answer.
     pub(super) fn no_http(found: &[u8]) -> Self {
         let found = printable(found);
         Self::NoHttp { found }

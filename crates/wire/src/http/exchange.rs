@@ -12,29 +12,29 @@ use crate::{Stream, WireError};
 
 const SEND: &str = "request a page";
 const READ: &str = "read a page";
-/// How every answer begins that is understood here.
+/// The first bytes of each answer that this client understands.
 const HTTP_1: &[u8] = b"HTTP/1.";
 const HTTP_2: &[u8] = b"HTTP/2";
-/// Bytes of the head of a frame of HTTP/2: length, type, flags, stream.
+/// Length of a frame header in HTTP/2: length, type, flags, stream.
 const FRAME_BYTES: usize = 9;
-/// The frames that a server of HTTP/2 may begin with: SETTINGS, or GOAWAY.
+/// The frames with which an HTTP/2 server may begin: SETTINGS or GOAWAY.
 const FRAME_TYPES: [u8; 2] = [4, 7];
-/// An alert and a handshake of TLS.
+/// The record types of a TLS alert and a TLS handshake.
 const TLS_TYPES: [u8; 2] = [0x15, 0x16];
-/// The first byte of TLS's version, behind the type.
+/// The first byte of the TLS version, which follows the type.
 const TLS_VERSION: u8 = 3;
 
-/// Sends a request and reads its answer whole.
+/// Sends a request and reads the whole answer.
 ///
-/// The stream has its own time limits. It may carry another request when [`Answer::keeps_alive`] says so, and never
-/// after an error.
+/// The stream has its own time limits. It may carry another request if [`Answer::keeps_alive`] is true, and never after
+/// an error.
 ///
 /// # Errors
-/// [`HttpError::Unanswered`] when the server closed before the first byte of an answer; `Http2`, `Tls` and `NoHttp`
-/// for answers of another kind; [`HttpError::Wire`] for all else.
+/// [`HttpError::Unanswered`] if the server closed the connection before the first byte of an answer; `Http2`, `Tls` and
+/// `NoHttp` for answers of another kind; [`HttpError::Wire`] for all other errors.
 ///
 /// # Cost
-/// One write, and a read for each 64 KiB at most; the library allocates for the head of the answer.
+/// One write, and at least one read for each 64 KiB; the library allocates for the head of the answer.
 pub fn exchange(stream: &mut impl Stream, request: &Request, buffers: &mut Buffers) -> Result<Answer, HttpError> {
     buffers.clear();
     let Ok(Some(SendRequestResult::RecvResponse(mut call))) = await_answer(request) else {
@@ -52,10 +52,10 @@ pub fn exchange(stream: &mut impl Stream, request: &Request, buffers: &mut Buffe
     Ok(buffers.finish(status, keeps_alive))
 }
 
-/// The library's state behind a request that was sent; its bytes were made before.
+/// The library's state after a request was sent. The request's bytes were made earlier, without this state.
 fn await_answer(request: &Request) -> Result<Option<SendRequestResult>, ureq_proto::Error> {
     let mut call = Call::new(request.gist())?.proceed();
-    // A short line and a header at most: the state knows no more of the request.
+    // Large enough for a short line and a header: this state knows no more of the request.
     let mut unsent = [0; 64];
     while !call.can_proceed() {
         call.write(&mut unsent)?;
@@ -63,7 +63,7 @@ fn await_answer(request: &Request) -> Result<Option<SendRequestResult>, ureq_pro
     call.proceed()
 }
 
-/// Reads until a complete head that is not an interim answer; returns its status.
+/// Reads until there is a complete head that is not an interim answer; returns its status.
 fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<u16, HttpError> {
     let mut is_begun = false;
     loop {
@@ -82,7 +82,7 @@ fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &
         }
         is_begun = true;
         recognise(unused)?;
-        // Without a line's end there is nothing that could be whole now.
+        // Without a new line end the head cannot be complete.
         if unused[n_known..].contains(&b'\n')
             && let Some(status) = parse_heads(call, buffers)?
         {
@@ -91,7 +91,7 @@ fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &
     }
 }
 
-/// Takes the heads that are whole, up to the first with a status from 200 on.
+/// Parses the complete heads, up to the first one whose status is 200 or higher.
 fn parse_heads(call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<Option<u16>, WireError> {
     loop {
         let (n_used, head) = { call.try_response(buffers.input.unused(), false) }
@@ -105,7 +105,7 @@ fn parse_heads(call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<O
     }
 }
 
-/// Reads a body to its end; whether the connection may carry another request.
+/// Reads a body to its end; true if the connection may carry another request.
 fn read_body(stream: &mut impl Stream, mut call: Call<RecvBody>, buffers: &mut Buffers) -> Result<bool, WireError> {
     let ends_by_close = call.body_mode() == BodyMode::CloseDelimited;
     loop {
@@ -127,7 +127,7 @@ fn read_body(stream: &mut impl Stream, mut call: Call<RecvBody>, buffers: &mut B
             });
         }
         if read_more(stream, buffers)? == 0 {
-            // Some servers close behind the last chunk, without the empty line that ends them all.
+            // Some servers close the connection after the last chunk, without the empty line that should follow.
             return if ends_by_close || call.is_ended_chunked() {
                 Ok(false)
             } else {
@@ -137,7 +137,7 @@ fn read_body(stream: &mut impl Stream, mut call: Call<RecvBody>, buffers: &mut B
     }
 }
 
-/// Reads what is there behind what is unused; 0 at the stream's end.
+/// Reads available bytes and puts them after the unused ones; 0 at the stream's end.
 fn read_more(stream: &mut impl Stream, buffers: &mut Buffers) -> Result<usize, WireError> {
     let room = buffers.input.room();
     if room.is_empty() {
@@ -149,7 +149,7 @@ fn read_more(stream: &mut impl Stream, buffers: &mut Buffers) -> Result<usize, W
     Ok(n_new)
 }
 
-/// Fails as soon as the beginning of an answer shows that it is not an answer of HTTP/1.
+/// Fails as soon as the first bytes show that the answer is not HTTP/1.
 fn recognise(received: &[u8]) -> Result<(), HttpError> {
     let n_empty = { received.iter() }.take_while(|it| b"\r\n".contains(it));
     let begun = &received[n_empty.count()..];
@@ -168,7 +168,7 @@ fn malformed(expected: &'static str, found: &[u8]) -> WireError {
     WireError::malformed("HTTP", READ, expected, found)
 }
 
-/// A stream that was closed before an answer began.
+/// The error for a stream that was closed before an answer began.
 fn unanswered(error: WireError) -> HttpError {
     match error {
         WireError::Closed { .. } => HttpError::Unanswered,

@@ -1,16 +1,16 @@
-//! A stream that is read from only as long as somebody waits for it: limits on a single wait do not end a peer that sends a
-//! byte now and then.
+//! A stream that is read only as long as a caller allows it: a limit on each single wait does not stop a peer that
+//! sends a byte now and then.
 
 use std::io::{self, Read, Write};
 
-/// A stream, and whether it may still be read from.
+/// A stream, and a function that says whether it may still be read.
 pub struct Limited<S, F> {
     stream: S,
     goes_on: F,
 }
 
 impl<S, F: Fn() -> bool> Limited<S, F> {
-    /// `goes_on` is asked before each read, which fails with [`io::ErrorKind::TimedOut`] once it says no.
+    /// `goes_on` is called before each read; if it returns false, the read fails with [`io::ErrorKind::TimedOut`].
     pub const fn new(stream: S, goes_on: F) -> Self {
         Self { stream, goes_on }
     }

@@ -1,10 +1,10 @@
-//! The readable text of a page, for errors: its first words without its tags.
+//! The readable text of a page, for error messages: its first words without tags.
 
 /// This many words are enough to recognise an error page.
 const MOST_WORDS: usize = 30;
 const HIDDEN: [&str; 3] = ["style", "script", "title"];
 
-/// The first words of a page, which may have been cut anywhere; empty when it says nothing.
+/// The first words of a page, which may have been cut anywhere; empty if it has no text.
 pub fn first_words(page: &[u8]) -> String {
     let page = String::from_utf8_lossy(page);
     let mut text = String::new();

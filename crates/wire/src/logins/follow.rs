@@ -1,35 +1,36 @@
-//! The interface of each protocol's follower, and how a secret is hidden. Called by `logins` and the protocols in it.
+//! The interface of each protocol's follower, and the function that hides a secret. Called by `logins` and the
+//! protocols in it.
 
-/// Replaces each secret byte.
+/// The byte that replaces each secret byte.
 const HIDDEN: u8 = b'*';
 
-/// Which end of a connection sent something.
+/// The end of a connection that sent something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     Client,
     Server,
 }
 
-/// The bytes are not of the protocol, or in a place that is not known.
+/// The bytes do not belong to the protocol, or their place in it is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unknown;
 
-/// How a connection goes on after what was fed.
+/// How a connection continues after the bytes so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Course {
     Plain,
-    /// TLS, or another encryption: what follows cannot be read by anybody without its keys.
+    /// With TLS or another encryption: later bytes can only be read with its keys.
     Encrypted,
-    /// Compressed: what follows cannot be read here.
+    /// With compression: later bytes cannot be read by looptax.
     Opaque,
 }
 
-/// One protocol, one connection.
+/// Follows one connection of one protocol.
 pub(super) trait Follow: Send {
-    /// Hides the secrets in `bytes`; adds their number to `n_hidden`.
+    /// Hides the secrets in `bytes`, and adds the number of hidden bytes to `n_hidden`.
     fn feed(&mut self, sender: Sender, bytes: &mut [u8], n_hidden: &mut u64) -> Result<(), Unknown>;
 
-    /// Bytes that were not seen. False if what follows them is not known.
+    /// Skips bytes that were not seen. False if the meaning of the bytes after them is not known.
     fn skip(&mut self, sender: Sender, n: u64) -> bool;
 
     /// Whether a message of this sender has ended and none has begun.

@@ -1,5 +1,5 @@
-//! memcached's logins: SASL in its binary protocol, and in its text protocol the first `set`, whose value is an account
-//! and a password if the server has a file of these.
+//! memcached's logins. In the binary protocol it is SASL. In the text protocol it is the first `set`, whose value is an
+//! account and a password if the server has a file with accounts.
 //!
 //! # Source
 //! memcached's `doc/protocol.txt` ("Authentication") and its wiki's `BinaryProtocolRevamped` (read 2026-11).
@@ -11,10 +11,10 @@ const REQUEST: u8 = 0x80;
 const SASL_AUTH: u8 = 0x21;
 const SASL_STEP: u8 = 0x22;
 const N_HEADER: usize = 24;
-/// A key has 250 bytes at most; `get` may name many.
+/// Longest line: a key has at most 250 bytes, but `get` may have many keys.
 const MOST_LINE: usize = 64 * 1024;
 const STORING: [&[u8]; 7] = [b"set", b"add", b"replace", b"append", b"prepend", b"cas", b"ms"];
-/// All commands in text: any other word is of another protocol, and may be its login.
+/// All text commands: any other word belongs to another protocol, and may be its login.
 const COMMANDS: [&[u8]; 33] = [
     b"set",
     b"add",
@@ -50,19 +50,19 @@ const COMMANDS: [&[u8]; 33] = [
     b"misbehave",
     b"refresh_certs",
 ];
-/// The answers of a server that has not let the client in.
+/// The answers of a server that does not accept the client yet.
 const REFUSED: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
-/// Enough to tell a refusal from another answer.
+/// This many bytes are enough to distinguish a refusal from another answer.
 const MOST_ANSWER: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Command,
     Line,
-    /// A value in text, with the line's end behind it.
+    /// A value in the text protocol, with the line end after it.
     Value,
     Header,
-    /// Keys and extras, before the value of a binary request.
+    /// Keys and extras before the value of a binary request.
     Keys {
         n_value: u64,
     },
@@ -74,7 +74,7 @@ pub(super) struct Memcached {
     line: Vec<u8>,
     n_left: u64,
     is_secret: bool,
-    /// Whether the server has answered with anything but an error.
+    /// Whether the server has sent an answer that is not an error.
     is_let_in: bool,
     is_answered: bool,
     answer: Vec<u8>,
@@ -203,7 +203,7 @@ fn may_be_command(line: &[u8]) -> bool {
     COMMANDS.iter().any(|it| n_name.map_or_else(|| it.starts_with(line), |n| *it == &line[..n]))
 }
 
-/// The line's end behind a value stays.
+/// Hides a value, but not the line end after it.
 fn hide_value(bytes: &mut [u8], n_left: u64, has_end: bool, n_hidden: &mut u64) {
     let n = if has_end { n_left.saturating_sub(2) } else { n_left };
     let n = bytes.len().min(usize::try_from(n).unwrap_or(usize::MAX));

@@ -1,11 +1,11 @@
-//! Logins in a conversation of two other programs: the places of their secrets, so that a capture can leave them out.
+//! Finds the secrets of logins in the traffic of two other programs, so that a capture can leave them out.
 //!
-//! A [`Logins`] is fed what passes one end of a connection, in its order and in pieces of any size, and overwrites each
-//! secret byte of a login with `*`. The rest of the bytes stay, so that a dissector still reads the login. If it does
-//! not know what a byte belongs to (a connection that began before, or bytes that are lost), it says that the bytes are
-//! to be left out, until a request and its answer have passed whose form proves where a request begins. A conversation
-//! that is not of the protocol is left out to its end. A statement is not a login: a password within one stays. Called
-//! by `looptax watch -w`.
+//! A [`Logins`] receives all bytes that pass one end of a connection, in order and in pieces of any size, and
+//! overwrites each secret byte of a login with `*`. The other bytes stay, so a dissector can still read the login. If
+//! the meaning of bytes is not known, because the connection began earlier or bytes are missing, [`Logins`] says that
+//! the bytes are to be left out. That ends after a request and an answer whose form proves where a request begins. If a
+//! connection does not follow the protocol, it is left out to its end. A statement is not a login: a password in a
+//! statement stays. Called by `looptax watch -w`.
 
 mod follow;
 mod memcached;
@@ -20,12 +20,12 @@ pub use follow::Sender;
 use follow::{Course, Follow};
 use tls::Records;
 
-/// The treatment of bytes that were fed.
+/// The action required for the bytes that were fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// They hold no secret of a login any more.
+    /// The bytes no longer contain a secret of a login.
     Write,
-    /// Their meaning is not known.
+    /// The meaning of the bytes is not known.
     LeaveOut,
 }
 
@@ -38,11 +38,11 @@ pub struct Logins {
 
 enum Stage {
     Known(Box<dyn Follow>),
-    /// Waits for a request behind an answer.
+    /// Waits for a request after an answer.
     Waiting {
         is_answered: bool,
     },
-    /// A request that may be one, and its answer.
+    /// Follows bytes that may be a request, and their answer.
     Trying {
         follow: Box<dyn Follow>,
         is_answered: bool,
@@ -59,11 +59,11 @@ impl Logins {
         Some(Self { protocol, stage, n_hidden: 0 })
     }
 
-    /// Hides the secrets in bytes that were sent.
+    /// Hides the secrets in the bytes that `sender` sent.
     pub fn feed(&mut self, sender: Sender, bytes: &mut [u8]) -> Fate {
         match &mut self.stage {
             Stage::Encrypted(records) => {
-                // Clear bytes behind a word of encryption may be anything.
+                // After encryption was announced, unencrypted bytes may have any meaning.
                 if records.take(sender, bytes) {
                     return Fate::Write;
                 }
@@ -72,7 +72,7 @@ impl Logins {
             }
             Stage::Opaque => return Fate::LeaveOut,
             Stage::Known(follow) => {
-                // Another protocol, whose messages may look like this one's later.
+                // This is another protocol, whose messages may look like this protocol's later.
                 if follow.feed(sender, bytes, &mut self.n_hidden).is_err() {
                     self.stage = Stage::Opaque;
                     return Fate::LeaveOut;
@@ -96,8 +96,8 @@ impl Logins {
         self.find_a_request(sender, bytes)
     }
 
-    /// Looks for a request that begins behind an answer, ends where its own answer begins, and whose answer ends where
-    /// the next request begins: from there on the place of each byte is known.
+    /// Looks for a request that begins after an answer and ends where its own answer begins, and whose answer ends
+    /// where the next request begins. From there on the meaning of each byte is known.
     fn find_a_request(&mut self, sender: Sender, bytes: &mut [u8]) -> Fate {
         let stage = std::mem::replace(&mut self.stage, Stage::Waiting { is_answered: sender == Sender::Server });
         let is_client = sender == Sender::Client;
@@ -131,7 +131,7 @@ impl Logins {
         Fate::LeaveOut
     }
 
-    /// Bytes of this sender are missing here.
+    /// Reports that bytes of this sender are missing at this point.
     pub fn skip(&mut self, sender: Sender, n: u64) {
         let is_lost = match &mut self.stage {
             Stage::Known(follow) => !follow.skip(sender, n),
@@ -149,7 +149,7 @@ impl Logins {
         }
     }
 
-    /// Secret bytes that were overwritten until now.
+    /// Number of secret bytes that have been overwritten so far.
     pub fn n_hidden(&self) -> u64 {
         self.n_hidden
     }

@@ -1,4 +1,4 @@
-//! MySQL's logins: the answer to the greeting, what a method of authentication sends after it, `COM_CHANGE_USER`.
+//! MySQL's logins: the answer to the greeting, the later messages of an authentication method, and `COM_CHANGE_USER`.
 //!
 //! # Source
 //! MySQL's and MariaDB's pages of their protocol: connection phase, `HandshakeResponse41`, `COM_CHANGE_USER` (read
@@ -12,23 +12,23 @@ const CLIENT_SSL: u32 = 0x800;
 const CLIENT_SECURE_CONNECTION: u32 = 0x8000;
 const CLIENT_PLUGIN_AUTH_LENENC: u32 = 0x20_0000;
 const CLIENT_ZSTD: u32 = 0x0400_0000;
-/// The fixed beginning of the answer to the greeting: capabilities, largest packet, character set, filler.
+/// Length of the fixed beginning of the answer to the greeting: capabilities, largest packet, character set, filler.
 const FIXED_BYTES: u32 = 32;
 const GREETING: u8 = 10;
 const COM_CHANGE_USER: u8 = 0x11;
-/// It holds the account that a replica reports, with its password.
+/// This command contains the account that a replica reports, with its password.
 const COM_REGISTER_SLAVE: u8 = 0x15;
-/// Commands have smaller numbers, except for MariaDB's own from 0xf0 on.
+/// Commands have smaller numbers, except for MariaDB's own ones from 0xf0 on.
 const MOST_COMMAND: u8 = 0x21;
 const MARIADB_COMMANDS: u8 = 0xf0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was sent.
+    /// Nothing was sent yet.
     Greeting,
     /// The client's first packet is next.
     Response,
-    /// Until the server accepts.
+    /// The login continues until the server accepts it.
     Login,
     Commands,
 }
@@ -39,7 +39,7 @@ struct Packets {
     header: [u8; 4],
     n_header: usize,
     n_left: u32,
-    /// Bytes of the payload that have passed.
+    /// Number of payload bytes that have passed.
     at: u32,
 }
 
@@ -48,7 +48,7 @@ impl Packets {
         self.n_header == 0
     }
 
-    /// Takes a byte of a header; true when a payload follows or has ended.
+    /// Adds a byte to the header; true if the header is now complete.
     fn take_header(&mut self, byte: u8) -> bool {
         self.header[self.n_header] = byte;
         self.n_header += 1;
@@ -94,12 +94,12 @@ enum Packet {
     ChangeUser(Field),
 }
 
-/// Where in a packet with an account's answer the next byte is.
+/// The field to which the next byte of a packet with an account's answer belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Fixed,
     User,
-    /// The length of the answer; `n_more` bytes of it are still to come, if its first byte was read.
+    /// The length of the answer. After the first byte is read, `n_more` is the number of further bytes of the length.
     Length {
         n_more: u8,
         n_read: u8,
@@ -112,7 +112,7 @@ enum Field {
 
 pub(super) struct Mysql {
     phase: Phase,
-    /// The client's; `None` for a connection that began before.
+    /// The client's capabilities; `None` if the connection began before it was followed.
     capabilities: Option<u32>,
     client: Packets,
     server: Packets,
@@ -120,9 +120,9 @@ pub(super) struct Mysql {
     course: Course,
     /// Whether the server has refused the last login.
     is_refused: bool,
-    /// Whether its first request has to have a request's form.
+    /// Whether the first request must have the form of a request.
     is_strict: bool,
-    /// Whether no answer has had an answer's form.
+    /// Whether no answer has had the form of an answer yet.
     is_unproved: bool,
 }
 
@@ -142,7 +142,7 @@ impl Mysql {
     }
 
     fn begin_packet(&mut self, first: u8) -> Result<(), Unknown> {
-        // A change of the user was refused, and the connection goes on.
+        // The server refused a change of the user, and the connection continues.
         if self.phase == Phase::Login && self.is_refused && self.client.sequence() == 0 {
             self.phase = Phase::Commands;
         }
@@ -174,7 +174,7 @@ impl Mysql {
         while !bytes.is_empty() && self.course == Course::Plain {
             if self.client.n_header < 4 {
                 if self.client.take_header(bytes[0]) && self.client.n_left == 0 {
-                    // An empty packet ends a file, or answers with nothing.
+                    // An empty packet ends a file, or is an empty answer.
                     if self.phase == Phase::Greeting || self.is_strict {
                         return Err(Unknown);
                     }
@@ -207,7 +207,7 @@ impl Mysql {
         Ok(())
     }
 
-    /// One byte of a packet that holds an account and its answer.
+    /// Processes one byte of a packet that contains an account and its answer.
     fn account(&mut self, at: u32, byte: &mut u8, n_hidden: &mut u64) {
         let is_response = matches!(self.packet, Packet::Response(_));
         let (Packet::Response(field) | Packet::ChangeUser(field)) = &mut self.packet else { return };
@@ -220,7 +220,7 @@ impl Mysql {
                     self.capabilities = Some(known & !(0xff << (8 * at)) | u32::from(*byte) << (8 * at));
                 }
                 if at == 3 && self.capabilities.is_some_and(|it| it & CLIENT_PROTOCOL_41 == 0) {
-                    // The form before 4.1: all that follows.
+                    // In the form before 4.1, the answer is the whole rest.
                     *field = Field::Answer(u64::MAX);
                 } else if at + 1 == FIXED_BYTES {
                     *field = Field::User;
@@ -287,8 +287,8 @@ impl Mysql {
         while !bytes.is_empty() {
             if self.server.n_header < 4 {
                 if self.server.take_header(bytes[0]) {
-                    // An answer has the number behind its request's. Otherwise X Protocol's messages have the same
-                    // form.
+                    // An answer's number follows its request's. Without this check, X Protocol's messages would be
+                    // accepted, because they have the same form.
                     if self.is_unproved && self.server.sequence() == 0 {
                         return Err(Unknown);
                     }
@@ -305,7 +305,7 @@ impl Mysql {
             self.server.pass(n);
             match (self.phase, first) {
                 (Phase::Greeting, Some(GREETING)) => self.phase = Phase::Response,
-                // An error in the greeting's place.
+                // An error instead of the greeting.
                 (Phase::Greeting, Some(0xff)) => {}
                 (Phase::Greeting, Some(_)) => return Err(Unknown),
                 (Phase::Login, Some(0xff)) => self.is_refused = true,
@@ -335,7 +335,7 @@ impl Follow for Mysql {
         match sender {
             Sender::Client => self.client(bytes, n_hidden),
             Sender::Server => {
-                // Its first request was one: later ones may be a file's.
+                // The first request had the form of a request; later packets may belong to a file.
                 self.is_strict = false;
                 self.server(bytes)
             }

@@ -1,4 +1,4 @@
-//! PostgreSQL's logins: passwords, the messages of SASL in both directions, the keys with which a request is cancelled.
+//! PostgreSQL's logins: passwords, SASL messages in both directions, and the keys for cancelling a request.
 //!
 //! # Source
 //! PostgreSQL's documentation, "Frontend/Backend Protocol", "Message Formats" (read 2026-11).
@@ -8,24 +8,24 @@ use super::follow::{Course, Follow, Sender, Unknown, hide};
 const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
-/// Longest first packet that the server takes.
+/// Longest first packet that the server accepts.
 const MOST_STARTUP: u32 = 10_000;
-/// The first byte of TLS, for a client that does not ask before.
+/// The first byte of TLS, from a client that starts TLS without asking first.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// The message types that clients and servers send; others are not PostgreSQL.
+/// The message types that clients and servers send; a message of another type is not PostgreSQL's.
 const CLIENTS: &[u8] = b"BCDEFHPQSXcdfp";
 const SERVERS: &[u8] = b"123ACDEGHIKNRSTVWZcdnstv";
-/// `AuthenticationOk` and those whose data are not an answer to a secret.
+/// `AuthenticationOk`, and the authentication requests whose data do not depend on a secret.
 const PLAIN_REQUESTS: [u32; 5] = [0, 3, 5, 7, 10];
 
-/// `AuthenticationSASL`: the client answers with the name of a method.
+/// `AuthenticationSASL`: the client's answer begins with the name of a method.
 const SASL: u32 = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The client's first packet is next; it has no type.
+    /// The client's first packet is next; it has no message type.
     First,
-    /// It has asked for encryption.
+    /// The client has asked for encryption.
     Asked,
     Messages,
 }
@@ -37,7 +37,7 @@ struct Messages {
     header: [u8; 8],
     n_header: usize,
     n_left: u32,
-    /// Bytes behind the header that have passed.
+    /// Number of bytes after the header that have passed.
     at: u32,
 }
 
@@ -54,7 +54,7 @@ impl Messages {
         }
     }
 
-    /// Takes a byte of type and length; true when they are complete.
+    /// Adds a byte to the type and length; true if both are complete.
     fn take_typed(&mut self, byte: u8, kinds: &[u8]) -> Result<bool, Unknown> {
         self.header[self.n_header] = byte;
         self.n_header += 1;
@@ -80,11 +80,12 @@ pub(super) struct Postgres {
     phase: Phase,
     client: Messages,
     server: Messages,
-    /// The number of the server's request for a login.
+    /// The number of the server's authentication request that is being read.
     request: u32,
-    /// The last one of them.
+    /// The number of the last authentication request.
     login: u32,
-    /// Whether the client's answer is in the name of its method; how many bytes of a length follow it.
+    /// Whether the next byte of the client's answer belongs to the method's name. After it, `n_of_length` bytes of a
+    /// length follow.
     is_in_name: bool,
     n_of_length: u8,
     is_cancel: bool,
@@ -121,7 +122,7 @@ impl Postgres {
                 if self.phase == Phase::Messages && self.client.kind == b'p' {
                     self.answer(payload, n_hidden);
                 } else if self.is_cancel {
-                    // The number of the process stays, the key behind it does not.
+                    // The process id stays, the key after it is hidden.
                     let from = n.min(4_u32.saturating_sub(self.client.at) as usize);
                     hide(&mut payload[from..], n_hidden);
                 }
@@ -135,7 +136,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// A password, or a message of SASL or GSS. The name of a method and the end of a text stay: dissectors need them.
+    /// Hides a password, or a message of SASL or GSS. The method's name and the zero at the end of a text stay, because
+    /// dissectors need them.
     fn answer(&mut self, payload: &mut [u8], n_hidden: &mut u64) {
         let mut n_plain = 0;
         if self.client.at == 0 {
@@ -168,7 +170,7 @@ impl Postgres {
             return Ok(());
         }
         if self.phase == Phase::Asked {
-            // The server has not answered yet.
+            // The client continued before the server has answered.
             return Err(Unknown);
         }
         if self.client.n_header == 0 && byte == TLS_HANDSHAKE {
@@ -205,7 +207,7 @@ impl Postgres {
                     b'S' => self.course = Course::Encrypted,
                     b'G' => self.course = Course::Opaque,
                     b'N' => self.phase = Phase::First,
-                    // A server that does not know the question sends an error, and closes.
+                    // A server that does not know this request sends an error and closes the connection.
                     b'E' => self.phase = Phase::Messages,
                     _ => return Err(Unknown),
                 }
@@ -239,7 +241,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// The server's SASL data are enough to test guesses of a password; the key of a cancellation is a secret.
+    /// Hides a byte of the server's message if it is secret: guesses of a password can be tested with the server's SASL
+    /// data, and the key for cancelling a request is a secret.
     fn secret_of_server(&mut self, at: u32, byte: &mut u8, n_hidden: &mut u64) {
         let is_request = self.server.kind == b'R';
         if at < 4 {

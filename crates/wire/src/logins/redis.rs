@@ -1,4 +1,5 @@
-//! Redis' logins: `AUTH`, `HELLO … AUTH`, and the commands that set a password, also among others in one send.
+//! Redis' logins: `AUTH`, `HELLO … AUTH`, and the commands that set a password, also between other commands in the same
+//! send.
 //!
 //! # Source
 //! Redis' "Serialization protocol specification", and `processInlineBuffer` and `processMultibulkBuffer` of its
@@ -8,38 +9,38 @@ use super::follow::{Course, Follow, Sender, Unknown, hide};
 
 /// The first byte of TLS.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// A longer word is not one of those that are looked for.
+/// A longer word cannot be one of the words that this file looks for.
 const MOST_WORD: usize = 16;
-/// Digits of a length or a number of words.
+/// Highest number of digits in a length or a number of words.
 const MOST_DIGITS: usize = 12;
 
-/// Where the next byte is.
+/// The part of a command to which the next byte belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Command,
-    /// The number of words, behind `*`.
+    /// The number of words, after `*`.
     Count,
     /// The `$` before a word's length.
     Dollar,
     Length,
     Word,
-    /// The return behind a word, and the end of the line.
+    /// The carriage return after a word, and the line feed.
     Return,
     Newline,
-    /// A command in one line.
+    /// A command in one line (inline command).
     Line,
 }
 
 pub(super) struct Redis {
     at: At,
     number: Number,
-    /// Words of the command that are to come, this one included.
+    /// Number of words of the command that are still to come, including the current one.
     n_words: u64,
     word_idx: u64,
     n_left: u64,
     name: Word,
     word: Word,
-    /// The word from which on all are hidden.
+    /// The index of the first word to be hidden; all words after it are hidden, too.
     hides_from: Option<u64>,
     is_first_byte: bool,
     is_answered: bool,
@@ -47,7 +48,7 @@ pub(super) struct Redis {
     course: Course,
 }
 
-/// The beginning of a word, in capitals.
+/// The first bytes of a word, in upper case.
 #[derive(Debug, Clone, Copy, Default)]
 struct Word {
     bytes: [u8; MOST_WORD],
@@ -67,7 +68,7 @@ impl Word {
     }
 }
 
-/// A number that is read, up to the line's end behind it.
+/// A number while it is read, up to and including its line end.
 #[derive(Debug, Clone, Copy, Default)]
 struct Number {
     value: u64,
@@ -76,7 +77,7 @@ struct Number {
 }
 
 impl Number {
-    /// The number, if this is its last byte. A negative one is not a number.
+    /// Adds a byte; returns the number if this byte is the last one. A negative number is an error.
     fn push(&mut self, byte: u8) -> Result<Option<u64>, Unknown> {
         match byte {
             b'0'..=b'9' if !self.has_return && self.n_digits < MOST_DIGITS => {
@@ -209,11 +210,11 @@ impl Redis {
         }
     }
 
-    /// A command as a person types it: a word, and what follows up to the line's end.
+    /// Processes a byte of a command as a person types it: a word, and its arguments up to the end of the line.
     fn line(&mut self, byte: &mut u8, n_hidden: &mut u64) -> Result<(), Unknown> {
         match *byte {
             b'\n' => self.at = At::Command,
-            // A return within the line parts words, too.
+            // A carriage return within the line also separates words.
             b' ' | b'\t' | b'\r' if self.word_idx == 0 && self.word.n == 0 => {}
             b' ' | b'\t' | b'\r' if self.word_idx == 0 => {
                 self.word_idx = 1;
@@ -222,7 +223,7 @@ impl Redis {
             }
             b'\r' => {}
             _ if self.hides_from.is_some() => hide(std::slice::from_mut(byte), n_hidden),
-            // A name in quotes may be spelled in many ways.
+            // A quoted name could be written in many ways, so it is not accepted.
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' if self.word_idx == 0 => self.word.push(*byte),
             _ if self.word_idx == 0 => return Err(Unknown),
             _ => {}
@@ -247,7 +248,7 @@ impl Follow for Redis {
         if sender == Sender::Server {
             return true;
         }
-        // A word that decides what is hidden is short.
+        // The words that decide what is hidden are short, so a longer word cannot be one of them.
         let is_within = self.at == At::Word && self.word.n > MOST_WORD && self.n_left > n && self.hides_from.is_none();
         if is_within {
             self.n_left -= n;

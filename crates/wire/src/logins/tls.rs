@@ -1,6 +1,7 @@
-//! Records of TLS: whether what claims to be encrypted is.
+//! TLS records: whether bytes after an announcement of encryption are encrypted.
 //!
-//! A byte can claim encryption that never begins, and the kernel's own TLS hands over clear bytes once it has.
+//! A byte can announce encryption that never begins; and if the kernel does TLS (kTLS), the bytes handed over are not
+//! encrypted.
 //!
 //! # Source
 //! RFC 8446, section 5.1 (`TLSPlaintext`, `TLSCiphertext`); RFC 5246, section 6.2.
@@ -8,7 +9,7 @@
 use super::follow::Sender;
 
 const HANDSHAKE: u8 = 22;
-/// From `change_cipher_spec` to heartbeat.
+/// The record types from `change_cipher_spec` to heartbeat.
 const TYPES: std::ops::RangeInclusive<u8> = 20..=24;
 const MAJOR: u8 = 3;
 const MOST_MINOR: u8 = 4;
@@ -29,23 +30,23 @@ struct Side {
 }
 
 impl Records {
-    /// Whether these bytes go on with records.
+    /// Whether these bytes continue with records.
     pub(super) fn take(&mut self, sender: Sender, bytes: &[u8]) -> bool {
         self.side(sender).take(bytes)
     }
 
-    /// The same of the bytes in which encryption was to begin: with the first record, or behind them.
+    /// The same for the bytes with which encryption was announced: they may contain the first record, or precede it.
     pub(super) fn take_first(&mut self, sender: Sender, bytes: &[u8]) -> bool {
         match sender {
             Sender::Client => {
                 bytes.iter().position(|it| *it == HANDSHAKE).is_none_or(|at| self.client.take(&bytes[at..]))
             }
-            // The consent of a server, which is to wait then.
+            // The server's one-byte consent, after which it has to wait.
             Sender::Server => bytes.len() == 1,
         }
     }
 
-    /// Whether bytes that are missing end within a record, so that it is known where the next one begins.
+    /// Whether the missing bytes end within a record, so that it is known where the next record begins.
     pub(super) fn skip(&mut self, sender: Sender, n: u64) -> bool {
         let side = self.side(sender);
         let is_within = side.n_header == 0 && n <= side.n_left;

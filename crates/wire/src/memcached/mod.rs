@@ -1,8 +1,8 @@
-//! memcached's text protocol: ask, fill, and the measured get and set.
+//! memcached's text protocol: querying and filling a server, and the measured get and set.
 //!
-//! The text protocol, not the binary or the meta one: every version and most client libraries speak
-//! it. There is no login: memcached's own is experimental, and our private servers go without.
-//! Called by bench (codecs), servers (filling) and path (proof of an arm).
+//! This is the text protocol, not the binary or the meta protocol: every version and most client libraries support it.
+//! There is no login: memcached's own login is experimental, and our private servers do not use it. Called by bench
+//! (codecs), servers (filling) and path (proof of an arm).
 //!
 //! # Source
 //! memcached 1.6.18, `doc/protocol.txt`.
@@ -19,12 +19,12 @@ use crate::{Stream, WireError};
 
 const PROTOCOL: &str = "memcached";
 
-/// Most lines of one answer to `stats`: that about connections has four for each of them.
+/// Highest number of lines in one answer to `stats`: the answer about connections has four lines for each.
 const STATS_LIMIT: usize = 200_000;
-/// Most bytes of such an answer.
+/// Highest number of bytes in such an answer.
 const STATS_BYTES_LIMIT: u64 = 16 << 20;
-/// Commands are sent in lots of about this many bytes: both socket buffers of an untuned Linux
-/// (208 KiB) hold one, so neither side waits for the other to read.
+/// Commands are sent in batches of about this many bytes: both socket buffers of an untuned Linux (208 KiB) can hold a
+/// batch, so neither side waits for the other to read.
 const LOT_BYTES: usize = 64 << 10;
 
 /// A session over `S`.
@@ -35,13 +35,13 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Asks for the version, which also shows that it is memcached.
+    /// Requests the version, which also shows that the server is memcached.
     ///
-    /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces it.
+    /// `timeout_hint` is the stream's own time limit, for error messages; the stream enforces it.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses, with the first word as its code (`CLIENT_ERROR`),
-    /// [`WireError::Malformed`] when it is not a memcached; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] if the server refuses, with the first word as its code (`CLIENT_ERROR`),
+    /// [`WireError::Malformed`] if it is not memcached; `Timeout`, `Closed`, `Io`.
     pub fn hello(stream: S, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut lines = Lines::new(stream, PROTOCOL, timeout_hint);
         lines.send(b"version\r\n")?;
@@ -54,17 +54,18 @@ impl<S: Stream> Connection<S> {
         Ok(Self { lines, server_version })
     }
 
-    /// The server's own version, as in `1.6.18`.
+    /// The server's own version, such as `1.6.18`.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// The names and values of one of the server's statistics: `""` for its counters, `settings`, `conns`. Bytes that
-    /// are not text are replaced.
+    /// The names and values of one group of the server's statistics: `""` for its counters, `settings`, `conns`. Bytes
+    /// that are not text are replaced.
     ///
     /// # Errors
-    /// [`WireError::Server`] when there is none of that name, [`WireError::Malformed`] for lines that are not a
-    /// statistic and for over 200 000 lines, [`WireError::TooLong`] for over 16 MiB; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] if there is no group of this name, [`WireError::Malformed`] for lines that are not a
+    /// statistic and for more than 200 000 lines, [`WireError::TooLong`] for more than 16 MiB; `Timeout`, `Closed`,
+    /// `Io`.
     pub fn stats(&mut self, which: &str) -> Result<Vec<(String, String)>, WireError> {
         let question = format!("stats {which}");
         self.lines.send(format!("{}\r\n", question.trim_end()).as_bytes())?;
@@ -91,12 +92,11 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Sets keys to values, some 64 KiB at a time. They live for ever.
+    /// Sets keys to values, some 64 KiB at a time. The keys do not expire.
     ///
     /// # Errors
-    /// [`WireError::Server`] for the first that was refused (`SERVER_ERROR out of memory storing
-    /// object`): the rest of its lot was still carried out, later lots were not sent;
-    /// [`WireError::Malformed`]; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] for the first key that was refused (`SERVER_ERROR out of memory storing object`): the rest
+    /// of its batch was still stored, later batches were not sent; [`WireError::Malformed`]; `Timeout`, `Closed`, `Io`.
     pub fn store(&mut self, pairs: &[(String, Vec<u8>)]) -> Result<(), WireError> {
         let mut lot = Vec::with_capacity(2 * LOT_BYTES);
         let mut n_answered = 0;
@@ -112,13 +112,13 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    /// The stream, for the load engine. No further bytes have been read from it.
     pub fn into_stream(self) -> S {
         self.lines.into_stream()
     }
 
-    /// Sends `lot`, which holds `n_sets`, and reads as many replies, all of them before an error among
-    /// them is given.
+    /// Sends `lot`, which contains `n_sets` commands, and reads as many replies. It reads all of them before it returns
+    /// an error that is among them.
     fn send_lot(&mut self, lot: &[u8], n_sets: usize) -> Result<(), WireError> {
         self.lines.send(lot)?;
         let mut refusal = None;
@@ -137,9 +137,9 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// The next line, or the error that it holds.
+/// The next line, or the error in it.
 fn answer<S: Stream>(lines: &mut Lines<S>) -> Result<Vec<u8>, WireError> {
-    // Looked at before the line is whole: other protocols' greetings may have no line end to wait for.
+    // The first byte is checked before the line is complete: the greeting of another protocol may have no line end.
     let first = lines.first_byte()?;
     if !first.is_ascii_uppercase() {
         return Err(lines.malformed("a word in capitals", lines.unused()));
@@ -157,14 +157,14 @@ fn is_error(line: &[u8]) -> bool {
     line == b"ERROR" || line.starts_with(b"CLIENT_ERROR ") || line.starts_with(b"SERVER_ERROR ")
 }
 
-/// `STAT name value`; the value may be empty or have spaces.
+/// Parses `STAT name value`; the value may be empty or contain spaces.
 fn statistic(line: &[u8]) -> Option<(String, String)> {
     let text = String::from_utf8_lossy(line);
     let (name, value) = text.strip_prefix("STAT ")?.split_once(' ')?;
     Some((name.to_owned(), value.to_owned()))
 }
 
-/// Appends `set`; a key that lives for 0 seconds lives for ever.
+/// Appends `set`; a key with a lifetime of 0 seconds does not expire.
 fn write_set(out: &mut Vec<u8>, key: &str, value: &[u8], ttl_s: u32) {
     let line = format!("set {key} 0 {ttl_s} {}\r\n", value.len());
     out.extend_from_slice(line.as_bytes());

@@ -1,14 +1,15 @@
-//! As much of BSON as commands and their answers need: documents are written into bytes, and read in place.
+//! The part of BSON that commands and their answers need: documents are written as bytes, and read in place.
 //!
-//! Hot file: reading neither copies nor allocates, and enters a document only if the caller asks for it. Nothing that a
-//! peer states is believed: a length has to fit into what is there. Called by everything in this folder.
+//! Hot file: reading neither copies nor allocates, and goes into a document only if the caller requests it. Lengths
+//! that a peer states are not trusted: each has to fit into the bytes that are there. Called by all files in this
+//! folder.
 //!
 //! # Source
 //! bsonspec.org, version 1.1.
 
 use std::ops::Range;
 
-/// Types of elements that are looked for.
+/// Types of the elements that looptax reads.
 pub(super) const DOUBLE: u8 = 0x01;
 pub(super) const TEXT: u8 = 0x02;
 pub(super) const DOCUMENT: u8 = 0x03;
@@ -19,9 +20,9 @@ pub(super) const BOOL: u8 = 0x08;
 pub(super) const INT32: u8 = 0x10;
 pub(super) const INT64: u8 = 0x12;
 
-/// Bytes of a document without elements: its length and a zero.
+/// Number of bytes in a document without elements: its length and a zero.
 pub(super) const LEAST_BYTES: usize = 5;
-/// Bytes of an object's id.
+/// Number of bytes in an object id.
 pub(super) const ID_BYTES: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,14 +30,14 @@ pub(super) struct Broken;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Element<'a> {
-    /// Its name; a place's number in an array.
+    /// The element's name; in an array, its index.
     pub(super) name: &'a [u8],
     pub(super) kind: u8,
-    /// Where its value is in the bytes that the document is read from.
+    /// The position of the element's value in the bytes that the document is read from.
     pub(super) value: Range<usize>,
 }
 
-/// The elements of the document that fills a part of some bytes, one after the other.
+/// Iterates over the elements of the document in a part of some bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Elements<'a> {
     bytes: &'a [u8],
@@ -45,7 +46,7 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Of the document in this part, whose stated length has to be the part's.
+    /// Elements of the document in this part; its stated length must be that of the part.
     #[inline]
     pub(super) fn of(bytes: &'a [u8], part: Range<usize>) -> Result<Self, Broken> {
         let own = bytes.get(part.clone()).ok_or(Broken)?;
@@ -55,7 +56,7 @@ impl<'a> Elements<'a> {
         Ok(Self { bytes, at: part.start + 4, end: part.end - 1 })
     }
 
-    /// The next one; `None` behind the last.
+    /// The next element; `None` after the last.
     #[inline]
     pub(super) fn element(&mut self) -> Result<Option<Element<'a>>, Broken> {
         if self.at == self.end {
@@ -75,7 +76,7 @@ impl<'a> Elements<'a> {
         Ok(Some(Element { name, kind, value: value_at..end }))
     }
 
-    /// The next one of this name; what is before it is passed.
+    /// The next element with this name; earlier elements are skipped.
     #[inline]
     pub(super) fn named(&mut self, name: &str) -> Result<Option<Element<'a>>, Broken> {
         while let Some(element) = self.element()? {
@@ -94,7 +95,7 @@ fn cstring(bytes: &[u8]) -> Result<&[u8], Broken> {
     Ok(&bytes[..n])
 }
 
-/// A length that may not be negative.
+/// Reads a length, which must not be negative.
 #[inline]
 fn length_at(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     let bytes = bytes.get(at..at + 4).ok_or(Broken)?;
@@ -102,28 +103,28 @@ fn length_at(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     usize::try_from(stated).map_err(|_| Broken)
 }
 
-/// How long the value of this type is that `bytes` begin with.
+/// The length of the value of this type at the start of `bytes`.
 #[inline]
 fn value_bytes(kind: u8, bytes: &[u8]) -> Result<usize, Broken> {
     Ok(match kind {
-        // Nothing: undefined, null, the least and the greatest key.
+        // Values without bytes: undefined, null, the min key and the max key.
         0x06 | 0x0a | 0x7f | 0xff => 0,
         BOOL => 1,
         INT32 => 4,
-        // Also times: a date and a replica set's.
+        // Also two kinds of times: a date and a replica set's timestamp.
         DOUBLE | INT64 | 0x09 | 0x11 => 8,
         OBJECT_ID => ID_BYTES,
         // A decimal number.
         0x13 => 16,
         // Also code and symbols.
         TEXT | 0x0d | 0x0e => 4 + length_at(bytes, 0)?,
-        // A reference.
+        // A reference to a document (DBPointer).
         0x0c => 4 + length_at(bytes, 0)? + ID_BYTES,
         DOCUMENT | ARRAY => length_at(bytes, 0)?.max(LEAST_BYTES),
-        // Code with what it sees.
+        // Code with a scope.
         0x0f => length_at(bytes, 0)?.max(4),
         BINARY => 5 + length_at(bytes, 0)?,
-        // A pattern and its options.
+        // A regular expression: its pattern and its options.
         0x0b => {
             let pattern = cstring(bytes)?.len() + 1;
             pattern + cstring(&bytes[pattern..])?.len() + 1
@@ -132,7 +133,7 @@ fn value_bytes(kind: u8, bytes: &[u8]) -> Result<usize, Broken> {
     })
 }
 
-/// Returns a number of any type; `None` if it is not a number.
+/// Returns a number of any numeric type; `None` if the element is not a number.
 pub(super) fn number(bytes: &[u8], element: &Element<'_>) -> Option<f64> {
     let value = bytes.get(element.value.clone())?;
     Some(match element.kind {
@@ -144,25 +145,25 @@ pub(super) fn number(bytes: &[u8], element: &Element<'_>) -> Option<f64> {
     })
 }
 
-/// Returns text without its zero; `None` if it is not text.
+/// Returns text without its final zero; `None` if the element is not text.
 pub(super) fn text<'a>(bytes: &'a [u8], element: &Element<'_>) -> Option<&'a [u8]> {
     let value = bytes.get(element.value.clone())?;
     let is_text = element.kind == TEXT;
     is_text.then(|| value.get(4..)?.strip_suffix(&[0]))?
 }
 
-/// Returns binary data; `None` if it is of another type.
+/// Returns binary data; `None` if the element has another type.
 pub(super) fn binary<'a>(bytes: &'a [u8], element: &Element<'_>) -> Option<&'a [u8]> {
     let value = bytes.get(element.value.clone())?;
     (element.kind == BINARY).then(|| value.get(5..))?
 }
 
-/// A document that is being written. Names and texts are ours and have no zeros in them.
+/// A document that is being written. Names and texts come from looptax and contain no zero bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Document(Vec<u8>);
 
 impl Document {
-    /// One without elements.
+    /// A document without elements.
     pub(super) fn new() -> Self {
         Self(vec![0; 4])
     }
@@ -199,7 +200,7 @@ impl Document {
         self.element(ARRAY, name, &[&array.finish()])
     }
 
-    /// Its bytes.
+    /// The bytes of the document.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.0.push(0);
         let n_bytes = length(self.0.len());

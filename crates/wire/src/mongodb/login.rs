@@ -1,6 +1,6 @@
-//! From the first byte to a session: hello, who the server is, and SCRAM-SHA-256.
+//! From the first byte to a session: hello, what the server reports about itself, and SCRAM-SHA-256.
 //!
-//! The server is not trusted before it has proved that it knows the password: small limits.
+//! The server is not trusted before it has proved that it knows the password, so limits are small until then.
 
 use std::time::Duration;
 
@@ -13,24 +13,24 @@ use crate::{Login, Stream, WireError};
 const SAY_HELLO: &str = "say hello";
 const AUTHENTICATE: &str = "log in";
 
-/// Most bytes of an answer to somebody who is not logged in: a few hundred are usual.
+/// Highest number of bytes in an answer before the login is complete: a few hundred are usual.
 const LOGIN_LIMIT: usize = 64 << 10;
-/// Since this version of the wire a server knows `OP_MSG`.
+/// From this wire version on a server supports `OP_MSG`.
 const LEAST_WIRE_VERSION: f64 = 6.0;
-/// The database if none is named.
+/// The database if the login does not specify one.
 const USUAL_DATABASE: &str = "test";
 
 impl<S: Stream> Connection<S> {
-    /// Says hello, and logs in if there is a user.
+    /// Sends hello, and logs in if there is a user.
     ///
-    /// The account is looked for where [`Login::accounts`] says, else in the database, else in `admin`, as every
-    /// driver does. `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces it.
+    /// The account is in the database [`Login::accounts`], or else in the login's database, or else in `admin`, as with
+    /// every driver. `timeout_hint` is the stream's own time limit, for error messages; the stream enforces it.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses, with `MongoDB`'s number as its code; [`WireError::Unsupported`]
-    /// when the account has no SCRAM-SHA-256, or the server is older than 3.6; [`WireError::Malformed`] or
-    /// [`WireError::TooLong`] when it is not a `MongoDB` or cannot prove that it knows the password; `Timeout`,
-    /// `Closed`, `Io`.
+    /// [`WireError::Server`] if the server refuses, with `MongoDB`'s number as its code; [`WireError::Unsupported`] if
+    /// the account has no SCRAM-SHA-256, or the server is older than 3.6; [`WireError::Malformed`] or
+    /// [`WireError::TooLong`] if it is not `MongoDB` or cannot prove that it knows the password; `Timeout`, `Closed`,
+    /// `Io`.
     ///
     /// # Source
     /// The drivers' specifications of handshake and authentication: github.com/mongodb/specifications (read 2026-11).
@@ -79,7 +79,7 @@ impl<S: Stream> Connection<S> {
             None => return Err(broken(&told.0, SAY_HELLO)),
         }
         self.is_replicated = told.at(&["setName"]).is_some();
-        // A server tells none for an account that it does not know, and refuses that later.
+        // For an account that it does not know, a server lists no mechanisms, and refuses the login later.
         let each = told.each(&["saslSupportedMechs"]).into_iter();
         let named = each.filter_map(|it| {
             let place = str::from_utf8(it.name).ok()?;
@@ -126,7 +126,7 @@ impl<S: Stream> Connection<S> {
                 last,
             ));
         }
-        // FerretDB, and MongoDB before 4.4, expect one more message, which is empty.
+        // FerretDB, and MongoDB before 4.4, expect another message, which is empty.
         if told.number(&["done"]) == Some(1.0) {
             return Ok(());
         }
@@ -137,7 +137,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// `FerretDB` gives `MongoDB`'s version beside its own.
+    /// `FerretDB` reports `MongoDB`'s version in addition to its own.
     fn read_version(&mut self) -> Result<(), WireError> {
         let told = self.ask(ADMIN, Document::new().int("buildInfo", 1))?;
         let own = told.text(&["ferretdb", "version"]).or_else(|| told.text(&["ferretdbVersion"]));
@@ -148,7 +148,7 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// Over a socket the answer has another form: `FerretDB`'s is `invalid AddrPort`.
+    /// Over a socket the answer does not contain an address: `FerretDB` sends `invalid AddrPort`.
     fn read_peer(&mut self) -> Result<(), WireError> {
         let told = self.ask(ADMIN, Document::new().int("whatsmyuri", 1))?;
         let you = told.text(&["you"]);

@@ -13,19 +13,19 @@ use crate::WireError;
 use crate::error::printable;
 
 pub(super) const PROTOCOL: &str = "MongoDB";
-/// Most bytes of an answer: no document may have more than 16 MiB, and something is around it.
+/// Highest number of bytes in an answer: a document has at most 16 MiB, and the message around it needs a little more.
 pub(super) const ANSWER_LIMIT: usize = (16 << 20) + (16 << 10);
 
-/// The one kind of message that is sent and taken: servers have it since wire version 6 (`MongoDB` 3.6).
+/// The only kind of message that is sent and accepted: servers support it since wire version 6 (`MongoDB` 3.6).
 const OP_MSG: i32 = 2013;
-/// Length, number, number of what is answered, kind.
+/// Length, number, number of the message that it answers, kind.
 const HEADER_BYTES: usize = 16;
-/// Where the message's number is in it.
+/// Position of the message's number.
 const NUMBER_AT: usize = 4;
 /// Header, flags, and the byte that says that a document follows.
 const FRONT_BYTES: usize = HEADER_BYTES + 5;
 
-/// A command as it travels, whose number is written into it each time.
+/// The bytes of a command, into which a new number is written each time.
 #[derive(Debug, Clone)]
 pub(super) struct Command {
     bytes: Vec<u8>,
@@ -45,13 +45,13 @@ impl Command {
         Self { bytes, number: 0 }
     }
 
-    /// Where these bytes are in it; they are there once.
+    /// The position in the command of these bytes, which occur once.
     pub(super) fn position(&self, wanted: &[u8]) -> usize {
         let mut windows = self.bytes.windows(wanted.len());
         windows.position(|it| it == wanted).expect("the caller has put them there")
     }
 
-    /// Appends it with a number that it did not have before; gives where it starts.
+    /// Appends the command with its next number; returns the position at which it starts.
     #[inline]
     pub(super) fn write(&mut self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
@@ -65,14 +65,14 @@ impl Command {
         self.number = number;
     }
 
-    /// The number it had last.
+    /// The number of the message that was written last.
     pub(super) fn number(&self) -> i32 {
         self.number
     }
 }
 
-/// Looks for an answer to the message of this number at the front of the received bytes: returns the range of its
-/// document, which ends the message.
+/// Looks for an answer to the message with this number at the start of the received bytes. Returns the range of its
+/// document, which is the end of the message.
 #[inline]
 pub(super) fn answer(
     received: &[u8],
@@ -86,7 +86,7 @@ pub(super) fn answer(
     };
     let front = [field(0), field(8), field(12)];
     let [Some(stated), Some(to), Some(kind)] = front else {
-        // Bytes that cannot become a header are reported at once: others' greetings may be short.
+        // Bytes that cannot become a header are reported immediately: the greeting of another protocol may be short.
         return match field(0) {
             Some(stated) if !is_possible(stated, limit) => Err(no_answer(received, action)),
             _ => Ok(None),
@@ -95,7 +95,7 @@ pub(super) fn answer(
     if kind == OP_MSG && to == number && stated > 0 && stated as usize > limit {
         return Err(WireError::TooLong { action, stated: stated.unsigned_abs().into(), limit: limit as u64 });
     }
-    // A server must not send checksums or several answers unless it was asked for them.
+    // A server must not send checksums or several answers unless the client asked for them.
     let has_flags = field(HEADER_BYTES).is_some_and(|flags| flags != 0);
     if kind != OP_MSG || to != number || has_flags || !is_possible(stated, limit) {
         return Err(no_answer(received, action));
@@ -108,7 +108,7 @@ pub(super) fn answer(
     }
 }
 
-/// How many bytes may still be read until the message at the front is whole, or its header is: never none.
+/// How many bytes may be read until the first message, or at least its header, is complete: at least 1.
 pub(super) fn n_missing(received: &[u8], limit: usize) -> usize {
     let stated = received.first_chunk().map(|it| i32::from_le_bytes(*it));
     let n_bytes = match stated.and_then(|it| usize::try_from(it).ok()) {
@@ -128,7 +128,8 @@ fn no_answer(received: &[u8], action: &'static str) -> WireError {
     WireError::malformed(PROTOCOL, action, "an OP_MSG that answers ours", found)
 }
 
-/// The error that an answer holds, if it does: its own, or that of the first document that was refused.
+/// Returns the error in an answer, if there is one: the answer's own error, or that of the first document that was
+/// refused.
 #[inline]
 pub(super) fn check(received: &[u8], document: Range<usize>, action: &'static str) -> Result<(), WireError> {
     let found = outcome(received, document.clone());
@@ -148,7 +149,7 @@ pub(super) fn check(received: &[u8], document: Range<usize>, action: &'static st
 
 struct Outcome {
     is_ok: bool,
-    /// `writeErrors`.
+    /// The array `writeErrors`.
     refused: Option<Range<usize>>,
 }
 
@@ -166,7 +167,7 @@ fn outcome(received: &[u8], document: Range<usize>) -> Result<Outcome, Broken> {
     Ok(outcome)
 }
 
-/// `code` and `errmsg` of a document.
+/// Makes the error from `code` and `errmsg` of a document.
 #[cold]
 fn server_error(received: &[u8], document: Range<usize>, action: &'static str) -> WireError {
     let Ok(mut elements) = Elements::of(received, document) else {
@@ -195,12 +196,12 @@ pub(super) fn broken(received: &[u8], action: &'static str) -> WireError {
     WireError::malformed(PROTOCOL, action, "a document with the requested fields", found)
 }
 
-/// An answer, out of its message.
+/// The document of an answer, without the message around it.
 #[derive(Debug)]
 pub(super) struct Answer(pub(super) Vec<u8>);
 
 impl Answer {
-    /// Goes down by these names; `None` where one is missing.
+    /// Follows the path of these names; `None` if one of them is missing.
     pub(super) fn at(&self, names: &[&str]) -> Option<Element<'_>> {
         let mut part = 0..self.0.len();
         let mut found = None;
@@ -226,7 +227,7 @@ impl Answer {
         bson::binary(&self.0, &found)
     }
 
-    /// The elements of a document or an array in it; empty if there is no such document or array.
+    /// The elements of the document or array at this path; empty if it does not exist.
     pub(super) fn each(&self, names: &[&str]) -> Vec<Element<'_>> {
         let part = self.at(names).map_or(0..0, |it| it.value);
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! `MongoDB`'s protocol, as far as commands in single messages go: log in, ask, fill, and the measured ping, find and
-//! insert.
+//! `MongoDB`'s protocol, limited to commands in single messages: login, queries, filling, and the measured ping, find
+//! and insert.
 //!
-//! `FerretDB` speaks it too, and is what it is tried with. Called by bench (codecs), servers (readiness, filling) and
-//! path (proof of an arm, the server's counters).
+//! `FerretDB` also speaks it, and this module is tested with `FerretDB`. Called by bench (codecs), servers (readiness,
+//! filling) and path (proof of an arm, the server's counters).
 //!
 //! # Source
 //! mongodb.com/docs/manual/reference/command; `FerretDB` 1.24 (read 2026-11).
@@ -22,9 +22,9 @@ pub use workload::{FindOne, InsertOne, Ping};
 use crate::io;
 use crate::{Stream, WireError};
 
-/// Bytes that are read at a time.
+/// Number of bytes that are read at a time.
 const PIECE_BYTES: usize = 16 << 10;
-/// The database that holds what belongs to the server as a whole.
+/// The database for commands that concern the whole server.
 const ADMIN: &str = "admin";
 
 const ASK: &str = "ask the server";
@@ -43,47 +43,47 @@ pub struct Connection<S: Stream> {
     peer: Option<SocketAddr>,
 }
 
-/// A server's report of itself and of its work.
+/// A server's report about itself and its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Its process, as it sees it itself.
+    /// The server's process id, as the server sees it.
     pub pid: u64,
-    /// Connections since it started; `FerretDB` does not tell.
+    /// Connections since the server started; `FerretDB` does not report it.
     pub n_connections: Option<u64>,
-    /// How often it was asked what.
+    /// How often the server received each command.
     pub commands: Vec<(String, u64)>,
 }
 
 impl<S: Stream> Connection<S> {
-    /// The server's own version: `7.0.14`, `FerretDB`'s `1.24.2`.
+    /// The server's own version: `7.0.14`, or for `FerretDB` `1.24.2`.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// Whether it says that it is `FerretDB`.
+    /// Whether the server reports that it is `FerretDB`.
     pub fn is_ferretdb(&self) -> bool {
         self.is_ferretdb
     }
 
-    /// Whether it is one of a set, so that what is written goes on to others.
+    /// Whether the server belongs to a replica set, so that writes are replicated to other servers.
     pub fn is_replicated(&self) -> bool {
         self.is_replicated
     }
 
-    /// The database that was logged in to.
+    /// The database of the login.
     pub fn database(&self) -> &str {
         &self.database
     }
 
-    /// Where the server said at the login that this connection comes from; `None` over a socket.
+    /// Our address, as the server reported it at the login; `None` over a socket.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.peer
     }
 
-    /// Asks the server for its work so far.
+    /// Queries the server's work so far.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the account may not ask; [`WireError::Malformed`], [`WireError::TooLong`];
+    /// [`WireError::Server`] if the account may not do that; [`WireError::Malformed`], [`WireError::TooLong`];
     /// `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
@@ -103,7 +103,8 @@ impl<S: Stream> Connection<S> {
         Ok(Status { pid, n_connections: count(&["connections", "totalCreated"]), commands: commands.collect() })
     }
 
-    /// Connections that it takes at the same time, and those that there are; `None` where it does not tell.
+    /// How many connections the server accepts at the same time, and how many there are now; `None` if it does not
+    /// report them.
     ///
     /// # Errors
     /// As [`Self::status`].
@@ -114,7 +115,7 @@ impl<S: Stream> Connection<S> {
         Ok(count("available").zip(used).map(|(free, used)| (free.saturating_add(used), used)))
     }
 
-    /// The names of its databases.
+    /// The names of the server's databases.
     ///
     /// # Errors
     /// As [`Self::status`].
@@ -128,11 +129,11 @@ impl<S: Stream> Connection<S> {
         Ok(names.collect())
     }
 
-    /// Inserts documents with these keys and values, as [`FindOne`] asks for them. Without a database it is that of
-    /// the login.
+    /// Inserts documents with these keys and values, which [`FindOne`] finds. Without `database`, uses the login's
+    /// database.
     ///
     /// # Errors
-    /// [`WireError::Server`] for the first that was refused; else as [`Self::status`].
+    /// [`WireError::Server`] for the first document that was refused; otherwise as [`Self::status`].
     pub fn insert(
         &mut self,
         (database, collection): (Option<&str>, &str),
@@ -144,7 +145,7 @@ impl<S: Stream> Connection<S> {
         self.ask(&database, insert.array("documents", documents)).map(drop)
     }
 
-    /// Makes an account without roles, which `FerretDB` lets do everything.
+    /// Makes an account without roles; `FerretDB` allows such an account everything.
     ///
     /// # Errors
     /// As [`Self::status`].
@@ -153,7 +154,7 @@ impl<S: Stream> Connection<S> {
         self.ask(database, create.array("roles", [])).map(drop)
     }
 
-    /// Takes a database away with all that is in it.
+    /// Deletes a database with all its contents.
     ///
     /// # Errors
     /// As [`Self::status`].
@@ -161,7 +162,7 @@ impl<S: Stream> Connection<S> {
         self.ask(database, Document::new().int("dropDatabase", 1)).map(drop)
     }
 
-    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    /// The stream, for the load engine. No further bytes have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }
@@ -186,7 +187,7 @@ impl<S: Stream> Connection<S> {
         let mut received = Vec::new();
         loop {
             let mut piece = [0; PIECE_BYTES];
-            // Not a byte more than the message has: what follows would be lost.
+            // Read no more bytes than the message has: later bytes would be lost.
             let n_wanted = message::n_missing(&received, limit).min(PIECE_BYTES);
             let n = io::read_some(&mut self.stream, &mut piece[..n_wanted], action, self.timeout_hint)?;
             received.extend_from_slice(&piece[..n]);
@@ -199,13 +200,13 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// A count that a number can be.
+/// The number as a count, if it can be one.
 fn whole(number: f64) -> Option<u64> {
     let is_one = number >= 0.0 && number < u64::MAX as f64 && number.fract() == 0.0;
     is_one.then_some(number as u64)
 }
 
-/// Whether the name may be that of a database or a collection in a command of ours.
+/// Whether this may be the name of a database or a collection in a command of ours.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains('\0')
 }

@@ -1,8 +1,8 @@
-//! The measured commands as codecs: ping, find of one document by its id, insert of one.
+//! The measured commands as codecs: ping, find of one document by its id, insert of one document.
 //!
 //! Hot file: `request` copies a template and writes a number and an id into it, `reply` finds the bounds of one answer
-//! and goes through its first elements. Neither allocates (except for an error), locks, logs, nor calls the system. The
-//! load engine calls them; nothing here does I/O.
+//! and reads its first elements. Neither of them allocates (except for an error), locks, logs, or makes a system call.
+//! The load engine calls them; this file does no I/O.
 
 use std::io;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use crate::{Codec, Draws, Reply, WireError, random};
 
 const READ_REPLY: &str = "read the reply to a measured command";
 
-/// An id that a template has where the real one is written; no key has it.
+/// The placeholder in a template at which the real id is written; no key has this id.
 const ID_PLACE: [u8; ID_BYTES] = [0xfe; ID_BYTES];
-/// The first byte of ids that are inserted: keys have 0 there.
+/// The first byte of the ids of inserted documents; in the ids of keys it is 0.
 const INSERTED: u8 = 0x80;
 
-/// The id of the document with this key, of the type that `MongoDB` gives by itself: `FerretDB` 1.24 on `SQLite` goes
-/// through the documents up to the one with it, and through all of them for a number.
+/// The id of the document with this key. It has the type that `MongoDB` assigns by default: `FerretDB` 1.24 on `SQLite`
+/// searches the documents up to the one with this id; for a numeric id it searches all of them.
 pub(super) fn id_of(key: u64) -> [u8; ID_BYTES] {
     let mut id = [0; ID_BYTES];
     id[4..].copy_from_slice(&key.to_be_bytes());
@@ -56,7 +56,7 @@ impl Codec for Ping {
     }
 }
 
-/// `find` of one document by its id: the reply's data is the document, empty for one that is not there.
+/// `find` of one document by its id: the reply's data is the document, empty if it does not exist.
 #[derive(Debug, Clone)]
 pub struct FindOne {
     command: Command,
@@ -64,7 +64,7 @@ pub struct FindOne {
 }
 
 impl FindOne {
-    /// Of the documents that [`super::Connection::insert`] makes.
+    /// For documents that [`super::Connection::insert`] makes.
     pub fn new(database: &str, collection: &str) -> Self {
         let command = Command::new(
             Document::new()
@@ -100,7 +100,7 @@ impl Codec for FindOne {
     }
 }
 
-/// The first document of the cursor's first batch, which may be empty; `None` if there is no cursor.
+/// The first document of the cursor's first batch; an empty range if there is none, and `None` if there is no cursor.
 #[inline]
 fn first_found(received: &[u8], document: Range<usize>) -> Result<Option<Range<usize>>, bson::Broken> {
     let end = document.end;
@@ -116,7 +116,7 @@ fn first_found(received: &[u8], document: Range<usize>) -> Result<Option<Range<u
     Ok(Some(first.map_or(end..end, |it| it.value)))
 }
 
-/// `insert` of one document with an id that no other has; the answer is how many were inserted, without data.
+/// `insert` of one document with a unique id; the answer is the number of inserted documents, without data.
 #[derive(Debug, Clone)]
 pub struct InsertOne {
     command: Command,
@@ -126,10 +126,10 @@ pub struct InsertOne {
 }
 
 impl InsertOne {
-    /// Of documents as [`super::Connection::insert`] makes them, with this value.
+    /// For documents as [`super::Connection::insert`] makes them, with this value.
     ///
     /// # Errors
-    /// When the kernel gives no random bytes for the ids.
+    /// If the kernel returns no random bytes for the ids.
     pub fn new(database: &str, collection: &str, value: &str) -> Result<Self, WireError> {
         let command = Command::new(
             Document::new()
@@ -169,7 +169,7 @@ impl Codec for InsertOne {
     }
 }
 
-/// The document of a whole answer that holds no error.
+/// The document of a complete answer that does not contain an error.
 #[inline]
 fn whole(received: &[u8], command: &Command) -> Result<Option<Range<usize>>, WireError> {
     let Some(document) = answer(received, command.number(), READ_REPLY, ANSWER_LIMIT)? else {

@@ -1,9 +1,9 @@
-//! Proving who we are: the plugin that the greeting offers, and those that the server switches to.
+//! Authentication: the plugin that the greeting offers, and those that the server switches to.
 //!
-//! The scrambles are `mysql_common`'s. This file decides which exchanges are allowed: a password is sent in clear only
-//! over a channel that no other program can listen on, by `mysql_clear_password` only if the user has enabled that; a
-//! plugin outside the list is refused before it sees the password. Must not log or keep the password. Called by the
-//! handshake.
+//! `mysql_common` computes the scrambles. This file decides which exchanges are allowed: a password is sent in clear
+//! text only over a channel on which no other program can listen, and by `mysql_clear_password` only if the user has
+//! enabled that. A plugin outside the list is refused before it receives the password. Must not log or keep the
+//! password. Called by the handshake.
 
 use mysql_common::auth::plugins::client_ed25519::ClientEd25519;
 use mysql_common::auth::plugins::mysql_clear_password::MysqlClearPassword;
@@ -18,11 +18,11 @@ use crate::mysql::packet::Packets;
 use crate::mysql::sha2::{Exchange, Kind};
 use crate::{Channel, Login, Stream, WireError};
 
-/// Most packets that a server may ask of us. One switch and a full `caching_sha2_password` exchange
+/// Highest number of packets that a server may send in a login. One switch and a full `caching_sha2_password` exchange
 /// take 4; MariaDB tries each of an account's plugins in turn.
 const MAX_ROUNDS: usize = 16;
 
-/// Bytes of the salt that the scrambles of the greeting need.
+/// Number of salt bytes that the greeting's scrambles need.
 const SALT_BYTES: usize = 20;
 
 pub(super) struct Authentication<'a> {
@@ -38,14 +38,15 @@ pub(super) struct Authentication<'a> {
 enum Plugin {
     Native,
     CachingSha2,
-    /// Also what a server asks for whose user does not exist.
+    /// Servers also request this for a user who does not exist.
     Sha256,
     Ed25519,
     Clear,
 }
 
 impl Plugin {
-    /// Finds the plugin, if it is one of ours and safe over `channel`, and the one in clear if it is enabled.
+    /// Finds the plugin if looptax supports it and it is safe over `channel`; the clear-text plugin must also be
+    /// enabled.
     fn accept(asked: &AuthPlugin<'_>, channel: Channel, enables_clear: bool) -> Result<Self, WireError> {
         match asked {
             AuthPlugin::MysqlNativePassword => Ok(Self::Native),
@@ -90,7 +91,7 @@ impl Plugin {
     }
 }
 
-/// A plugin's exchange, and how far it has come.
+/// A plugin's exchange, and its progress.
 enum Procedure {
     Native(MysqlNativePassword),
     Ed25519(ClientEd25519),
@@ -127,10 +128,10 @@ impl Context for Circumstances<'_> {
 }
 
 impl<'a> Authentication<'a> {
-    /// Begins with the greeting's plugin: returns the exchange and the answer that is part of the response.
+    /// Begins with the greeting's plugin: returns the exchange, and the answer that becomes part of the response.
     ///
-    /// The greeting names the server's default, not the account's plugin. If the default is not one that works from the
-    /// greeting, we begin with the native one, as the C libraries do, and the server switches.
+    /// The greeting contains the server's default plugin, not the account's. If that plugin cannot start from the
+    /// greeting, looptax begins with the native one, as the C libraries do, and the server switches.
     pub(super) fn start(
         greeting: &HandshakePacket<'_>,
         login: &'a Login,
@@ -154,12 +155,12 @@ impl<'a> Authentication<'a> {
         Ok((authentication, answer.unwrap_or_default()))
     }
 
-    /// The plugin that the exchange is in.
+    /// The plugin that is currently in use.
     pub(super) fn plugin(&self) -> AuthPlugin<'static> {
         self.plugin.of_library()
     }
 
-    /// Answers the server until it lets us in: the name of the plugin that did it.
+    /// Answers the server until it accepts the login, and returns the name of the plugin that succeeded.
     pub(super) fn finish<S: Stream>(mut self, packets: &mut Packets<S>) -> Result<&'static str, WireError> {
         const OK: u8 = 0x00;
         const MORE_DATA: u8 = 0x01;
@@ -182,7 +183,7 @@ impl<'a> Authentication<'a> {
         Err(fault::malformed(packets.action(), expected, b"one more step"))
     }
 
-    /// Goes over to the plugin that the server names, and answers its challenge.
+    /// Switches to the plugin that the server requests, and answers its challenge.
     fn switch(&mut self, action: &'static str, payload: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
         if payload.len() == 1 {
             return Err(WireError::Unsupported { what: "mysql_old_password".to_owned() });
@@ -200,7 +201,7 @@ impl<'a> Authentication<'a> {
         self.answer(action, challenge)
     }
 
-    /// Returns the plugin's answer to a challenge; `None` when it only listens.
+    /// Returns the plugin's answer to a challenge; `None` if it sends no answer.
     fn answer(&mut self, action: &'static str, challenge: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
         let circumstances = Circumstances { password: self.password, salt: &self.salt, channel: self.channel };
         let answer: Result<Response, plugins::Error> = match &mut self.procedure {

@@ -1,8 +1,8 @@
-//! A whole table as one answer: `SELECT *` in the text protocol, rows counted and dropped, as
-//! `mysqldump --quick` reads them.
+//! A whole table as one answer: `SELECT *` in the text protocol. Rows are counted and dropped, as `mysqldump --quick`
+//! reads them.
 //!
-//! Hot: rows are walked by their packets' headers, and what was walked is given up at once, so that the
-//! receive buffer never holds more than the row that is under way.
+//! Hot: rows are skipped with the help of their packets' headers and dropped immediately, so the receive buffer never
+//! holds more than the current row.
 
 use crate::codec::STREAM_ROOM_BYTES;
 use crate::mysql::handshake::Dialect;

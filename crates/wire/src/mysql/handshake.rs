@@ -1,11 +1,10 @@
-//! The greeting and our answer to it: what the two ends agree on.
+//! The greeting and our answer to it, which decide the capabilities of the connection.
 //!
-//! Which capabilities we ask for decides what the server sends per reply, so they follow the usual C
-//! library of each server: libmariadb 3.3 leaves out `CLIENT_DEPRECATE_EOF` and takes MariaDB's
-//! cached metadata (from 10.6 on no column definitions when they have not changed since the
-//! prepare), as sysbench 1.0 was seen to do over libmariadb 3.3.20; libmysqlclient 8 takes
-//! `CLIENT_DEPRECATE_EOF`. Unlike both we ask for neither several results nor progress reports:
-//! nothing here can read them. Called by `Connection::login`.
+//! The capabilities that we request decide what the server sends per reply, so they are those of each server's usual C
+//! library. libmariadb 3.3 does not use `CLIENT_DEPRECATE_EOF` and uses MariaDB's cached metadata (from 10.6 on no
+//! column definitions if they have not changed since the prepare), as was observed with sysbench 1.0 over libmariadb
+//! 3.3.20. libmysqlclient 8 uses `CLIENT_DEPRECATE_EOF`. Unlike both, we request neither several results nor progress
+//! reports, because this code cannot read them. Called by `Connection::login`.
 
 use std::collections::HashMap;
 
@@ -20,21 +19,21 @@ use crate::mysql::fault;
 use crate::mysql::packet::{MAX_PAYLOAD_BYTES, Packets};
 use crate::{Channel, Login, StartTls, Stream, WireError};
 
-/// The prefix that MariaDB 10 and later put before their version so that old replicas accept them.
+/// The prefix that MariaDB 10 and later put before their version so that old replicas accept it.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
-/// Capabilities, longest packet, character set, and what MariaDB adds to the capabilities.
+/// Length of the TLS request: capabilities, longest packet, character set, and MariaDB's additional capabilities.
 ///
 /// # Source
 /// MySQL documentation, "`Protocol::SSLRequest`"; MariaDB's, "Connecting".
 const TLS_REQUEST_BYTES: usize = 32;
 
-/// The parts of the protocol that depend on what was agreed.
+/// The parts of the protocol that depend on the agreed capabilities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// No EOF packet after column definitions, and an OK packet with its mark after the rows.
+    /// No EOF packet follows the column definitions, and an OK packet with the EOF marker byte follows the rows.
     pub(super) is_eof_deprecated: bool,
-    /// The column count is followed by a byte that says whether column definitions follow.
+    /// After the column count, a byte says whether column definitions follow.
     pub(super) has_cached_metadata: bool,
 }
 
@@ -65,7 +64,7 @@ pub(super) fn run<S: Stream>(
     let mut response = Vec::new();
     HandshakeResponse::new(
         Some(first_answer),
-        // Any version from 5.5.3 on makes the character set utf8mb4.
+        // For any version from 5.5.3 on, the library sets the character set utf8mb4.
         (8, 0, 0),
         Some(login.user.as_bytes()),
         login.database.as_deref().map(str::as_bytes),
@@ -92,17 +91,17 @@ pub(super) fn run<S: Stream>(
     })
 }
 
-/// Asks for TLS, and starts it. The request is the part of the response that says what we can do: a server
-/// that has read it looks at that part of the response no more.
+/// Requests TLS and starts it. The request is the first part of the response, with our capabilities; a server that has
+/// read it ignores this part of the later response.
 fn seal<S: Stream>(packets: &mut Packets<S>, response: &[u8], start_tls: StartTls<'_, S>) -> Result<(), WireError> {
     packets.write(&response[..TLS_REQUEST_BYTES.min(response.len())])?;
     start_tls(packets.stream_mut()).map_err(|source| WireError::Io { action: "start TLS", source })
 }
 
-/// Reads the greeting, or says what else it is.
+/// Parses the greeting, or returns the error that it contains.
 fn parse<'a>(action: &'static str, payload: &'a [u8]) -> Result<HandshakePacket<'a>, WireError> {
     const VERSION_10: u8 = 10;
-    // After the version text: connection id, salt, filler, flags, character set, status, flags.
+    // The fields after the version text: connection id, salt, filler, flags, character set, status, flags.
     const SALT_LENGTH_AT: usize = 1 + 4 + 8 + 1 + 2 + 1 + 2 + 2;
     let wrong = || fault::malformed(action, "a MySQL greeting of version 10", payload);
     match payload.first() {
@@ -112,7 +111,7 @@ fn parse<'a>(action: &'static str, payload: &'a [u8]) -> Result<HandshakePacket<
     }
     let version_end = payload.iter().position(|&byte| byte == 0);
     let salt_bytes = version_end.and_then(|end| payload.get(end + SALT_LENGTH_AT));
-    // The library computes with this length as a signed byte and would overflow.
+    // The library uses this length as a signed byte and would overflow.
     if salt_bytes.is_none_or(|&n_bytes| n_bytes > 127) {
         return Err(wrong());
     }
@@ -124,7 +123,7 @@ fn offers_tls(greeting: &HandshakePacket<'_>) -> bool {
     offered.contains(CapabilityFlags::CLIENT_SSL)
 }
 
-/// The capabilities that both ends have, among those that we ask for.
+/// The capabilities that we request and that both ends have.
 struct Agreed {
     is_mariadb: bool,
     capabilities: CapabilityFlags,
@@ -144,8 +143,8 @@ impl Agreed {
             | CapabilityFlags::CLIENT_CONNECT_ATTRS
             | CapabilityFlags::CLIENT_PLUGIN_AUTH
             | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA;
-        // A cleared `CLIENT_LONG_PASSWORD` (MariaDB calls it `CLIENT_MYSQL`) says that MariaDB's own capabilities are
-        // in the reserved bytes; ours must be cleared too, or the server does not read them.
+        // A cleared `CLIENT_LONG_PASSWORD` (MariaDB calls it `CLIENT_MYSQL`) means that MariaDB's own capabilities are
+        // in the reserved bytes. We must clear it, too; otherwise the server does not read ours.
         let is_mariadb = !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
         let (specific, mariadb) = if is_mariadb {
             let metadata = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
@@ -170,7 +169,7 @@ impl Agreed {
         self.capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH)
     }
 
-    /// Lets an administrator recognise us in `session_connect_attrs`.
+    /// Attributes by which an administrator can recognise looptax in `session_connect_attrs`.
     fn attributes(&self) -> Option<HashMap<String, String>> {
         self.capabilities
             .contains(CapabilityFlags::CLIENT_CONNECT_ATTRS)

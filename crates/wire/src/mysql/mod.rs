@@ -1,10 +1,10 @@
-//! MySQL and MariaDB: log in, ask, prepare one query, and then run it as fast as can be.
+//! MySQL and MariaDB: logs in, sends queries, prepares one query, and runs it as fast as possible.
 //!
-//! [`Connection`] is the blocking half, [`PreparedQuery`] the codec for the measured loop. On MariaDB
-//! replies come as Debian's libmariadb 3.3 gets them, on MySQL as libmysqlclient does (see
-//! `handshake.rs`). Never negotiated: compression, `LOAD DATA LOCAL`, several statements or
-//! several results. `mysql_common` parses and writes the login's packets; framing, rows and the hot path are here.
-//! The load engine and the servers' probes call this.
+//! [`Connection`] is the blocking part, [`PreparedQuery`] the codec for the measured loop. On MariaDB replies have the
+//! form that Debian's libmariadb 3.3 gets, on MySQL the form that libmysqlclient gets (see `handshake.rs`). Never
+//! negotiated: compression, `LOAD DATA LOCAL`, several statements or several results. `mysql_common` parses and writes
+//! the login's packets; this room contains framing, rows and the hot path. Called by the load engine and the servers'
+//! probes.
 
 mod auth;
 mod dump;
@@ -33,17 +33,17 @@ use crate::mysql::statement::TextStatement;
 use crate::transaction::{Running, Transaction};
 use crate::{Channel, Login, Sent, StartTls, Stream, WireError};
 
-/// The last message of a client that ends its session as it should: `COM_QUIT` in a separate packet. The server closes
-/// then, and counts no aborted client.
+/// The last message of a client that ends its session properly: `COM_QUIT` in a separate packet. The server then closes
+/// the connection and does not count an aborted client.
 pub const GOODBYE: [u8; 5] = [1, 0, 0, 0, 1];
 
 /// `ER_UNSUPPORTED_PS`: this command is not supported in the prepared statement protocol yet.
 const UNSUPPORTED_PREPARED: &str = "1295";
 
-/// A logged-in conversation with a MySQL or MariaDB server.
+/// A logged-in connection to a MySQL or MariaDB server.
 ///
-/// After any error but [`WireError::Server`] the two ends may disagree about whose turn it is: drop
-/// the connection then.
+/// After any error except [`WireError::Server`] the two ends may disagree about whose turn it is, so drop the
+/// connection.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     packets: Packets<S>,
@@ -51,17 +51,16 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Reads the greeting and logs in, without TLS, as utf8mb4. Only as `login` allows: a server that asks for the
-    /// password in clear does not get it over [`Channel::PlainTcp`].
+    /// Reads the greeting and logs in, without TLS, as utf8mb4. A server that asks for the password in clear text does
+    /// not get it over [`Channel::PlainTcp`].
     ///
     /// # Units
-    /// `timeout_hint` is the time limit that `stream` itself has; it is only repeated in
-    /// [`WireError::Timeout`].
+    /// `timeout_hint` is the stream's own time limit; it only appears in [`WireError::Timeout`].
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses (wrong password, too many connections, blocked
-    /// host), [`WireError::Malformed`] or [`WireError::TooLong`] when the peer does not speak this
-    /// protocol, [`WireError::Unsupported`] for a plugin that we lack or that is unsafe here,
+    /// [`WireError::Server`] if the server refuses (wrong password, too many connections, blocked host),
+    /// [`WireError::Malformed`] or [`WireError::TooLong`] if the peer does not speak this protocol,
+    /// [`WireError::Unsupported`] for a plugin that we do not have or that is unsafe on this channel,
     /// [`WireError::Closed`], [`WireError::Timeout`] and [`WireError::Io`] from the stream.
     pub fn login(stream: S, login: &Login, channel: Channel, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut packets = Packets::new(stream, timeout_hint);
@@ -69,11 +68,11 @@ impl<S: Stream> Connection<S> {
         Ok(Self { packets, session })
     }
 
-    /// The same over TLS, which `start_tls` starts after the greeting.
+    /// Like [`Self::login`], over TLS, which `start_tls` starts after the greeting.
     ///
     /// # Errors
-    /// Those of [`Self::login`]; [`WireError::NoTls`] when the server offers none,
-    /// [`WireError::Io`] when it cannot be started.
+    /// Those of [`Self::login`]; [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Io`] if TLS cannot
+    /// be started.
     pub fn login_over_tls(
         stream: S,
         login: &Login,
@@ -85,18 +84,17 @@ impl<S: Stream> Connection<S> {
         Ok(Self { packets, session })
     }
 
-    /// The version from the greeting, without the `5.5.5-` that MariaDB puts before its own; escaped
-    /// and cut short.
+    /// The version from the greeting, without the `5.5.5-` that MariaDB puts before it; escaped and truncated.
     pub fn server_version(&self) -> &str {
         &self.session.server_version
     }
 
-    /// Whether this is MariaDB, by its version text or its greeting's capabilities.
+    /// Whether this is MariaDB, according to its version text or its greeting's capabilities.
     pub fn is_mariadb(&self) -> bool {
         self.session.is_mariadb
     }
 
-    /// Whether the server would speak TLS, by its greeting.
+    /// Whether the server offers TLS, according to its greeting.
     pub fn offers_tls(&self) -> bool {
         self.session.offers_tls
     }
@@ -106,29 +104,29 @@ impl<S: Stream> Connection<S> {
         self.session.auth_plugin
     }
 
-    /// The server's number for this connection: the greeting's 32 bits (a server that counts further
-    /// knows the rest as `CONNECTION_ID()`).
+    /// The server's number for this connection: the 32 bits in the greeting (if the server counts further,
+    /// `CONNECTION_ID()` returns the whole number).
     pub fn connection_id(&self) -> u64 {
         self.session.connection_id
     }
 
-    /// Runs `sql`, which asks for something, in the text protocol and returns its rows.
+    /// Runs `sql`, which must have a result, in the text protocol and returns its rows.
     ///
     /// # Units
     /// A cell is the value's text as the server writes it, `None` for NULL.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses the statement, [`WireError::Malformed`] when it answers as to
-    /// one without a result, [`WireError::TooLong`] over 16 MiB of rows (counted as they are in memory), [`WireError::Unsupported`] when the server
-    /// asks for a local file (it gets none), and what [`Self::login`] names for the stream.
+    /// [`WireError::Server`] if the server refuses the statement, [`WireError::Malformed`] if it answers without a
+    /// result, [`WireError::TooLong`] for more than 16 MiB of rows (their size in memory), [`WireError::Unsupported`]
+    /// if the server asks for a local file (which it does not get), and the stream's errors as in [`Self::login`].
     pub fn query(&mut self, sql: &str) -> Result<Rows, WireError> {
         let answer = text::query(&mut self.packets, self.session.dialect, sql)?;
         let action = self.packets.action();
         answer.rows.ok_or_else(|| fault::malformed(action, "rows", b"no result"))
     }
 
-    /// Runs `sql` in the text protocol and returns how many rows it affected; 0 for a SELECT, whose
-    /// rows are read and dropped.
+    /// Runs `sql` in the text protocol and returns how many rows it affected; for a SELECT 0, because its rows are read
+    /// and dropped.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -136,20 +134,20 @@ impl<S: Stream> Connection<S> {
         text::query(&mut self.packets, self.session.dialect, sql).map(|answer| answer.affected)
     }
 
-    /// Prepares `sql` with no parameter, or with one: the key, bound as a BIGINT (keys above
-    /// 2^63 - 1 reach the server as negative numbers).
+    /// Prepares `sql`, which has no parameter or one: the key, bound as a BIGINT. Keys above 2^63 - 1 reach the server
+    /// as negative numbers.
     ///
-    /// The query belongs to this connection; take it along when [`Self::into_stream`] ends it.
+    /// The query belongs to this connection; it stays valid for the stream after [`Self::into_stream`].
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses the statement, [`WireError::Unsupported`] for
-    /// two parameters and more, and what [`Self::login`] names for the stream.
+    /// [`WireError::Server`] if the server refuses the statement, [`WireError::Unsupported`] for two or more
+    /// parameters, and the stream's errors as in [`Self::login`].
     pub fn prepare(&mut self, sql: &str) -> Result<PreparedQuery, WireError> {
         prepare::prepare(&mut self.packets, self.session.dialect, sql)
     }
 
-    /// Makes a transaction's statements ready on this connection; those that the server cannot prepare
-    /// (`BEGIN` on some) go out as text, as the C libraries' users do it.
+    /// Prepares a transaction's statements on this connection. Statements that the server cannot prepare (`BEGIN` on
+    /// some servers) are sent as text, as users of the C libraries do.
     ///
     /// # Errors
     /// As [`Self::prepare`].
@@ -161,8 +159,7 @@ impl<S: Stream> Connection<S> {
         Running::prepare(Arc::clone(transaction), |sql| self.statement(sql, sent))
     }
 
-    /// Makes one statement ready, with `?` for each of its values; one that the server cannot prepare
-    /// goes out as text.
+    /// Prepares one statement, with `?` for each of its values. If the server cannot prepare it, it is sent as text.
     ///
     /// # Errors
     /// As [`Self::prepare`].
@@ -180,12 +177,12 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Dumps of all columns and rows of `table`, which holds `n_rows` rows.
+    /// A codec for dumps of all columns and rows of `table`, which has `n_rows` rows.
     pub fn dump(&self, table: &str, n_rows: u64) -> TableDump {
         TableDump::new(self.session.dialect, table, n_rows)
     }
 
-    /// Gives the stream back for the measured loop. Nothing is lost: we never read beyond a packet.
+    /// Returns the stream for the measured loop. Nothing is lost, because no bytes after a packet were read.
     pub fn into_stream(self) -> S {
         self.packets.into_stream()
     }

@@ -1,28 +1,29 @@
-//! Packets on a blocking stream: a three-byte length, a sequence number, the payload.
+//! Packets on a blocking stream: each has a three-byte length, a sequence number and the payload.
 //!
-//! Every length has a limit, sequence numbers must match, and nothing beyond a packet is read, so
-//! that the stream can be handed on at any time. The measured loop does not come here; only the
-//! pure helpers at the end serve it too. Called by the login, the text protocol and `prepare`.
+//! Each length has a limit, sequence numbers must match, and no byte after a packet is read, so the stream can be
+//! passed on at any time. The measured loop does not use this, except for the pure helpers at the end. Called by the
+//! login, the text protocol and `prepare`.
 
 use std::time::Duration;
 
 use crate::mysql::fault;
 use crate::{Stream, WireError, io};
 
-/// Longest payload in one packet. A full `0xff_ffff` means that more follows: 16 MiB is our limit for
-/// any packet, so such a one is refused.
+/// Longest payload of one packet. A length of `0xff_ffff` means that another packet continues the payload; since 16 MiB
+/// is our limit for any payload, such a packet is refused.
 pub(super) const MAX_PAYLOAD_BYTES: usize = 0xff_fffe;
 
-/// Longest greeting. Real ones have about 100 bytes; a text banner read as a length is in the
+/// Longest greeting. Real greetings have about 100 bytes; the text banner of another server, read as a length, gives
 /// millions.
 const MAX_GREETING_BYTES: usize = 64 * 1024;
 
-/// Payload is read in pieces, so that memory follows what comes, not what is announced.
+/// The payload is read in pieces of this size, so that memory grows with the received bytes, not with the announced
+/// length.
 const PIECE_BYTES: usize = 64 * 1024;
 
 pub(super) const HEADER_BYTES: usize = 4;
 
-/// A stream of packets, one conversation's two directions.
+/// A stream of packets in both directions of one connection.
 #[derive(Debug)]
 pub(super) struct Packets<S> {
     stream: S,
@@ -32,7 +33,7 @@ pub(super) struct Packets<S> {
 }
 
 impl<S: Stream> Packets<S> {
-    /// Starts with the greeting to come. `limit` is only for the texts of errors.
+    /// Expects the greeting as the first packet. `limit` is only for error messages.
     pub(super) fn new(stream: S, limit: Duration) -> Self {
         Self { stream, sequence: 0, action: "read the greeting", limit }
     }
@@ -42,19 +43,19 @@ impl<S: Stream> Packets<S> {
         self.action
     }
 
-    /// Names the next step of the same exchange.
+    /// Sets the action of the next step of the same exchange, for errors.
     pub(super) fn name_step(&mut self, action: &'static str) {
         self.action = action;
     }
 
-    /// Sends a command: sequence numbers start again.
+    /// Sends a command; sequence numbers start again at 0.
     pub(super) fn command(&mut self, action: &'static str, code: u8, argument: &[u8]) -> Result<(), WireError> {
         self.action = action;
         self.sequence = 0;
         self.write(&[&[code], argument].concat())
     }
 
-    /// Reads the first packet, which may come from anything that listens there.
+    /// Reads the first packet, which may come from any program that listens at this address.
     pub(super) fn read_greeting(&mut self) -> Result<Vec<u8>, WireError> {
         let header = self.read_header()?;
         if header[3] != 0 {
@@ -84,7 +85,7 @@ impl<S: Stream> Packets<S> {
             bytes.extend_from_slice(piece);
             self.sequence = self.sequence.wrapping_add(1);
             rest = next;
-            // A full piece says that another follows, if only an empty one.
+            // After a full piece another one must follow, even if it is empty.
             if piece.len() < FULL {
                 break;
             }
@@ -134,14 +135,14 @@ pub(super) fn payload_bytes(header: [u8; HEADER_BYTES]) -> usize {
     usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16
 }
 
-/// The peer announced more than we take.
+/// The error for a peer that announced more than the limit.
 #[cold]
 pub(super) fn too_long(action: &'static str, stated: usize, limit: usize) -> WireError {
     WireError::TooLong { action, stated: stated as u64, limit: limit as u64 }
 }
 
-/// Reads a length-encoded integer: its value and the bytes that it took; `None` when `bytes` ends too
-/// early or starts with a byte that means something else here (NULL, error).
+/// Reads a length-encoded integer: returns its value and the number of bytes that it took. `None` if `bytes` ends too
+/// early or starts with a byte of another meaning (NULL, error).
 ///
 /// # Source
 /// dev.mysql.com/doc/dev/mysql-server: `page_protocol_basic_dt_integers`.

@@ -1,6 +1,6 @@
 //! Makes a prepared query: the exchange with the server, and the bytes of its requests.
 //!
-//! Once per connection, over the blocking half; what runs per request is in `prepared.rs`. Called by
+//! Runs once per connection, over the blocking part; `prepared.rs` contains the code that runs per request. Called by
 //! `Connection::prepare`.
 
 use mysql_common::io::ParseBuf;
@@ -25,7 +25,7 @@ struct Prepared {
     first_column: Option<Layout>,
 }
 
-/// Prepares `sql`, with one key or none, on a connection.
+/// Prepares `sql` on a connection, with one key or without.
 pub(super) fn prepare<S: Stream>(
     packets: &mut Packets<S>,
     dialect: Dialect,
@@ -72,7 +72,7 @@ fn exchange<S: Stream>(packets: &mut Packets<S>, dialect: Dialect, sql: &str) ->
     Ok(Prepared { id: statement.statement_id(), n_params: statement.num_params(), first_column })
 }
 
-/// Reads `n_columns` definitions and their end: the first one's layout, if there is one.
+/// Reads `n_columns` column definitions and their end; returns the first one's layout, if there is a column.
 fn read_definitions<S: Stream>(
     packets: &mut Packets<S>,
     dialect: Dialect,
@@ -89,12 +89,12 @@ fn read_definitions<S: Stream>(
     Ok(Some(first))
 }
 
-/// The whole packet of one execution, with room for the key at its end.
+/// The whole packet of one execution, with the key as its last bytes.
 fn request(statement_id: u32, has_key: bool, has_type: bool) -> Vec<u8> {
     const NO_CURSOR: u8 = 0;
     const ONE_ITERATION: [u8; 4] = 1_u32.to_le_bytes();
     const NO_NULLS: u8 = 0;
-    // A signed BIGINT, as sysbench over libmariadb was seen to bind its keys.
+    // A signed BIGINT, the type with which sysbench over libmariadb was observed to bind its keys.
     const LONGLONG: [u8; 2] = [0x08, 0x00];
     let mut payload = vec![COM_STMT_EXECUTE];
     payload.extend_from_slice(&statement_id.to_le_bytes());

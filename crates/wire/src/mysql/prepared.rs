@@ -1,8 +1,7 @@
 //! One prepared query: made once over the blocking connection, then run by the measured loop.
 //!
-//! The codec half runs per request: it copies a template and eight bytes, and `replies.rs` finds the
-//! end of the reply. It must not allocate (errors apart), lock, log or do I/O. `prepare.rs` makes it,
-//! the load engine drives it.
+//! The codec runs per request: it copies a template and eight bytes, and `replies.rs` finds the end of the reply. It
+//! must not allocate (except for errors), lock, log or do I/O. `prepare.rs` makes it, the load engine drives it.
 
 use crate::mysql::handshake::Dialect;
 use crate::mysql::replies::{Form, Layout, Replies};
@@ -10,12 +9,12 @@ use crate::{Codec, Draws, Reply, WireError};
 
 pub(super) const KEY_BYTES: usize = size_of::<u64>();
 
-/// A prepared statement's requests and replies. It belongs to the connection (and the stream) that it
-/// was prepared on.
+/// A prepared statement's requests and replies. It is valid only for the connection (and the stream) on which it was
+/// prepared.
 ///
-/// The key's type is sent with the first request only, as the C libraries do it; after an error it is sent again. The
-/// data of a reply is the first column of its first row as the binary protocol writes it (without a length before it):
-/// empty for NULL, for no row and for a statement without a result.
+/// The key's type is sent only with the first request, as by the C libraries; after an error it is sent again. The data
+/// of a reply is the first column of its first row, as the binary protocol writes it but without the length before it.
+/// It is empty for NULL, if there is no row, and for a statement without a result.
 ///
 /// # Source
 /// dev.mysql.com/doc/dev/mysql-server: `page_protocol_com_stmt_execute`,
@@ -24,7 +23,7 @@ pub(super) const KEY_BYTES: usize = size_of::<u64>();
 pub struct PreparedQuery {
     /// With the key's type; the key is the last eight bytes.
     first_request: Vec<u8>,
-    /// Without it. The same as the first if there is no key.
+    /// Without the key's type. The same as the first request if there is no key.
     later_request: Vec<u8>,
     has_key: bool,
     is_bound: bool,
@@ -52,8 +51,8 @@ impl Codec for PreparedQuery {
 }
 
 impl PreparedQuery {
-    /// Takes the first and the later request, with the key as their last eight bytes if there is one, and the layout
-    /// that the prepare announced.
+    /// Makes the query from the first and the later request, whose last eight bytes are the key if there is one, and
+    /// from the layout that the prepare announced.
     pub(super) fn new(
         dialect: Dialect,
         [first_request, later_request]: [Vec<u8>; 2],

@@ -1,8 +1,7 @@
-//! Finds the end of a statement's reply, by packet headers only, and its result.
+//! Finds the end of a statement's reply from the packet headers only, and its result.
 //!
-//! Hot: this runs for each receive of the measured loop. It must not allocate (errors apart), lock,
-//! log or do I/O, and it remembers where it stopped, so that half a reply is never walked twice.
-//! `prepared.rs` and `statement.rs` drive it.
+//! Hot: this runs for each receive of the measured loop. It must not allocate (except for errors), lock, log or do I/O.
+//! It remembers where it stopped, so the same bytes are never read twice. `prepared.rs` and `statement.rs` drive it.
 
 use std::ops::Range;
 
@@ -13,20 +12,20 @@ use crate::mysql::text::{column_count, is_end};
 use crate::transaction::Answer;
 use crate::{Reply, WireError};
 
-/// Longest reply. A point select brings some hundred bytes, a wide scan some MiB.
+/// Longest reply. A point select returns some hundred bytes, a wide scan some MiB.
 const MAX_REPLY_BYTES: usize = 64 << 20;
 
 const ACTION: &str = "read the reply to a statement";
 
-/// Which protocol the rows come in.
+/// The protocol of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Binary,
-    /// Of a statement sent as text.
+    /// For a statement that is sent as text.
     Text,
 }
 
-/// The first byte of a request for a file of ours.
+/// The first byte of a server's request for a local file.
 const LOCAL_INFILE: u8 = 0xfb;
 
 /// How the binary protocol writes a column's values.
@@ -36,7 +35,7 @@ pub(super) enum Layout {
     LengthEncoded,
 }
 
-/// How far into a reply we are.
+/// The progress in a reply.
 #[derive(Debug, Clone)]
 struct Progress {
     /// Where the next packet starts.
@@ -49,12 +48,12 @@ struct Progress {
     n_changed: u64,
 }
 
-/// How far a reply was walked.
+/// The progress in a reply whose read bytes are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// Bytes at the front that are done with.
+    /// Number of bytes at the start that are finished.
     pub(super) bytes: usize,
-    /// The rows of the reply, once it is over.
+    /// The number of rows in the reply, once it is complete.
     pub(super) n_rows: Option<u64>,
 }
 
@@ -71,7 +70,7 @@ impl Progress {
         Self { at: 0, sequence: 1, n_columns: 0, step: Step::Count, data: None, n_rows: 0, n_changed: 0 };
 }
 
-/// Walks one reply after the other.
+/// Reads one reply after the other.
 #[derive(Debug)]
 pub(super) struct Replies {
     dialect: Dialect,
@@ -80,10 +79,10 @@ pub(super) struct Replies {
     progress: Progress,
 }
 
-/// How a column's values are written, by the type in its definition. Counted from the end, because
-/// MariaDB's extended metadata makes the front longer.
+/// The layout of a column's values, from the type in its definition. Fields are counted from the end, because MariaDB's
+/// extended metadata makes the front longer.
 pub(super) fn layout(action: &'static str, definition: &[u8]) -> Result<Layout, WireError> {
-    // Length of the rest, character set, column length, type, flags, decimals, filler.
+    // The fields: length of the rest, character set, column length, type, flags, decimals, filler.
     let [.., 0x0c, _, _, _, _, _, _, kind, _, _, _, _, _] = definition else {
         return Err(fault::malformed(action, "a column definition", definition));
     };
@@ -96,20 +95,20 @@ pub(super) fn layout(action: &'static str, definition: &[u8]) -> Result<Layout, 
         0x03 | 0x04 | 0x09 => Layout::Bytes(4),
         // DOUBLE, LONGLONG
         0x05 | 0x08 => Layout::Bytes(8),
-        // Dates and times have a length of one byte before them, all else a length-encoded one.
+        // Dates and times have a one-byte length before them, all other types a length-encoded one.
         _ => Layout::LengthEncoded,
     })
 }
 
 impl Replies {
-    /// Makes the reader of replies in this form; `first_column` is the layout that the prepare announced, if there was
-    /// one.
+    /// Makes the reader of replies in this form; `first_column` is the layout that the prepare announced, if it
+    /// announced one.
     pub(super) fn new(dialect: Dialect, form: Form, first_column: Option<Layout>) -> Self {
         Self { dialect, form, first_column: first_column.unwrap_or(Layout::LengthEncoded), progress: Progress::START }
     }
 
-    /// Walks the packets that are whole, from where the last call stopped. After an error the next
-    /// reply is expected from its start.
+    /// Reads the complete packets, from where the last call stopped. After an error the next reply is expected from its
+    /// start.
     pub(super) fn advance(&mut self, received: &[u8]) -> Result<Option<Answer>, WireError> {
         let outcome = self.walk(received);
         if !matches!(outcome, Ok(None)) {
@@ -118,7 +117,8 @@ impl Replies {
         outcome
     }
 
-    /// The same for a reply of any length: what was walked is given up, and counts of it stay.
+    /// Like [`Self::advance`], for a reply of any length: the bytes that were read are dropped, and only their counts
+    /// are kept.
     pub(super) fn pass(&mut self, received: &[u8]) -> Result<Passed, WireError> {
         let outcome = self.walk(received);
         match outcome {
@@ -173,7 +173,7 @@ impl Replies {
         Ok((received.len() >= end).then_some(start..end))
     }
 
-    /// Takes one packet, whose payload starts at `start`: whether it was the reply's last.
+    /// Processes one packet, whose payload starts at `start`; true if it was the reply's last.
     fn take(&mut self, payload: &[u8], start: usize) -> Result<bool, WireError> {
         if payload.first() == Some(&fault::ERR) {
             return Err(fault::server_error(ACTION, payload));
@@ -239,7 +239,7 @@ impl Replies {
         Ok(false)
     }
 
-    /// Where the first column's value is in a row.
+    /// The position of the first column's value in a row.
     fn first_value(&self, row: &[u8]) -> Option<Range<usize>> {
         // The bitmap of NULLs begins with two unused bits.
         const NULL_FIRST: u8 = 1 << 2;
@@ -259,7 +259,7 @@ impl Replies {
     }
 }
 
-/// Where the first column's value is in a row of the text protocol; empty for NULL.
+/// The position of the first column's value in a row of the text protocol; empty for NULL.
 fn first_text(row: &[u8]) -> Option<Range<usize>> {
     const NULL: u8 = 0xfb;
     if row.first() == Some(&NULL) {

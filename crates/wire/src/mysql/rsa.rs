@@ -1,8 +1,7 @@
 //! A password encrypted with the server's RSA key: OAEP with SHA-1.
 //!
-//! The arithmetic is `mysql_common`'s, which trusts the key: a zero modulus or one that is too small
-//! for the password would make it panic. The peer is untrusted, so the key's whole structure is
-//! walked here first. Called by `sha2`.
+//! `mysql_common` does the arithmetic, but it trusts the key: a modulus that is zero, or too small for the password,
+//! would make it panic. The peer is untrusted, so this file first checks the key's whole structure. Called by `sha2`.
 
 use mysql_common::crypto::rsa::{GetRandom, Pkcs1OaepPadding, PublicKey};
 use num_bigint::BigUint;
@@ -10,35 +9,35 @@ use num_bigint::BigUint;
 use crate::WireError;
 use crate::mysql::fault;
 
-/// Smallest modulus taken, in bytes. Servers make 2048 bits; below 1024 anybody can read along.
+/// Smallest accepted modulus, in bytes. Servers make keys of 2048 bits; below 1024 anybody could decrypt the password.
 const MIN_MODULUS_BYTES: usize = 128;
 
-/// Largest modulus taken, in bytes: 16384 bits, about a second of arithmetic.
+/// Largest accepted modulus, in bytes: 16384 bits, about a second of arithmetic.
 const MAX_MODULUS_BYTES: usize = 2048;
 
-/// The bytes of a block that OAEP with SHA-1 needs: two digests and two bytes.
+/// The number of bytes in a block that OAEP with SHA-1 needs for itself: two digests and two bytes.
 const OAEP_BYTES: usize = 2 * 20 + 2;
 
 const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
 
-/// A key that the arithmetic can be trusted with: its two numbers, big-endian.
+/// A key that is safe for the arithmetic: its two numbers, big-endian.
 #[derive(Debug, PartialEq)]
 struct Key<'a> {
     modulus: &'a [u8],
     exponent: &'a [u8],
 }
 
-/// How a key's numbers are wrapped.
+/// The structure around a key's numbers.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Pkcs1,
-    /// With the name of the algorithm.
+    /// Together with the name of the algorithm.
     Spki,
 }
 
-/// `secret` as only the owner of the public key `pem` can read it.
+/// Encrypts `secret` so that only the owner of the public key `pem` can read it.
 pub(super) fn encrypt(action: &'static str, pem: &[u8], secret: &[u8]) -> Result<Vec<u8>, WireError> {
     let malformed = || fault::malformed(action, "an RSA public key", pem);
     let text = pem::parse(pem).map_err(|_| malformed())?;
@@ -57,11 +56,10 @@ pub(super) fn encrypt(action: &'static str, pem: &[u8], secret: &[u8]) -> Result
     PublicKey::new(modulus, exponent).encrypt_block(secret, Pkcs1OaepPadding::new(GetRandom)).map_err(|_| malformed())
 }
 
-/// The key, if all of it is sound: a modulus that is odd and of whole bytes, a small odd exponent
-/// above 1.
+/// The key, if all of it is valid: the modulus is odd and fills whole bytes, the exponent is small, odd and above 1.
 ///
 /// # Source
-/// RFC 8017 A.1.1 (the two integers), RFC 5280 4.1 (the wrapping with an algorithm).
+/// RFC 8017 A.1.1 (the two integers), RFC 5280 4.1 (the structure with an algorithm).
 fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     let (outer, _) = element(der, SEQUENCE)?;
     let numbers = match form {
@@ -77,8 +75,8 @@ fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     };
     let (modulus, rest) = element(numbers, INTEGER)?;
     let (exponent, _) = element(rest, INTEGER)?;
-    // The zero before a number with its top bit set is only its sign; the library's count of bytes
-    // is right for moduli that fill theirs.
+    // A number whose top bit is set has a zero byte before it for its sign. The library counts bytes correctly for
+    // moduli that fill their bytes.
     let (&0, modulus) = modulus.split_first()? else {
         return None;
     };
@@ -87,7 +85,7 @@ fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     (is_full && is_usable).then_some(Key { modulus, exponent })
 }
 
-/// The content of the DER element of type `tag` at the front, and what follows it.
+/// The content of the DER element of type `tag` at the start, and the bytes after it.
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, rest) = der.split_first()?;
     let (&length, rest) = rest.split_first()?;

@@ -1,7 +1,7 @@
 //! The exchanges of `caching_sha2_password` and `sha256_password`.
 //!
-//! The scramble and the encryption are `mysql_common`'s; its own procedure of these plugins is not
-//! used, since it trusts the key that a peer sends. Called by `auth`.
+//! The scramble and the encryption are `mysql_common`'s; its own procedure for these plugins is not used, because it
+//! trusts the key that a peer sends. Called by `auth`.
 //!
 //! # Source
 //! MySQL's internal documentation of both plugins.
@@ -14,14 +14,14 @@ use crate::{Channel, WireError};
 
 const SALT_BYTES: usize = 20;
 
-/// The server's message about its cache.
+/// The server's message that the account is in its cache.
 const FOUND_IN_CACHE: &[u8] = &[3];
 const WANTS_PASSWORD: &[u8] = &[4];
 
-/// Which of the two it is.
+/// Which of the two plugins it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The server remembers who came in before.
+    /// The server remembers accounts that logged in before.
     Caching,
     Plain,
 }
@@ -35,13 +35,13 @@ impl Kind {
         }
     }
 
-    /// Whether a password may be sent in clear: over a Unix socket MySQL takes it only with `Caching`.
+    /// Whether a password may be sent in clear text; over a Unix socket MySQL accepts that only for `Caching`.
     fn may_be_clear(self, channel: Channel) -> bool {
         channel == Channel::Tls || (self == Self::Caching && channel == Channel::Local)
     }
 }
 
-/// The server's next message.
+/// The message that the server sends next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaits {
     Salt,
@@ -62,10 +62,10 @@ impl Exchange {
         Self { kind, awaits: Awaits::Salt, salt: [0; SALT_BYTES] }
     }
 
-    /// Returns the answer to a challenge; `None` when we only listen.
+    /// Returns the answer to a challenge; `None` if no answer is sent.
     ///
     /// # Errors
-    /// The challenge is not part of this exchange, or the server's key is not one.
+    /// If the challenge is not part of this exchange, or the server's key is not a key.
     pub(super) fn answer(
         &mut self,
         action: &'static str,
@@ -99,8 +99,8 @@ impl Exchange {
         }
     }
 
-    /// Returns the password in clear if no other program can read it, else the request for the server's key: any
-    /// process that answers can send a key, so this asks for it only within this machine.
+    /// Returns the password in clear text if no other program can read it. If others could, returns the request for the
+    /// server's key; any process that answers can send a key, so it is requested only within this machine.
     fn password_or_key(&mut self, password: &[u8], channel: Channel) -> Result<Vec<u8>, WireError> {
         if self.kind.may_be_clear(channel) {
             return Ok(terminated(password));
@@ -113,7 +113,7 @@ impl Exchange {
     }
 }
 
-/// A password goes out with its final zero.
+/// The password with its final zero, as it is sent.
 fn terminated(password: &[u8]) -> Vec<u8> {
     [password, &[0]].concat()
 }

@@ -1,7 +1,7 @@
 //! One statement of a transaction: prepared, or as text if the server (or the user) requires text.
 //!
-//! Hot, as `prepared.rs`: a message is written into a buffer that keeps its capacity. `prepare.rs` makes
-//! the prepared kind; `transaction.rs` drives both.
+//! Hot, like `prepared.rs`: messages are written into a buffer that keeps its capacity. `prepare.rs` makes the prepared
+//! kind; `transaction.rs` drives both.
 
 use std::io::Write as _;
 
@@ -14,15 +14,15 @@ use crate::{WireError, transaction};
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
-/// Column types as values are bound: a signed BIGINT, a VARCHAR, nothing.
+/// The column types with which values are bound: a signed BIGINT, a VARCHAR, NULL.
 const LONGLONG: [u8; 2] = [0x08, 0x00];
 const VAR_STRING: [u8; 2] = [0xfd, 0x00];
 const NULL: [u8; 2] = [0x06, 0x00];
 
-/// A statement as a transaction runs it.
+/// A statement in the form in which a transaction runs it.
 #[derive(Debug)]
 pub enum AnyStatement {
-    /// With an id of the server.
+    /// With an id that the server assigned.
     Prepared(PreparedStatement),
     Text(TextStatement),
 }
@@ -45,7 +45,7 @@ impl Statement for AnyStatement {
     }
 }
 
-/// Prepared on one connection.
+/// A statement prepared on one connection.
 ///
 /// # Source
 /// dev.mysql.com/doc/dev/mysql-server: `page_protocol_com_stmt_execute`.
@@ -90,7 +90,7 @@ impl PreparedStatement {
         end(start, out);
     }
 
-    /// Types go out when they are not those that the server knows, as the C libraries do it.
+    /// Sends the types only if the server does not know them yet, as the C libraries do.
     fn write_types(&mut self, values: &Values, out: &mut Vec<u8>) {
         let types = || values.iter().flat_map(type_of);
         if self.types.iter().copied().eq(types()) {
@@ -116,7 +116,7 @@ fn write_binary(value: Bound<'_>, out: &mut Vec<u8>) {
     match value {
         Bound::Number(number) => out.extend_from_slice(&number.to_le_bytes()),
         Bound::Text(text) | Bound::Sql(text) => {
-            // Workloads bind some hundred bytes at most; three bytes of length are enough for all.
+            // Workloads bind some hundred bytes at most; lengths of up to three bytes are enough for all.
             match text.len() {
                 short @ 0..=250 => out.push(short as u8),
                 long => {
@@ -138,7 +138,7 @@ pub struct TextStatement {
 }
 
 impl TextStatement {
-    /// `sql` with `?` for each value.
+    /// `sql` has `?` for each value.
     pub(super) fn new(dialect: Dialect, sql: &str) -> Self {
         Self { pieces: Pieces::split(sql), replies: Replies::new(dialect, Form::Text, None) }
     }
@@ -167,7 +167,7 @@ pub(super) fn write_query(sql: &[u8], out: &mut Vec<u8>) {
     end(start, out);
 }
 
-/// Leaves room for a packet's header; its place.
+/// Reserves space for a packet's header, and returns its position.
 fn begin(out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.resize(start + HEADER_BYTES, 0);

@@ -1,8 +1,7 @@
-//! The text protocol: one statement, its rows, everything in memory within a limit.
+//! The text protocol: one statement and its rows, all in memory, within a limit.
 //!
-//! For questions about the server and for setting the scratch schema up, never for the measured
-//! loop. Called by `Connection::query` and `execute`; its packet readers serve `prepare` and the
-//! codec too.
+//! For queries about the server and for making the scratch schema, never for the measured loop. Called by
+//! `Connection::query` and `execute`; `prepare` and the codec also use its packet readers.
 
 use crate::mysql::fault;
 use crate::mysql::handshake::Dialect;
@@ -14,14 +13,14 @@ pub type Row = Vec<Option<Vec<u8>>>;
 
 pub type Rows = Vec<Row>;
 
-/// Most bytes of rows that a query may bring. Our own questions bring a few hundred.
+/// Highest number of bytes in the rows of a query. Our own queries return a few hundred.
 const MAX_ROWS_BYTES: usize = 16 << 20;
 
-/// The memory that a cell, and a row, cost beside their bytes. Without it a peer could make 16 MiB of NULLs into half a
-/// gigabyte.
+/// The memory that a cell, and a row, take in addition to their bytes. Without counting it, a peer could turn 16 MiB of
+/// NULLs into half a gigabyte.
 const OVERHEAD_BYTES: usize = size_of::<Option<Vec<u8>>>();
 
-/// Most columns of a result: the servers' own limit.
+/// Highest number of columns of a result: the servers' own limit.
 const MAX_COLUMNS: u64 = 4096;
 
 const COM_QUERY: u8 = 0x03;
@@ -40,7 +39,7 @@ pub(super) struct Answer {
 /// The packet before a result's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ColumnCount {
-    /// How many, 1 to 4096.
+    /// Number of columns, 1 to 4096.
     pub(super) n_columns: u16,
     pub(super) has_definitions: bool,
 }
@@ -85,9 +84,8 @@ pub(super) fn column_count(action: &'static str, dialect: Dialect, payload: &[u8
     Ok(ColumnCount { n_columns: n_columns as u16, has_definitions })
 }
 
-/// Whether a packet ends a list of rows (or, without `CLIENT_DEPRECATE_EOF`, of definitions). A row
-/// whose first cell begins with the same byte is longer than 16 MiB or, in the binary protocol, does
-/// not exist.
+/// Whether a packet ends a list of rows (or, without `CLIENT_DEPRECATE_EOF`, of definitions). A row can begin with the
+/// same byte only if its first cell is longer than 16 MiB; in the binary protocol no row begins with it.
 pub(super) fn is_end(dialect: Dialect, payload: &[u8]) -> bool {
     payload.first() == Some(&EOF) && (dialect.is_eof_deprecated || payload.len() < 9)
 }
@@ -139,7 +137,7 @@ fn read_rows<S: Stream>(packets: &mut Packets<S>, dialect: Dialect, n_columns: u
     }
 }
 
-/// The cells of a row; `None` unless they fill it exactly.
+/// The cells of a row; `None` unless they fill the payload exactly.
 fn split_row(payload: &[u8], n_columns: u16) -> Option<Row> {
     let mut rest = payload;
     let mut row = Row::with_capacity(usize::from(n_columns));
@@ -158,7 +156,7 @@ fn split_row(payload: &[u8], n_columns: u16) -> Option<Row> {
     rest.is_empty().then_some(row)
 }
 
-/// Sends the empty packet that says "no file", so that the server goes on, and names the refusal.
+/// Sends the empty packet that means "no file", so that the server continues, and returns the error for the refusal.
 #[cold]
 fn refuse_local_file<S: Stream>(packets: &mut Packets<S>) -> WireError {
     let ended = packets.write(&[]).and_then(|()| packets.read());

@@ -1,7 +1,8 @@
-//! A conversation as packets of a capture file: pcapng's blocks, and TCP segments that carry what was sent.
+//! A connection as packets of a capture file: pcapng's blocks, and TCP segments that carry the bytes that were sent.
 //!
-//! The segments are invented, because a Unix socket does not have any, and data sent over TCP are seen here before the
-//! kernel cuts them; their bytes, order and times are not. Nothing here does I/O. Called by `looptax watch -w`.
+//! The segments are invented: a Unix socket does not have any, and data sent over TCP are seen before the kernel
+//! divides them into segments. Their bytes, order and times are real. This module does no I/O. Called by `looptax watch
+//! -w`.
 
 mod pcapng;
 mod segments;

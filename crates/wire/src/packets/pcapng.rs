@@ -1,6 +1,6 @@
-//! Blocks of a pcapng file: the section's beginning, an interface, a packet.
+//! Blocks of a pcapng file: the section header, an interface, a packet.
 //!
-//! `pcap-file`, the crate for this, offers a release candidate; what is needed of the format is short.
+//! `pcap-file`, the crate for this, only has a release candidate, and only a small part of the format is needed.
 //!
 //! # Source
 //! draft-ietf-opsawg-pcapng, sections 3.5, 4.1, 4.2 and 4.3 (read 2026-11).
@@ -17,42 +17,42 @@ const OPTION_APPLICATION: u16 = 4;
 const OPTION_NAME: u16 = 2;
 const OPTION_DESCRIPTION: u16 = 3;
 const OPTION_RESOLUTION: u16 = 9;
-/// Times are in 10^-9 s.
+/// Times are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
-/// An option's length has 16 bits; a longer text is of no use.
+/// Longest text of an option: its length has 16 bits, and a longer text would not help a reader.
 const MOST_TEXT: usize = 4096;
 
 /// A packet of an interface.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// The number of its interface, in the order of the blocks.
+    /// Index of its interface, in the order of the interface blocks.
     pub interface: u32,
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub at_ns: u64,
     pub header: &'a [u8],
     pub payload: &'a [u8],
     pub comment: Option<&'a str>,
 }
 
-/// Appends the block that a file begins with.
+/// Appends the block with which a file begins.
 pub fn section(out: &mut Vec<u8>, application: &str) {
     block(out, SECTION, |out| {
         out.extend_from_slice(&BYTE_ORDER.to_le_bytes());
         out.extend_from_slice(&1_u16.to_le_bytes());
         out.extend_from_slice(&0_u16.to_le_bytes());
-        // The section's length is not known.
+        // The section's length is unknown.
         out.extend_from_slice(&u64::MAX.to_le_bytes());
         option(out, OPTION_APPLICATION, application.as_bytes());
         option(out, OPTION_END, &[]);
     });
 }
 
-/// Appends an interface. It has the number of those before it.
+/// Appends an interface. Its index is the number of interfaces before it.
 pub fn interface(out: &mut Vec<u8>, name: &str, description: &str) {
     block(out, INTERFACE, |out| {
         out.extend_from_slice(&LINKTYPE_RAW.to_le_bytes());
         out.extend_from_slice(&0_u16.to_le_bytes());
-        // No limit of a packet's length.
+        // Packets have no length limit.
         out.extend_from_slice(&0_u32.to_le_bytes());
         option(out, OPTION_NAME, name.as_bytes());
         option(out, OPTION_DESCRIPTION, description.as_bytes());
@@ -78,7 +78,7 @@ pub fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
     });
 }
 
-/// A block has its length before and behind what is in it.
+/// Appends a block, whose length is written before and after its content.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let begin = out.len();
     out.extend_from_slice(&kind.to_le_bytes());
@@ -91,7 +91,7 @@ fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
 
 fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     let mut n = value.len().min(MOST_TEXT);
-    // A text is cut between two characters.
+    // A text is cut only between two characters.
     while n < value.len() && value[n] & 0xc0 == 0x80 {
         n -= 1;
     }
@@ -101,7 +101,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(out, n);
 }
 
-/// Everything begins at a multiple of four.
+/// Pads to a multiple of four bytes.
 fn pad(out: &mut Vec<u8>, n_bytes: usize) {
     out.extend_from_slice(&[0; 3][..n_bytes.wrapping_neg() % 4]);
 }

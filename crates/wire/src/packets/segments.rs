@@ -1,4 +1,5 @@
-//! TCP segments over IPv4 or IPv6 that carry a conversation, with sequence numbers, acknowledgements and checksums.
+//! TCP segments over IPv4 or IPv6 that carry a connection's data, with sequence numbers, acknowledgements and
+//! checksums.
 //!
 //! # Source
 //! RFC 791, RFC 8200, RFC 9293, RFC 1071.
@@ -7,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::logins::Sender;
 
-/// The most bytes of one segment: with both headers, what an IPv4 packet holds, in round numbers.
+/// Highest number of bytes in one segment: rounded down from what an IPv4 packet can hold with both headers.
 pub const MOST_BYTES: usize = 65_000;
 
 const FIN: u8 = 0x01;
@@ -43,13 +44,13 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// `number` tells conversations of the same addresses apart: their sequence numbers begin elsewhere.
+    /// `number` distinguishes connections between the same addresses: their sequence numbers begin at different values.
     pub fn new(client: SocketAddr, server: SocketAddr, number: u32) -> Self {
         let begin = number.wrapping_mul(0x9e37_79b1);
         Self { client, server, next: [begin, begin ^ 0x8000_0000], n_packets: 0 }
     }
 
-    /// The three packets that open it.
+    /// The three packets that open the connection.
     pub fn handshake(&mut self) -> [Header; 3] {
         let [client, server] = self.next;
         let syn = self.header(Sender::Client, SYN, [client, 0], &[]);
@@ -65,20 +66,20 @@ impl Conversation {
         header
     }
 
-    /// Bytes of this sender that are not in the file: a gap in its sequence numbers.
+    /// Skips bytes of this sender that are not in the file: a gap in its sequence numbers.
     pub fn skip(&mut self, sender: Sender, n: u64) {
         let next = &mut self.next[sender as usize];
         *next = next.wrapping_add(n as u32);
     }
 
-    /// The two packets that close it, the client's first.
+    /// The two packets that close the connection, the client's first.
     pub fn end(&mut self) -> [Header; 2] {
         let one = self.header(Sender::Client, FIN | ACK, self.numbers(Sender::Client), &[]);
         self.skip(Sender::Client, 1);
         [one, self.header(Sender::Server, FIN | ACK, self.numbers(Sender::Server), &[])]
     }
 
-    /// Its own next number, and the one that it waits for.
+    /// The sender's next sequence number, and the one that it expects from the peer.
     fn numbers(&self, sender: Sender) -> [u32; 2] {
         let [client, server] = self.next;
         if sender == Sender::Client { [client, server] } else { [server, client] }
@@ -89,14 +90,14 @@ impl Conversation {
         self.n_packets = self.n_packets.wrapping_add(1);
         let mut bytes = [0; N_IPV6 + N_TCP];
         let n_segment = (N_TCP + payload.len()) as u16;
-        // The addresses are summed with the segment, too.
+        // The checksum also includes the addresses.
         let mut sum = u64::from(TCP) + u64::from(n_segment);
         let n_ip = match (from.ip(), to.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 bytes[..2].copy_from_slice(&[0x45, 0]);
                 bytes[2..4].copy_from_slice(&(N_IPV4 as u16 + n_segment).to_be_bytes());
                 bytes[4..6].copy_from_slice(&self.n_packets.to_be_bytes());
-                // Not to be cut; 64 hops.
+                // The packet must not be fragmented; 64 hops.
                 bytes[6..10].copy_from_slice(&[0x40, 0, 64, TCP]);
                 bytes[12..16].copy_from_slice(&from.octets());
                 bytes[16..20].copy_from_slice(&to.octets());
@@ -132,7 +133,7 @@ impl Conversation {
     }
 }
 
-/// The sum of 16-bit words.
+/// The sum of all 16-bit words.
 fn sum_of(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     let sum: u64 = words.iter().map(|it| u64::from(u32::from_be_bytes(*it))).sum();
@@ -141,7 +142,7 @@ fn sum_of(bytes: &[u8]) -> u64 {
     sum + u64::from(u32::from_be_bytes(last))
 }
 
-/// The checksum of a sum.
+/// The checksum from a sum.
 fn folded(mut sum: u64) -> u16 {
     while sum >> 16 != 0 {
         sum = (sum & 0xffff) + (sum >> 16);

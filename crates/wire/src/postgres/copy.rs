@@ -1,6 +1,6 @@
-//! A whole table as one answer: `COPY … TO STDOUT`, counted and dropped, as `pg_dump` reads it.
+//! A whole table as one answer: `COPY … TO STDOUT`. Rows are counted and dropped, as `pg_dump` reads them.
 //!
-//! Hot: messages are walked by their headers, and what was walked is given up at once.
+//! Hot: messages are skipped with the help of their headers, and their bytes are dropped immediately.
 
 use super::frames::{HEADER_BYTES, MESSAGE_LIMIT, PROTOCOL, body_bytes, malformed};
 use super::replies::refusal;
@@ -17,13 +17,13 @@ const READ_COPY: &str = "read a table's rows";
 pub struct TableCopy {
     request: Vec<u8>,
     n_rows: u64,
-    /// Rows by the command's own tag, once it has come.
+    /// The number of rows from the command tag, once it has arrived.
     n_copied: Option<u64>,
     n_passed: usize,
 }
 
 impl TableCopy {
-    /// Dumps of `table`, which holds `n_rows` rows.
+    /// A codec for dumps of `table`, which has `n_rows` rows.
     pub(super) fn new(table: &str, n_rows: u64) -> Self {
         let sql = format!("COPY {table} TO STDOUT");
         let length = sql.len() as u32 + 5;
@@ -31,10 +31,10 @@ impl TableCopy {
         Self { request, n_rows, n_copied: None, n_passed: 0 }
     }
 
-    /// Takes one whole message: whether it was the last of its answer.
+    /// Processes one complete message; true if it was the last of its answer.
     fn take(&mut self, tag: u8, message: &[u8]) -> Result<bool, WireError> {
         match tag {
-            // Rows, the messages around them, and messages that may come at any time.
+            // Rows, the messages around them, and messages that may arrive at any time.
             b'd' | b'H' | b'c' | b'N' | b'S' | b'A' => Ok(false),
             b'C' => {
                 self.n_copied = copied(&message[HEADER_BYTES..]);

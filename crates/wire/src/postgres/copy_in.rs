@@ -1,6 +1,6 @@
-//! Rows into a table as one statement: `COPY … FROM STDIN`, as collectors of reports take them.
+//! Sends rows into a table with one statement, `COPY … FROM STDIN`, for servers that collect reports.
 //!
-//! Careful, not hot: the server's answer has the limits of any other. Called by `Connection::copy_in`.
+//! Careful, not hot: the server's answer has the same limits as any other. Called by `Connection::copy_in`.
 
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend::{self, CopyData};
@@ -11,18 +11,18 @@ use crate::{Stream, WireError};
 const BEGIN: &str = "begin to copy rows";
 const COPY: &str = "copy rows";
 
-/// Bytes of one `CopyData`: rows may be cut anywhere.
+/// Number of bytes in one `CopyData`; rows may be cut at any byte.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Sends `rows` as the answer to the server's `CopyInResponse`.
 ///
 /// # Source
-/// PostgreSQL documentation, "COPY Operations": the server discards what comes after its own error up to `CopyDone`, so
-/// that nothing has to be read before all is sent.
+/// PostgreSQL documentation, "COPY Operations": after its own error the server discards all data up to `CopyDone`, so
+/// nothing has to be read before all rows are sent.
 pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str, rows: &[u8]) -> Result<u64, WireError> {
     frames.send(BEGIN, |out| frontend::query(sql, out))?;
     if let Some(refusal) = begin(frames)? {
-        // Of a fatal error nothing follows but the end of the stream: the error says more.
+        // After a fatal error only the end of the stream follows; the error itself says more.
         let _ = frames.receive_answer(BEGIN, |_, _| Ok(()));
         return Err(refusal);
     }
@@ -47,7 +47,7 @@ pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str, rows: &[u8]) -> 
     n_rows.ok_or_else(|| malformed(COPY, "a number of rows", b"none"))
 }
 
-/// The server's error, where it refuses the statement.
+/// Waits until the server accepts data; returns the server's error if it refuses the statement.
 fn begin<S: Stream>(frames: &mut Frames<S>) -> Result<Option<WireError>, WireError> {
     let mut allowance = Allowance::ANSWER;
     loop {

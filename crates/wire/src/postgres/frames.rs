@@ -1,8 +1,7 @@
-//! Messages in and out: framing with limits, errors of the server, messages that come at any time.
+//! Messages in both directions: framing with limits, errors of the server, messages that may arrive at any time.
 //!
-//! Reads exactly the bytes of each message, so that the stream can be handed on after any of them.
-//! Set-up only; the measured loop frames for itself (see `prepared`). Called by login, query and
-//! prepare.
+//! Reads exactly the bytes of each message, so the stream can be passed on after any message. Only for set-up; the
+//! measured loop has its own framing (see `prepared`). Called by login, query and prepare.
 
 use std::io;
 use std::time::Duration;
@@ -18,29 +17,29 @@ use crate::{Stream, WireError};
 pub(super) const PROTOCOL: &str = "PostgreSQL";
 
 pub(super) const HEADER_BYTES: usize = 5;
-/// Most bytes of one message once logged in: our largest row is far below it.
+/// Highest number of bytes in one message after the login: our largest row is far below it.
 pub(super) const MESSAGE_LIMIT: u64 = 16 << 20;
-/// Most bytes of all messages of one answer.
+/// Highest number of bytes in all messages of one answer.
 pub(super) const ANSWER_LIMIT: u64 = 64 << 20;
 
-/// The amount that the peer may send in one exchange before it counts as hostile.
+/// How much the peer may send in one exchange before it counts as hostile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allowance {
-    /// Tags of the messages that may come.
+    /// Tags of the allowed messages.
     tags: &'static [u8],
-    /// Bytes of one message.
+    /// Highest number of bytes in one message.
     message: u64,
-    /// Bytes still allowed in all.
+    /// Number of bytes that are still allowed in total.
     total: u64,
 }
 
 impl Allowance {
-    /// Before the login is done: real servers need a few hundred bytes.
+    /// Limits before the login is complete: real servers need a few hundred bytes.
     pub(super) const LOGIN: Self = Self { tags: b"RSKENAZ", message: 64 << 10, total: 1 << 20 };
-    /// One answer of a server that has let us in.
+    /// Limits for one answer of a server after the login.
     pub(super) const ANSWER: Self = Self { tags: b"12ACDEGHINSTWZnt", message: MESSAGE_LIMIT, total: ANSWER_LIMIT };
 
-    /// Takes `bytes` off what is left.
+    /// Subtracts `bytes` from the total that is left.
     pub(super) fn spend(&mut self, bytes: u64, action: &'static str) -> Result<(), WireError> {
         match self.total.checked_sub(bytes) {
             Some(left) => {
@@ -65,14 +64,14 @@ impl<S: Stream> Frames<S> {
         Self { stream, timeout_hint, outgoing: BytesMut::new() }
     }
 
-    /// Sends the messages that `write` puts into the buffer, in one write.
+    /// Sends the messages that `write` appends to the buffer, in one write.
     pub(super) fn send(
         &mut self,
         action: &'static str,
         write: impl FnOnce(&mut BytesMut) -> io::Result<()>,
     ) -> Result<(), WireError> {
         self.outgoing.clear();
-        // Fails for text with a zero byte in it or beyond 2 GiB: the protocol cannot carry it.
+        // Fails if a text contains a zero byte or is longer than 2 GiB, which the protocol cannot carry.
         write(&mut self.outgoing).map_err(|source| WireError::Io { action, source })?;
         write_all(&mut self.stream, &self.outgoing, action, self.timeout_hint)
     }
@@ -87,8 +86,8 @@ impl<S: Stream> Frames<S> {
         }
     }
 
-    /// Hands every message up to `ReadyForQuery` to `take`; then gives the server's error, if it
-    /// sent one. `take` does not see errors and what may come at any time.
+    /// Passes every message up to `ReadyForQuery` to `take`, and then returns the server's error, if there was one.
+    /// `take` does not receive errors and messages that may arrive at any time.
     pub(super) fn receive_answer(
         &mut self,
         action: &'static str,
@@ -98,7 +97,7 @@ impl<S: Stream> Frames<S> {
         let mut refusal = None;
         loop {
             match self.receive(action, &mut allowance) {
-                // A fatal error is followed by the end of the stream: the error says more.
+                // After a fatal error the stream ends; the error itself says more.
                 Err(fault) => return Err(refusal.unwrap_or(fault)),
                 Ok(Message::ReadyForQuery(_)) => return refusal.map_or(Ok(()), Err),
                 Ok(Message::ErrorResponse(body)) => {
@@ -146,7 +145,7 @@ pub(super) fn body_bytes(header: [u8; HEADER_BYTES], limit: u64, action: &'stati
     Ok(stated as usize - 4)
 }
 
-/// The server's error as ours: SQLSTATE and primary message. Fields that do not parse stay empty.
+/// Converts the server's error: SQLSTATE and primary message. Fields that cannot be parsed stay empty.
 pub(super) fn server_error(mut fields: ErrorFields<'_>) -> WireError {
     let (mut code, mut message) = (String::new(), String::new());
     while let Ok(Some(field)) = fields.next() {
@@ -159,12 +158,12 @@ pub(super) fn server_error(mut fields: ErrorFields<'_>) -> WireError {
     WireError::Server { code, message }
 }
 
-/// The peer sent `found` where `expected` should be.
+/// The error for a peer that sent `found` instead of `expected`.
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
     WireError::malformed(PROTOCOL, action, expected, found)
 }
 
-/// A whole message came that has no place here.
+/// The error for a complete message that is not allowed at this point.
 pub(super) fn out_of_place(action: &'static str, expected: &'static str) -> WireError {
     malformed(action, expected, b"another message")
 }

@@ -1,7 +1,7 @@
-//! From the first byte to `ReadyForQuery`: start-up, the password exchange, what the server tells.
+//! From the first byte to `ReadyForQuery`: start-up, the password exchange, and the server's parameters.
 //!
-//! The server is not trusted before it has let us in: small limits, and with SCRAM it must prove
-//! that it knows the password before we go on.
+//! The server is not trusted before the login is complete: limits are small, and with SCRAM it must prove that it knows
+//! the password before we continue.
 
 use std::time::Duration;
 
@@ -25,19 +25,20 @@ const FINISH: &str = "finish the log-in";
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 const ASK_FOR_TLS: &str = "ask for TLS";
 
-/// Whether a password may go as it is, or as an md5 of it, where the server asks for that.
+/// Whether a password may be sent in clear text, or as an md5 hash, if the server asks for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clear {
-    /// It may: no process listens in, or the stream is sealed.
+    /// The password may be sent: the connection stays within this machine, or is encrypted.
     MayGo,
-    /// It may not.
+    /// The password must not be sent in this way.
     NeverGoes,
 }
 
-/// Asks whether TLS may start on a connection on which nothing was sent yet: the next bytes belong to TLS.
+/// Asks the server whether TLS may start, on a connection on which nothing was sent yet. If this succeeds, the next
+/// bytes belong to TLS.
 ///
 /// # Errors
-/// [`WireError::NoTls`] when the server offers none, [`WireError::Malformed`] when it is not a PostgreSQL server;
+/// [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Malformed`] if it is not a PostgreSQL server;
 /// `Timeout`, `Closed`, `Io`.
 pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(), WireError> {
     io::write_all(stream, &TLS_REQUEST, ASK_FOR_TLS, timeout_hint)?;
@@ -51,18 +52,18 @@ pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(
 }
 
 impl<S: Stream> Connection<S> {
-    /// Logs in: trust, peer, password in clear, md5 or SCRAM-SHA-256 (the server's signature is
-    /// verified), as the server asks.
+    /// Logs in by the method that the server asks for: trust, peer, password in clear text, md5 or SCRAM-SHA-256, whose
+    /// server signature is verified.
     ///
-    /// A password goes in clear when the server asks for it, without TLS too: the
-    /// callers connect to this machine's own addresses only. `timeout_hint` is the stream's own time
-    /// limit, for the text of errors; the stream enforces it. An empty user is left to the server
-    /// to refuse, and without a database it takes the one named like the user.
+    /// The password is sent in clear text if the server asks for that, even without TLS, so callers must use this only
+    /// if [`Clear::MayGo`] applies. `timeout_hint` is the stream's own time limit, for error messages; the stream
+    /// enforces it. An empty user is sent, and the server refuses it; without a database, the server uses the database
+    /// with the user's name.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses, [`WireError::Unsupported`] when it asks for GSSAPI, SSPI or other
-    /// methods, [`WireError::Malformed`] or [`WireError::TooLong`] when it is not a PostgreSQL server or cannot prove
-    /// that it knows the password; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] if the server refuses, [`WireError::Unsupported`] if it asks for GSSAPI, SSPI or another
+    /// method, [`WireError::Malformed`] or [`WireError::TooLong`] if it is not a PostgreSQL server or cannot prove that
+    /// it knows the password; `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
     /// PostgreSQL documentation, "Frontend/Backend Protocol", section "Start-up".
@@ -70,11 +71,12 @@ impl<S: Stream> Connection<S> {
         Self::login_over(stream, login, Clear::MayGo, timeout_hint)
     }
 
-    /// The same, for a server that may be on another machine: with [`Clear::NeverGoes`] a password is given only to one
-    /// that asks for SCRAM, which a listener learns nothing from.
+    /// Like [`Self::login`], for a server that may be on another machine: with [`Clear::NeverGoes`] the password is
+    /// used only if the server asks for SCRAM, from which a listener does not learn it.
     ///
     /// # Errors
-    /// As [`Self::login`]; [`WireError::Unsupported`] where the server asks for the password itself, or for md5.
+    /// As [`Self::login`]; [`WireError::Unsupported`] if the server asks for the password itself or for md5, and
+    /// `clear` forbids that.
     pub fn login_over(stream: S, login: &Login, clear: Clear, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut frames = Frames::new(stream, timeout_hint);
         frames.send(SAY_HELLO, |out| {
@@ -89,14 +91,14 @@ impl<S: Stream> Connection<S> {
         Ok(connection)
     }
 
-    /// Reads up to `ReadyForQuery` and keeps what the server says about itself and the session.
+    /// Reads up to `ReadyForQuery`, and keeps what the server reports about itself and the session.
     fn read_session_facts(&mut self, allowance: &mut Allowance) -> Result<(), WireError> {
         loop {
             match self.frames.receive(FINISH, allowance)? {
                 Message::ReadyForQuery(_) => return Ok(()),
                 Message::ErrorResponse(body) => return Err(server_error(body.fields())),
                 Message::BackendKeyData(body) => {
-                    // Process ids are positive; the library hands out the signed wire type.
+                    // Process ids are positive; the library returns the signed type of the protocol.
                     self.backend_pid = body.process_id().cast_unsigned();
                 }
                 Message::ParameterStatus(body) => {
@@ -113,7 +115,7 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// Answers the server's one authentication request, up to its `AuthenticationOk`: the method, as libpq names it.
+/// Answers the server's authentication request, up to its `AuthenticationOk`; returns the method under libpq's name.
 fn authenticate<S: Stream>(
     frames: &mut Frames<S>,
     login: &Login,
@@ -128,7 +130,7 @@ fn authenticate<S: Stream>(
         {
             return Err(WireError::Unsupported { what: READABLE.to_owned() });
         }
-        // Over plain TCP, too: callers connect to this machine's own addresses only.
+        // Also over plain TCP: [`Clear::MayGo`] says that the caller has allowed this.
         Message::AuthenticationCleartextPassword => {
             frames.send(AUTHENTICATE, |out| frontend::password_message(password.as_bytes(), out))?;
             "password"
@@ -152,7 +154,7 @@ fn authenticate<S: Stream>(
     }
 }
 
-/// Makes the error for an authentication request that we do not answer.
+/// Makes the error for an authentication request that looptax does not answer.
 fn refused_request(request: &Message) -> WireError {
     let what = match request {
         Message::ErrorResponse(body) => return server_error(body.fields()),
@@ -165,7 +167,7 @@ fn refused_request(request: &Message) -> WireError {
     WireError::Unsupported { what: what.to_owned() }
 }
 
-/// Whether SCRAM-SHA-256 is among the server's mechanisms.
+/// Checks that SCRAM-SHA-256 is among the server's mechanisms.
 fn check_mechanism(body: &AuthenticationSaslBody) -> Result<(), WireError> {
     let mut names: Vec<&str> = Vec::new();
     let mut mechanisms = body.mechanisms();
@@ -179,7 +181,7 @@ fn check_mechanism(body: &AuthenticationSaslBody) -> Result<(), WireError> {
     Err(WireError::Unsupported { what })
 }
 
-/// The SCRAM exchange up to the server's verified signature.
+/// The SCRAM exchange, including the check of the server's signature.
 ///
 /// # Source
 /// PostgreSQL documentation, "SASL Authentication".

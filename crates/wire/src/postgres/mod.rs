@@ -1,8 +1,8 @@
-//! PostgreSQL's protocol 3.0: log in, ask in the simple protocol, prepare the measured query.
+//! PostgreSQL's protocol 3.0: logs in, sends queries in the simple protocol, prepares the measured query.
 //!
-//! Messages and password exchanges come from `postgres-protocol`; framing with limits, and the
-//! codec of the measured loop, are ours. No TLS here: `Connection` speaks over any [`Stream`] and
-//! never asks for it. Called by bench (codec), servers (filling) and path (proof of an arm).
+//! `postgres-protocol` provides messages and password exchanges; framing with limits and the codec of the measured loop
+//! are looptax's own. `Connection` does not start TLS: it works over any [`Stream`]. Called by bench (codec), servers
+//! (filling) and path (proof of an arm).
 
 mod copy;
 mod copy_in;
@@ -25,73 +25,72 @@ use crate::{Sent, Stream, WireError};
 use frames::Frames;
 use statement::{PreparedStatement, numbered};
 
-/// The last message of a client that ends its session as it should: `Terminate`. The server closes then,
-/// and logs nothing.
+/// The last message of a client that ends its session properly: `Terminate`. The server then closes the connection and
+/// logs no error.
 pub const GOODBYE: [u8; 5] = [b'X', 0, 0, 0, 4];
 
-/// The search path of our questions: the server's own objects, and last our own temporary tables, from which PostgreSQL
-/// never takes functions and operators. Neither holds names that other users have made as a trap.
+/// The search path for looptax's queries: the server's own objects, and after them our own temporary tables, in which
+/// PostgreSQL never looks up functions and operators. Neither contains names that other users have made as a trap.
 pub const OWN_NAMES: &str = "pg_catalog, pg_temp";
 
 /// A logged-in session over `S`.
 ///
-/// Notices, notifications and changed parameters may come at any time and are skipped. A statement
-/// that the server refuses leaves the session usable; every other error ends it.
+/// Notices, notifications and changed parameters may arrive at any time and are skipped. If the server refuses a
+/// statement, the session stays usable; every other error ends it.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     frames: Frames<S>,
     server_version: String,
     backend_pid: u32,
     method: &'static str,
-    /// Statements prepared under names of ours so far.
+    /// Number of statements prepared so far under looptax's names.
     n_named: u32,
 }
 
 impl<S: Stream> Connection<S> {
-    /// The server's name for its version, as in `15.14 (Debian 15.14-0+deb12u1)`; empty when it did not send one.
+    /// The server's name for its version, such as `15.14 (Debian 15.14-0+deb12u1)`; empty if the server did not send
+    /// it.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// How the server asked who we are, in the words of libpq's `require_auth`: `none`, `password`, `md5` or
-    /// `scram-sha-256`.
+    /// The method by which the server authenticated us, in the words of libpq's `require_auth`: `none`, `password`,
+    /// `md5` or `scram-sha-256`.
     pub fn method(&self) -> &'static str {
         self.method
     }
 
-    /// Process id of the server's process for this session, in the server's pid namespace; 0 when
-    /// it did not say.
+    /// Id of the server's process for this session, in the server's pid namespace; 0 if the server did not send it.
     pub fn connection_id(&self) -> u64 {
         u64::from(self.backend_pid)
     }
 
-    /// Runs `sql` in the simple protocol: the rows of all its statements, as text, `None` for NULL.
+    /// Runs `sql` in the simple protocol and returns the rows of all its statements, as text, `None` for NULL.
     ///
     /// # Errors
-    /// [`WireError::Server`] when a statement fails (the session stays usable),
-    /// [`WireError::TooLong`] over 16 MiB in one message or 64 MiB in all,
-    /// [`WireError::Unsupported`] for `COPY` (ends the session); `Malformed`, `Timeout`, `Closed`,
-    /// `Io`.
+    /// [`WireError::Server`] if a statement fails (the session stays usable), [`WireError::TooLong`] for more than 16
+    /// MiB in one message or 64 MiB in total, [`WireError::Unsupported`] for `COPY` (which ends the session);
+    /// `Malformed`, `Timeout`, `Closed`, `Io`.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, WireError> {
         query::run(&mut self.frames, sql)?.into_rows()
     }
 
-    /// Runs `sql`, a query, as [`Self::query`] does, but names mean the objects of the server's own catalog, and no
-    /// table, function or operator that a user made: our account may have rights that their makers lack. It holds only
-    /// for this query, also if a pooler hands its connection on.
+    /// Runs the query `sql` like [`Self::query`], but names refer to the objects of the server's own catalog, and not
+    /// to a table, function or operator that a user made: our account may have rights that this user does not have.
+    /// This applies only to this query, even if a pooler passes its connection on.
     ///
     /// # Errors
     /// As [`Self::query`].
     ///
     /// # Source
-    /// postgresql.org, "Writing SECURITY DEFINER Functions Safely"; "Multiple Statements in a Simple Query": they are one
-    /// transaction.
+    /// postgresql.org, "Writing SECURITY DEFINER Functions Safely"; "Multiple Statements in a Simple Query": the
+    /// statements are one transaction.
     pub fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, WireError> {
         self.query(&format!("SET LOCAL search_path = {OWN_NAMES}; {sql}"))
     }
 
-    /// Runs `sql` in the simple protocol: the number of rows that its statements changed or found,
-    /// by their command tags; 0 for statements that state none.
+    /// Runs `sql` in the simple protocol and returns how many rows its statements changed or found, from their command
+    /// tags; 0 for statements whose tag has no number.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -99,18 +98,17 @@ impl<S: Stream> Connection<S> {
         query::run(&mut self.frames, sql).map(|answer| answer.n_affected)
     }
 
-    /// Prepares `sql` on the server under `name` (empty for the unnamed statement). It has no
-    /// parameter, or one that the server takes for `int4` or `int8`: the key.
+    /// Prepares `sql` on the server under `name` (empty for the unnamed statement). It has no parameter, or one that
+    /// the server treats as `int4` or `int8`: the key.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses the statement (the session stays usable),
-    /// [`WireError::Unsupported`] for other parameters; else as [`Self::query`].
+    /// [`WireError::Server`] if the server refuses the statement (the session stays usable), [`WireError::Unsupported`]
+    /// for other parameters; otherwise as [`Self::query`].
     pub fn prepare(&mut self, name: &str, sql: &str) -> Result<PreparedQuery, WireError> {
         prepared::prepare(&mut self.frames, name, sql)
     }
 
-    /// Makes a transaction's statements ready on this connection, under the names `looptax0`,
-    /// `looptax1` …
+    /// Prepares a transaction's statements on this connection, under the names `looptax0`, `looptax1` …
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -125,8 +123,7 @@ impl<S: Stream> Connection<S> {
         })
     }
 
-    /// Makes one statement ready: prepared, with `$1`, `$2` … for its values, under the next name, or as
-    /// text with `?`.
+    /// Makes one statement: prepared under the next name, with `$1`, `$2` … for its values, or as text with `?`.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -140,22 +137,22 @@ impl<S: Stream> Connection<S> {
         Ok(AnyStatement::Prepared(PreparedStatement::new(&name, parameters)))
     }
 
-    /// Dumps of all columns and rows of `table`, which holds `n_rows` rows.
+    /// A codec for dumps of all columns and rows of `table`, which has `n_rows` rows.
     pub fn copy_out(&self, table: &str, n_rows: u64) -> TableCopy {
         TableCopy::new(table, n_rows)
     }
 
-    /// Runs `sql`, which is a `COPY … FROM STDIN`, with these bytes as what is copied: the number of rows that the server
-    /// took.
+    /// Runs `sql`, which is a `COPY … FROM STDIN`, with `rows` as its data, and returns the number of rows that the
+    /// server stored.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses the statement or a row (the session stays usable, and no row of it
-    /// stays); `Malformed`, `TooLong`, `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] if the server refuses the statement or a row (the session stays usable, and none of the
+    /// rows is stored); `Malformed`, `TooLong`, `Timeout`, `Closed`, `Io`.
     pub fn copy_in(&mut self, sql: &str, rows: &[u8]) -> Result<u64, WireError> {
         copy_in::run(&mut self.frames, sql, rows)
     }
 
-    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    /// The stream, for the load engine. No further bytes have been read from it.
     pub fn into_stream(self) -> S {
         self.frames.into_stream()
     }

@@ -1,9 +1,9 @@
-//! The measured query: prepared once, then Bind, Describe, Execute and Sync in one send per request,
-//! the messages that libpq's `PQsendQueryPrepared` (and so pgbench) sends.
+//! The measured query: prepared once; then each request sends Bind, Describe, Execute and Sync together, as libpq's
+//! `PQsendQueryPrepared` (and so pgbench) does.
 //!
-//! Hot file: `request` copies a template and patches the key into it, `replies.rs` walks over the
-//! answer. Neither allocates, locks, logs, nor calls the system. No I/O except in `prepare`.
-//! The load engine calls the codec, `Connection::prepare` makes it.
+//! Hot file: `request` copies a template and writes the key into it, `replies.rs` reads the answer. Neither of them
+//! allocates, locks, logs, or makes a system call. Only `prepare` does I/O. The load engine calls the codec,
+//! `Connection::prepare` makes it.
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -23,9 +23,9 @@ pub(super) const INT8_OID: u32 = 20;
 
 /// A prepared statement of one session, as a codec.
 ///
-/// The key is sent in binary; of an `int4` parameter only the low 32 bits of the key are sent, so
-/// keys have to stay below 2^31. Columns come back as text. The reply's data is the first column of
-/// the first row; empty without rows and for NULL.
+/// The key is sent in binary. For an `int4` parameter only the low 32 bits of the key are sent, so keys have to stay
+/// below 2^31. Columns are returned as text. The reply's data is the first column of the first row; empty for NULL, and
+/// if there are no rows.
 #[derive(Debug, Clone)]
 pub struct PreparedQuery {
     template: Vec<u8>,
@@ -38,7 +38,7 @@ pub(super) fn prepare<S: Stream>(frames: &mut Frames<S>, name: &str, sql: &str) 
     PreparedQuery::new(name, &parse(frames, name, sql)?)
 }
 
-/// Prepares `sql` under `name`; gives its parameters' types.
+/// Prepares `sql` under `name`, and returns its parameters' types.
 pub(super) fn parse<S: Stream>(frames: &mut Frames<S>, name: &str, sql: &str) -> Result<Vec<u32>, WireError> {
     frames.send(PREPARE, |out| {
         frontend::parse(name, sql, [], out)?;
@@ -63,7 +63,7 @@ fn parameter_types(body: &ParameterDescriptionBody) -> Result<Vec<u32>, WireErro
 }
 
 impl PreparedQuery {
-    /// The template for the statement `name` with these parameter types.
+    /// Makes the template for the statement `name` with these parameter types.
     fn new(name: &str, parameters: &[u32]) -> Result<Self, WireError> {
         let (parameter, form): (&[u8], _) = match *parameters {
             [] => (&[], None),
@@ -83,7 +83,8 @@ impl PreparedQuery {
     }
 }
 
-/// Returns the four messages, with `parameter` (when not empty) as the only one, and its offset.
+/// Returns the four messages and the position of the parameter in them. `parameter` is the only one; if it is empty,
+/// there is no parameter.
 fn requests(name: &str, parameter: &[u8]) -> Result<(Vec<u8>, usize), WireError> {
     const BINARY: i16 = 1;
     const TEXT: i16 = 0;

@@ -1,7 +1,7 @@
 //! The simple protocol: statements as text, rows as text.
 //!
-//! For set-up and questions about the server, not for measuring: every row is copied.
-//! Called by `Connection::query` and `Connection::execute`.
+//! For set-up and queries about the server, not for measuring: every row is copied. Called by `Connection::query` and
+//! `Connection::execute`.
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{DataRowBody, Message};
@@ -15,25 +15,25 @@ const RUN: &str = "run a statement";
 /// A column's text, `None` for NULL.
 type Cell = Option<Vec<u8>>;
 
-/// The results of the statements in one text.
+/// The results of all statements in one text.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     /// Rows of all statements, in order.
     pub(super) rows: Vec<Vec<Cell>>,
-    /// Sum of the rows that the command tags state.
+    /// Sum of the numbers of rows in the command tags.
     pub(super) n_affected: u64,
-    /// Whether a statement among them has a result.
+    /// Whether at least one statement has a result.
     has_result: bool,
 }
 
 impl Answer {
-    /// Returns its rows, if there was a result.
+    /// Returns the rows, if there was a result.
     pub(super) fn into_rows(self) -> Result<Vec<Vec<Cell>>, WireError> {
         if self.has_result { Ok(self.rows) } else { Err(malformed(RUN, "rows", b"no result")) }
     }
 }
 
-/// Sends `sql` and takes the whole answer.
+/// Sends `sql` and reads the whole answer.
 pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str) -> Result<Answer, WireError> {
     frames.send(RUN, |out| frontend::query(sql, out))?;
     let mut answer = Answer::default();
@@ -56,7 +56,7 @@ pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str) -> Result<Answer
     Ok(answer)
 }
 
-/// Copies a row; what the copies take beyond the message itself counts against the allowance.
+/// Copies a row; the memory that the copies need beyond the message itself counts against the allowance.
 fn cells(body: &DataRowBody, allowance: &mut Allowance) -> Result<Vec<Cell>, WireError> {
     let mut row = Vec::new();
     let mut ranges = body.ranges();

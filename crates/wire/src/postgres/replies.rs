@@ -1,7 +1,7 @@
-//! Finds the end of the answer to a statement by message lengths, and what it says.
+//! Finds the end of the answer to a statement from the message lengths, and its result.
 //!
-//! Hot: this runs for each receive of the measured loop, without allocation (errors apart) and
-//! without I/O. `prepared.rs` and `statement.rs` drive it.
+//! Hot: this runs for each receive of the measured loop, without allocation (except for errors) and without I/O.
+//! `prepared.rs` and `statement.rs` drive it.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::{Reply, WireError};
 
 const READ_REPLY: &str = "read the answer to a statement";
 
-/// One whole answer, up to `ReadyForQuery`, at the front of `received`.
+/// One whole answer, up to `ReadyForQuery`, at the start of `received`.
 pub(super) fn answer(received: &[u8]) -> Result<Option<Answer>, WireError> {
     let mut data = None;
     let mut n_changed = 0;
@@ -56,8 +56,8 @@ pub(super) fn answer(received: &[u8]) -> Result<Option<Answer>, WireError> {
     pending(at)
 }
 
-/// The rows that a command changed, from its tag: the number after `UPDATE`, `DELETE` or
-/// `INSERT 0`; 0 for other commands.
+/// The number of rows that a command changed, from its tag: the number after `UPDATE`, `DELETE` or `INSERT 0`; 0 for
+/// other commands.
 #[inline]
 fn changed(tag: &[u8]) -> u64 {
     let number = match tag {
@@ -72,13 +72,14 @@ fn changed(tag: &[u8]) -> u64 {
         .fold(0_u64, |sum, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
-/// Whether a message with this tag may be part of the reply (or come at any time).
+/// Whether a message with this tag may be part of the reply (or may arrive at any time).
 #[inline]
 fn is_reply_tag(tag: u8) -> bool {
     matches!(tag, b'2' | b'T' | b'n' | b'D' | b'C' | b'I' | b'Z' | b'E' | b'N' | b'S' | b'A')
 }
 
-/// More bytes are needed, unless the answer goes beyond all bounds: `known_bytes` belong to it.
+/// The result if more bytes are needed; an error if the answer, with the `known_bytes` bytes of it so far, exceeds the
+/// limit.
 fn pending(known_bytes: usize) -> Result<Option<Answer>, WireError> {
     if known_bytes as u64 > ANSWER_LIMIT {
         return Err(WireError::TooLong { action: READ_REPLY, stated: known_bytes as u64, limit: ANSWER_LIMIT });
@@ -86,7 +87,7 @@ fn pending(known_bytes: usize) -> Result<Option<Answer>, WireError> {
     Ok(None)
 }
 
-/// Where the first column's value is in a `DataRow`'s body; empty for NULL and without columns.
+/// The position of the first column's value in a `DataRow`'s body; empty for NULL and if there are no columns.
 ///
 /// # Source
 /// PostgreSQL documentation, "Message Formats", `DataRow`: column count (2 bytes), then for each

@@ -1,7 +1,7 @@
 //! One statement of a transaction: prepared (Bind, Describe, Execute, Sync in one send) or as text.
 //!
-//! Hot, as `prepared.rs`: messages are written into a buffer that keeps its capacity. Called by
-//! `transaction.rs`; `Connection::prepare_transaction` makes them.
+//! Hot, like `prepared.rs`: messages are written into a buffer that keeps its capacity. Called by `transaction.rs`;
+//! `Connection::prepare_transaction` makes the statements.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use super::replies;
 use crate::WireError;
 use crate::transaction::{Answer, Bound, Escapes, Pieces, Statement, Values, quote};
 
-/// A statement as a transaction runs it.
+/// A statement in the form in which a transaction runs it.
 #[derive(Debug)]
 pub enum AnyStatement {
     Prepared(PreparedStatement),
@@ -32,7 +32,7 @@ impl Statement for AnyStatement {
     }
 }
 
-/// Prepared under a name.
+/// A statement prepared under a name.
 ///
 /// # Source
 /// PostgreSQL documentation, "Message Formats": Bind, Describe, Execute, Sync.
@@ -61,7 +61,7 @@ impl PreparedStatement {
         }
         out.extend_from_slice(&ONE_RESULT_FORMAT_TEXT);
         end(start, out);
-        // Describe the unnamed portal; Execute it without a limit of rows; Sync.
+        // Describe the unnamed portal; Execute it without a row limit; Sync.
         out.extend_from_slice(b"D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
     }
 
@@ -75,7 +75,7 @@ impl PreparedStatement {
 }
 
 fn write_count(n: usize, out: &mut Vec<u8>) {
-    // Placeholders are counted in 16 bits by the protocol itself, and the server counted these.
+    // The protocol itself counts placeholders in 16 bits, and the server has counted these.
     out.extend_from_slice(&(n as u16).to_be_bytes());
 }
 
@@ -101,7 +101,7 @@ fn write_value(value: Bound<'_>, oid: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a length of four bytes and what it counts.
+/// Writes the bytes of `write` after their length in four bytes.
 fn with_length(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -125,7 +125,7 @@ fn write_text(pieces: &Pieces, values: &Values, out: &mut Vec<u8>) {
     end(start, out);
 }
 
-/// Starts a message; the place of its length.
+/// Starts a message, and returns the position of its length.
 fn begin(tag: u8, out: &mut Vec<u8>) -> usize {
     out.push(tag);
     let start = out.len();
@@ -139,7 +139,7 @@ fn end(start: usize, out: &mut [u8]) {
     out[start..start + 4].copy_from_slice(&n_bytes.to_be_bytes());
 }
 
-/// `sql` with `$1`, `$2` … where it has `?`.
+/// Replaces each `?` in `sql` by `$1`, `$2` …
 pub(super) fn numbered(sql: &str) -> String {
     let mut pieces = sql.split('?');
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! A command as Redis reads it.
+//! A command in the form that Redis reads.
 
 /// Appends a command as an array of bulk strings.
 pub(super) fn write_command<T: AsRef<[u8]>>(out: &mut Vec<u8>, parts: &[T]) {

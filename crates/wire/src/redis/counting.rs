@@ -1,12 +1,12 @@
-//! The measured commands that answer with a number: INCR and LPUSH.
+//! The measured commands whose reply is a number: INCR and LPUSH.
 //!
-//! Hot, as `workload.rs`.
+//! Hot, like `workload.rs`.
 
 use super::workload::{length_chars, other_reply, template};
 use crate::keyed::{Keyed, filler};
 use crate::{Codec, Draws, Renewal, Reply, WireError};
 
-/// A command whose reply is a whole number, which is the reply's data.
+/// A command whose reply is an integer, which is the reply's data.
 #[derive(Debug, Clone)]
 pub struct Counting(Keyed);
 

@@ -4,7 +4,7 @@ use crate::WireError;
 
 pub(super) const PROTOCOL: &str = "Redis";
 
-/// The peer sent `found` where `expected` should be.
+/// The error for a peer that sent `found` instead of `expected`.
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
     WireError::malformed(PROTOCOL, action, expected, found)
 }

@@ -1,4 +1,4 @@
-//! The questions that a session starts with: who we are, which database, which server, which session.
+//! The commands at the start of a session: login, database, the server's version, the session's number.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::{Login, Stream, WireError};
 
 const SELECT: &str = "select the database";
 const AUTHENTICATE: &str = "log in";
-/// The servers' messages about a password that they do not need, from version 6 on and before; the code, `ERR`, is that
-/// of many faults.
+/// The servers' messages about a password that they do not need, from version 6 on and before. The code, `ERR`, is
+/// shared by many faults.
 ///
 /// # Source
 /// Redis, src/acl.c and (5.0) src/server.c, `authCommand`.
@@ -21,17 +21,18 @@ const ASK_VERSION: &str = "ask for the server's version";
 const ASK_CLIENT_ID: &str = "ask for the session's number";
 
 impl<S: Stream> Connection<S> {
-    /// Logs in (`AUTH`, when a user or a password is given), selects the database (`SELECT`, when another than 0 is
-    /// given) and asks for version and session id (`INFO server`, `CLIENT ID`; `HELLO` where the access list forbids
-    /// one of them). A fact that the account may not ask for in any of these ways stays unknown, which is not an error.
+    /// Logs in (`AUTH`, if a user or a password is given), selects the database (`SELECT`, if it is not 0) and queries
+    /// version and session id (`INFO server`, `CLIENT ID`; `HELLO` if the access list forbids one of them). A fact that
+    /// the account may not query in any of these ways stays unknown, which is not an error.
     ///
-    /// `timeout_hint` is the stream's own time limit, for the text of errors; the stream enforces it. The password is
-    /// sent in clear, as the protocol requires: callers connect to this machine's own addresses only.
+    /// `timeout_hint` is the stream's own time limit, for error messages; the stream enforces it. The password is sent
+    /// in clear text, as the protocol requires, so callers must use this only within this machine or over an encrypted
+    /// stream.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses, with the first word as its code (`NOAUTH`, `WRONGPASS`),
-    /// [`WireError::NeedlessPassword`] when it does not need a password, [`WireError::Malformed`] or
-    /// [`WireError::TooLong`] when it is not a Redis server; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] if the server refuses, with the first word as its code (`NOAUTH`, `WRONGPASS`),
+    /// [`WireError::NeedlessPassword`] if it does not need a password, [`WireError::Malformed`] or
+    /// [`WireError::TooLong`] if it is not a Redis server; `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
     /// Redis documentation, "Redis serialization protocol specification".
@@ -42,7 +43,7 @@ impl<S: Stream> Connection<S> {
         Ok(connection)
     }
 
-    /// Logs in as [`Self::login`] does and asks nothing more: version and number stay unknown.
+    /// Logs in like [`Self::login`] but sends no queries: version and session number stay unknown.
     ///
     /// # Errors
     /// As [`Self::login`].
@@ -54,7 +55,7 @@ impl<S: Stream> Connection<S> {
             client_id: 0,
         };
         connection.authenticate(login)?;
-        // A connection begins in database 0: clients send nothing for it, and an access list may forbid SELECT.
+        // A connection begins in database 0: clients send no SELECT for it, and an access list may forbid SELECT.
         if let Some(database) = login.database.as_ref().filter(|it| *it != "0") {
             connection.expect_ok(SELECT, &[b"SELECT", database.as_bytes()])?;
         }
@@ -92,7 +93,8 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// Reads version and session's number from the greeting of Redis 6 and later, which every user may send.
+    /// Reads the version and the session's number from the answer to HELLO in Redis 6 and later, which every user may
+    /// send.
     fn ask_hello(&mut self) -> Result<(), WireError> {
         let Some(Value::Array(Some(hello))) = self.unless_forbidden(&[b"HELLO", b"2"])? else {
             return Ok(());
@@ -128,7 +130,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// The answer to a command; `None` where the user's access list forbids it.
+    /// The answer to a command; `None` if the user's access list forbids it.
     fn unless_forbidden(&mut self, parts: &[&[u8]]) -> Result<Option<Value>, WireError> {
         match self.command(parts) {
             Err(WireError::Server { code, .. }) if code == "NOPERM" => Ok(None),

@@ -1,9 +1,9 @@
-//! Redis's and Valkey's RESP2: log in, ask, fill, and the measured GET, SET and PING.
+//! Redis's and Valkey's RESP2: login, queries, filling, and the measured GET, SET and PING.
 //!
-//! The parser is our own: a whole-frame library (`redis-protocol`) builds a value tree per reply,
-//! and the measured loop needs the bounds of one bulk string and no allocation; with that parser
-//! written, the few other reply types of the set-up are a page more. RESP3 is never asked for.
-//! Called by bench (codecs), servers (filling) and path (proof of an arm).
+//! The parser is looptax's own: the library for whole frames (`redis-protocol`) builds a value tree per reply, but the
+//! measured loop needs only the bounds of one bulk string, without allocation. With that parser, the few other reply
+//! types of the set-up need only one more page of code. RESP3 is never requested. Called by bench (codecs), servers
+//! (filling) and path (proof of an arm).
 
 mod command;
 mod counting;
@@ -23,8 +23,8 @@ use crate::{Stream, WireError};
 use command::write_command;
 use replies::Replies;
 
-/// Commands are sent in lots of about this many bytes: both socket buffers of an untuned Linux
-/// (208 KiB) hold one, so neither side waits for the other to read.
+/// Commands are sent in batches of about this many bytes: both socket buffers of an untuned Linux (208 KiB) can hold a
+/// batch, so neither side waits for the other to read.
 const LOT_BYTES: usize = 64 << 10;
 
 /// A logged-in session over `S`.
@@ -37,27 +37,27 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// The server's own version, as in `7.0.15`: Valkey's where it is Valkey.
+    /// The server's own version, such as `7.0.15`; for Valkey, Valkey's version.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// Whether the server is Valkey (which also states the version of Redis that it is like).
+    /// Whether the server is Valkey (which also reports the version of Redis that it is compatible with).
     pub fn is_valkey(&self) -> bool {
         self.is_valkey
     }
 
-    /// The server's number of this session, as `CLIENT LIST` shows it.
+    /// The server's number of this session, as in `CLIENT LIST`.
     pub fn connection_id(&self) -> u64 {
         self.client_id
     }
 
-    /// Sends one command, the name first, and gives its reply.
+    /// Sends one command, whose first part is the name, and returns its reply.
     ///
     /// # Errors
     /// [`WireError::Server`] for an error reply (the session stays usable), [`WireError::TooLong`] for a string over 16
-    /// MiB, over a million elements, or over 64 MiB in all, [`WireError::Malformed`] for bytes that are not RESP2;
-    /// `Timeout`, `Closed`, `Io`.
+    /// MiB, for more than a million elements, or for more than 64 MiB in total, [`WireError::Malformed`] for bytes that
+    /// are not RESP2; `Timeout`, `Closed`, `Io`.
     pub fn command(&mut self, parts: &[&[u8]]) -> Result<Value, WireError> {
         let mut request = Vec::new();
         write_command(&mut request, parts);
@@ -66,11 +66,11 @@ impl<S: Stream> Connection<S> {
         Ok(values.swap_remove(0))
     }
 
-    /// Sends many commands, some 64 KiB at a time, and gives their replies in order.
+    /// Sends many commands, some 64 KiB at a time, and returns their replies in order.
     ///
     /// # Errors
-    /// As [`Self::command`]; after an error reply the rest of its lot was still carried out, later
-    /// lots were not sent.
+    /// As [`Self::command`]; after an error reply the rest of its batch was still executed, later batches were not
+    /// sent.
     pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<Value>, WireError> {
         let mut values = Vec::with_capacity(commands.len());
         let mut lot = Vec::with_capacity(2 * LOT_BYTES);
@@ -87,13 +87,13 @@ impl<S: Stream> Connection<S> {
         Ok(values)
     }
 
-    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    /// The stream, for the load engine. No further bytes have been read from it.
     pub fn into_stream(self) -> S {
         self.replies.into_stream()
     }
 
-    /// Sends `request`, which holds `n_commands`, and reads as many replies. All of them are read
-    /// before an error among them is given, so the session stays usable.
+    /// Sends `request`, which contains `n_commands` commands, and reads as many replies. All of them are read before an
+    /// error among them is returned, so the session stays usable.
     fn exchange(&mut self, request: &[u8], n_commands: usize, values: &mut Vec<Value>) -> Result<(), WireError> {
         if let Err(error) = self.replies.send(request) {
             return Err(self.last_words(error));
@@ -113,8 +113,8 @@ impl<S: Stream> Connection<S> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// A server that turns us away (too many clients) says why, closes, and is not listening when we
-    /// send: its words are still there to be read.
+    /// If a server refuses a client (too many clients), it sends the reason and closes the connection before our
+    /// command arrives; the reason can still be read.
     fn last_words(&mut self, error: WireError) -> WireError {
         match (&error, self.replies.next_value()) {
             (WireError::Closed { .. }, Ok(Value::Error { code, message })) => WireError::Server { code, message },

@@ -1,7 +1,6 @@
-//! Replies read from the stream, with limits: nesting, elements, bytes of a string and of a reply.
+//! Replies read from the stream, with limits for nesting, elements, and the bytes of a string and of a reply.
 //!
-//! Set-up only; the measured loop's parser is `workload`.
-//! Called by `Connection`.
+//! Only for set-up; the parser of the measured loop is `workload`. Called by `Connection`.
 
 use std::time::Duration;
 
@@ -10,22 +9,22 @@ use super::value::Value;
 use crate::lines::{Lines, READ, error_words};
 use crate::{Stream, WireError};
 
-/// Replies of `INFO`, `CLIENT LIST` and `EXEC` nest two or three deep.
+/// Deepest nesting: replies of `INFO`, `CLIENT LIST` and `EXEC` have two or three levels.
 const DEPTH_LIMIT: usize = 8;
-/// Most elements of all arrays of one reply.
+/// Highest number of elements in all arrays of one reply.
 const ELEMENT_LIMIT: u64 = 1_000_000;
-/// Most bytes of one string: our largest value is far below it.
+/// Highest number of bytes in one string: our largest value is far below it.
 const BULK_LIMIT: u64 = 16 << 20;
-/// Most bytes of one reply, counted as what it takes in memory.
+/// Highest number of bytes that one reply may take in memory.
 const REPLY_LIMIT: u64 = 64 << 20;
 
-/// The amount that one reply may still take.
+/// How much more one reply may take.
 struct Allowance {
     bytes: u64,
     elements: u64,
 }
 
-/// The stream, and replies from it.
+/// The stream, and the replies read from it.
 #[derive(Debug)]
 pub(super) struct Replies<S> {
     lines: Lines<S>,
@@ -45,7 +44,7 @@ impl<S: Stream> Replies<S> {
         self.value(0, &mut allowance)
     }
 
-    /// Fails when the peer sent more than the replies that were read.
+    /// Fails if the peer sent more than the replies that were read.
     pub(super) fn check_nothing_left(&self) -> Result<(), WireError> {
         self.lines.check_nothing_left()
     }
@@ -56,8 +55,7 @@ impl<S: Stream> Replies<S> {
 
     fn value(&mut self, depth: usize, allowance: &mut Allowance) -> Result<Value, WireError> {
         allowance.spend(size_of::<Value>())?;
-        // The marker is looked at before the line is whole: other protocols' greetings may have no
-        // line end to wait for.
+        // The marker is checked before the line is complete: the greeting of another protocol may have no line end.
         let marker = self.lines.first_byte()?;
         if !b"+-:$*".contains(&marker) {
             return Err(malformed(READ, "a RESP2 reply", self.lines.unused()));
@@ -126,7 +124,7 @@ fn number(text: &[u8]) -> Result<i64, WireError> {
         .ok_or_else(|| malformed(READ, "a decimal number of 64 bits", text))
 }
 
-/// A stated length: `None` for nil (-1).
+/// Checks a stated length; `None` for nil (-1).
 fn length(stated: i64, limit: u64) -> Result<Option<usize>, WireError> {
     match u64::try_from(stated) {
         Ok(stated) if stated > limit => Err(WireError::TooLong { action: READ, stated, limit }),

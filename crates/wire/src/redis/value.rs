@@ -1,17 +1,17 @@
-//! A reply as a value, for set-up and questions; the measured loop does not build any.
+//! A reply as a value, for set-up and queries; the measured loop does not make values.
 //!
-//! Made by `replies`, read by everybody who sends a command. No I/O.
+//! Made by `replies`, read by all code that sends commands. No I/O.
 
 /// A RESP2 reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// A line such as `OK`; bytes that are not UTF-8 are replaced.
     Simple(String),
-    /// An error inside an array (`EXEC`); an error that is the whole reply is a `WireError` instead.
+    /// An error inside an array (`EXEC`); if the whole reply is an error, it becomes a `WireError` instead.
     Error {
-        /// First word, as in `WRONGTYPE`; escaped and cut short.
+        /// First word, such as `WRONGTYPE`; escaped and truncated.
         code: String,
-        /// The rest; escaped and cut short.
+        /// The rest; escaped and truncated.
         message: String,
     },
     Integer(i64),

@@ -1,6 +1,6 @@
-//! All values of a run of keys as one request: a GET for each, one after the other, counted and dropped.
+//! All values of a range of keys as one request: a GET for each key, one after another; values are counted and dropped.
 //!
-//! Hot: a value is passed over as it comes, so that the receive buffer never holds a whole one.
+//! Hot: a value is skipped as it arrives, so the receive buffer never holds a whole value.
 
 use super::fault::malformed;
 use super::workload::{READ_REPLY, length_line, other_reply, template};
@@ -15,15 +15,15 @@ pub struct Values {
     get: Keyed,
     n_keys: u64,
     value_bytes: usize,
-    /// The key that is asked for.
+    /// The key that is currently requested.
     key: u64,
-    /// Bytes of its value that are still to come, line end included; `None` before its length came.
+    /// Number of bytes of the value that are still to come, line end included; `None` before its length has arrived.
     n_left: Option<usize>,
     n_passed: usize,
 }
 
 impl Values {
-    /// Keys are `prefix` and twelve digits, their values of `value_bytes` bytes each.
+    /// Keys consist of `prefix` and twelve digits; each value has `value_bytes` bytes.
     pub fn new(prefix: &str, n_keys: u64, value_bytes: usize) -> Self {
         Self {
             get: template(b"GET", prefix, &[]),
@@ -35,13 +35,13 @@ impl Values {
         }
     }
 
-    /// Takes the line before a value: returns the start of the value, once the line is complete.
+    /// Parses the line before a value; returns the position of the value, once the line is complete.
     fn take_length(&mut self, received: &[u8]) -> Result<Option<usize>, WireError> {
         let Some((marker, rest)) = received.split_first() else {
             return Ok(None);
         };
         if *marker != b'$' {
-            // An error of the server, once its line is whole.
+            // An error of the server, once its line is complete.
             return other_reply(received, "a string").map(|_| None);
         }
         let Some((stated, line_bytes)) = length_line(rest)? else {

@@ -1,8 +1,8 @@
 //! The measured commands as codecs: GET, SET and PING.
 //!
 //! Hot file: `request` copies a template and writes twelve digits into it, `reply` finds the bounds of one short reply.
-//! Neither allocates (except for an error), locks, logs, nor calls the system. The load engine calls them; nothing here
-//! does I/O.
+//! Neither of them allocates (except for an error), locks, logs, or makes a system call. The load engine calls them;
+//! this file does no I/O.
 
 use super::command::write_command;
 use super::fault::malformed;
@@ -12,17 +12,17 @@ use crate::{Codec, Draws, Renewal, Reply, WireError};
 
 pub(super) const READ_REPLY: &str = "read the reply to a measured command";
 
-/// Most characters of a length: our limit has eight digits, and a nil has a sign.
+/// Highest number of characters in a length: our limit has eight digits, and a nil has a sign.
 const LENGTH_CHARS: usize = 20;
 
-/// The command `name` with the key `prefix` and digits, and what comes after it.
+/// The template of the command `name` with a key, `prefix` and digits, and the parts after it.
 pub(super) fn template(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Keyed {
     let key = key_zero(prefix);
     let mut parts = vec![name, key.as_bytes()];
     let mut bytes = Vec::new();
     write_command(&mut bytes, &parts);
     let digits_at = bytes.len() - "\r\n".len() - KEY_DIGITS;
-    // More parts change the count in front, by as much as its digits grow: one digit here.
+    // More parts change the number of parts at the front, but not its length, because it has one digit.
     parts.extend_from_slice(rest);
     debug_assert!(parts.len() < 10, "the count has one digit");
     bytes.clear();
@@ -35,7 +35,7 @@ pub(super) fn template(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Keyed {
 pub struct Get(Keyed);
 
 impl Get {
-    /// Keys are `prefix` and the key in twelve decimal digits (its lowest twelve).
+    /// Keys consist of `prefix` and the key's lowest twelve decimal digits.
     pub fn new(prefix: &str) -> Self {
         Self(template(b"GET", prefix, &[]))
     }
@@ -80,8 +80,8 @@ impl Codec for Get {
 pub struct Set(Keyed);
 
 impl Set {
-    /// Keys as in [`Get::new`]; the value is `value_bytes` times the letter x, and it lives for
-    /// `ttl_s` seconds, or for ever.
+    /// Keys as in [`Get::new`]; the value is `value_bytes` times the letter x. It expires after `ttl_s` seconds, or
+    /// never.
     pub fn new(prefix: &str, value_bytes: usize, ttl_s: Option<u32>) -> Self {
         let value = filler(value_bytes);
         let ttl = ttl_s.map(|ttl_s| ttl_s.to_string());
@@ -113,7 +113,7 @@ impl Codec for Set {
 pub struct Ping(Vec<u8>);
 
 impl Ping {
-    /// As an array of one string, the form in which client libraries send it.
+    /// Makes the command as an array of one string, as client libraries send it.
     pub fn new() -> Self {
         let mut request = Vec::new();
         write_command(&mut request, &[b"PING"]);
@@ -148,7 +148,7 @@ fn only(received: &[u8], wanted: &[u8], expected: &'static str) -> Result<Option
     fixed_reply(received, wanted, || other_reply(received, expected))
 }
 
-/// Neither the wanted reply nor the beginning of it: an error of the server, or no reply at all.
+/// Handles bytes that are neither the wanted reply nor its beginning: an error of the server, or not a reply.
 #[cold]
 pub(super) fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
     let Some(text) = received.strip_prefix(b"-") else {
@@ -164,8 +164,8 @@ pub(super) fn other_reply(received: &[u8], expected: &'static str) -> Result<Opt
     Err(WireError::Server { code, message })
 }
 
-/// How many characters the short line at the front of `text` has before its end; `None` when it is
-/// not whole.
+/// The number of characters in the short line at the start of `text`, without its end; `None` if the line is not
+/// complete.
 #[inline]
 pub(super) fn length_chars(text: &[u8], expected: &'static str) -> Result<Option<usize>, WireError> {
     let front = &text[..text.len().min(LENGTH_CHARS)];
@@ -179,8 +179,8 @@ pub(super) fn length_chars(text: &[u8], expected: &'static str) -> Result<Option
     }
 }
 
-/// A length and its line end at the front of `text`, and how many bytes they take; the length is
-/// `None` for nil. `None` instead of the pair when the line is not whole.
+/// Parses a length and its line end at the start of `text`; returns the length, which is `None` for nil, and the number
+/// of bytes that both take. `None` instead of the pair if the line is not complete.
 #[inline]
 pub(super) fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>, WireError> {
     const EXPECTED: &str = "the length of a string";
@@ -197,7 +197,7 @@ pub(super) fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>,
         if !digit.is_ascii_digit() {
             return Err(malformed(READ_REPLY, EXPECTED, front));
         }
-        // At most 19 digits come here, which 64 bits hold.
+        // At most 19 digits reach this point, which fit into 64 bits.
         stated = stated * 10 + u64::from(digit - b'0');
     }
     if n_chars == 0 {

@@ -1,4 +1,4 @@
-//! A statement that is sent as text: cut at its placeholders, its values quoted.
+//! A statement that is sent as text: divided at its placeholders, its values quoted.
 
 use super::{Bound, Values};
 
@@ -7,12 +7,13 @@ use super::{Bound, Values};
 pub struct Pieces(Vec<Vec<u8>>);
 
 impl Pieces {
-    /// Cuts `sql` at every `?`. Only our own statements come here: none has a `?` inside a literal.
+    /// Divides `sql` at every `?`. Only looptax's own statements are passed here, and none of them has a `?` inside a
+    /// literal.
     pub fn split(sql: &str) -> Self {
         Self(sql.split('?').map(|piece| piece.as_bytes().to_vec()).collect())
     }
 
-    /// Writes the text with each value where its placeholder was.
+    /// Writes the text with each value in place of its placeholder.
     pub fn write(&self, values: &Values, out: &mut Vec<u8>, mut write_value: impl FnMut(Bound<'_>, &mut Vec<u8>)) {
         let mut values = values.iter();
         for (idx, piece) in self.0.iter().enumerate() {
@@ -26,10 +27,10 @@ impl Pieces {
     }
 }
 
-/// The characters that must be escaped in a quoted literal, beside the quote itself.
+/// The characters that must be escaped in a quoted literal, in addition to the quote itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escapes {
-    /// Nothing (standard SQL, PostgreSQL with `standard_conforming_strings`).
+    /// No others (standard SQL, PostgreSQL with `standard_conforming_strings`).
     Quote,
     /// Backslashes too (MySQL without `NO_BACKSLASH_ESCAPES`).
     Backslash,

@@ -1,4 +1,4 @@
-//! A statement's values in one buffer that is used again and again.
+//! A statement's values, in one buffer that is reused.
 
 use std::ops::Range;
 
@@ -17,19 +17,19 @@ enum Cell {
     Null,
 }
 
-/// One value, as a statement reads it.
+/// One value, in the form in which a statement reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound<'a> {
     Number(i64),
     /// Text in the connection's character set.
     Text(&'a [u8]),
-    /// SQL that is inserted as it is, in a statement that is sent as text.
+    /// SQL that is inserted unchanged, into a statement that is sent as text.
     Sql(&'a [u8]),
     Null,
 }
 
 impl Values {
-    /// Forgets the values, keeps the memory.
+    /// Removes the values, but keeps the memory.
     pub fn clear(&mut self) {
         self.cells.clear();
         self.text.clear();

@@ -1,38 +1,38 @@
-//! The chunks of an answer whose length is not known when it begins.
+//! The chunks of an answer whose length is not known at its beginning.
 //!
-//! Hot: nothing here allocates (except for an error), locks or calls the system.
+//! Hot: no function allocates (except for an error), locks or makes a system call.
 
 use super::fault::malformed;
 use crate::WireError;
 
-/// Most hexadecimal digits of a chunk's length: four GiB.
+/// Highest number of hexadecimal digits in a chunk's length: enough for 4 GiB.
 const MOST_DIGITS: usize = 8;
-/// Most bytes of a line between chunks: a length with its extensions, or a trailer.
+/// Highest number of bytes in a line between chunks: a length with its extensions, or a trailer.
 const MOST_LINE_BYTES: usize = 4096;
 
-/// Where in its chunks an answer is.
+/// The position in the chunks of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chunks {
-    /// A line with a length comes.
+    /// A line with a length is next.
     Length,
-    /// This many bytes of a chunk follow, its line end included.
+    /// This many bytes of a chunk are next, including its line end.
     Data(u64),
-    /// Trailers come, and an empty line.
+    /// Trailers are next, and then an empty line.
     Trailers,
 }
 
-/// The bytes that were taken at the front.
+/// The bytes at the start that were processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Bytes that are done with.
+    /// Number of bytes that are finished.
     pub(super) n_used: usize,
-    /// Bytes of the body among them.
+    /// Number of body bytes among them.
     pub(super) n_body: u64,
     pub(super) is_end: bool,
 }
 
 impl Chunks {
-    /// Takes what is there.
+    /// Processes the bytes that have arrived.
     ///
     /// # Errors
     /// [`WireError::Malformed`] for bytes that are not chunks.
@@ -77,7 +77,7 @@ impl Chunks {
     }
 }
 
-/// The line at the front, without its end.
+/// The line at the start, without its end.
 fn line(bytes: &[u8]) -> Result<Option<&[u8]>, WireError> {
     let front = &bytes[..bytes.len().min(MOST_LINE_BYTES)];
     match front.windows(2).position(|pair| pair == b"\r\n") {
@@ -87,7 +87,7 @@ fn line(bytes: &[u8]) -> Result<Option<&[u8]>, WireError> {
     }
 }
 
-/// The hexadecimal number at the front; what is behind a semicolon means nothing.
+/// The hexadecimal number at the start; text after a semicolon is ignored.
 fn length(line: &[u8]) -> Result<u64, WireError> {
     let number = line.split(|byte| *byte == b';').next().unwrap_or_default();
     let number = number.trim_ascii();

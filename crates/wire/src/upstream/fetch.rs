@@ -1,63 +1,63 @@
 //! One request as a codec, and the heads of its answers.
 //!
-//! Hot file: `request` copies bytes that were made once, `reply` finds the bounds of one answer and passes over long
-//! bodies. Neither allocates (except for an error, and for a head longer than those before), locks, logs, nor calls the
-//! system.
+//! Hot file: `request` copies bytes that were made once, `reply` finds the bounds of one answer and skips long bodies.
+//! Neither of them allocates (except for an error, and for a head longer than those before), locks, logs, or makes a
+//! system call.
 
 use super::chunks::Chunks;
 use super::fault::{READ_REPLY, malformed};
 use crate::error::printable;
 use crate::{Codec, Draws, Renewal, Reply, WireError};
 
-/// Most bytes of a head: as much as nginx takes of an upstream by default, many times over.
+/// Highest number of bytes in a head: many times as much as nginx by default accepts from an upstream.
 const HEAD_LIMIT: usize = 64 << 10;
-/// Most header lines of a head.
+/// Highest number of header lines in a head.
 const MOST_HEADERS: usize = 64;
-/// Most bytes of a body.
+/// Highest number of bytes in a body.
 const BODY_LIMIT: u64 = 1 << 30;
-/// Largest body that is kept whole, so that the two arms' bodies can be compared.
+/// A body of at most this many bytes is kept whole, so that the two arms' bodies can be compared.
 const KEPT_BYTES: u64 = 64 << 10;
 
-/// A request as it is asked for.
+/// The description of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked<'a> {
     pub target: &'a str,
-    /// Bytes of a body that is sent along; without it nothing is sent, by GET.
+    /// Number of bytes in the body; `None` for a GET without a body.
     pub upload_bytes: Option<usize>,
-    /// Bytes that the answer's body has to have, where that is known.
+    /// The expected length of the answer's body in bytes, if known.
     pub answer_bytes: Option<u64>,
-    /// Whether the connection is to end with the answer.
+    /// Whether the connection is to end after the answer.
     pub is_last: bool,
 }
 
 impl<'a> Asked<'a> {
-    /// A GET on a connection that stays open, whatever its answer holds.
+    /// A GET on a connection that stays open; the answer may have any length.
     pub fn page(target: &'a str) -> Self {
         Self { target, upload_bytes: None, answer_bytes: None, is_last: false }
     }
 }
 
-/// The same request, as often as wanted.
+/// The same request, sent as often as needed.
 #[derive(Debug, Clone)]
 pub struct Fetch {
     request: Vec<u8>,
     expected_bytes: Option<u64>,
     is_last: bool,
     body: Body,
-    /// The last head, byte by byte, and what it announced: most heads are the one before once more, and the same bytes say
-    /// the same.
+    /// The bytes of the last head; `known_body` is the body that it announced. Most heads repeat the one before, and
+    /// then announce the same.
     known_head: Vec<u8>,
     known_body: Body,
-    /// Bytes of the body so far.
+    /// Number of bytes of the body so far.
     n_body: u64,
     n_passed: usize,
 }
 
-/// The next part of an answer.
+/// The part of an answer that is next.
 #[derive(Debug, Clone, Copy)]
 enum Body {
     Head,
-    /// This many bytes.
+    /// This many bytes of the body.
     Bytes(u64),
     Chunked(Chunks),
 }
@@ -94,7 +94,7 @@ impl Fetch {
         })
     }
 
-    /// Takes the head at the front: its bytes, once it is whole.
+    /// Parses the head at the start; returns its length once it is complete.
     fn take_head(&mut self, received: &[u8]) -> Result<Option<usize>, WireError> {
         self.n_body = 0;
         if !self.known_head.is_empty() && received.starts_with(&self.known_head) {
@@ -161,7 +161,7 @@ impl Codec for Fetch {
                     return self.whole(at + n_here as usize, n_data);
                 }
                 if self.n_body + n_left <= KEPT_BYTES {
-                    // Short: its head is read again when all of it has come.
+                    // The body is short: the head is read again when the whole answer has arrived.
                     self.body = Body::Head;
                     return Ok(None);
                 }
@@ -191,13 +191,13 @@ impl Codec for Fetch {
     }
 }
 
-/// A head that is whole, with what it holds.
+/// A complete head with its fields.
 pub(super) type Head<'h, 'b> = httparse::Response<'h, 'b>;
 
-/// The bytes of the head at the front, and what `look` makes of it; `None` while it is not whole.
+/// The length of the head at the start, and the result of `look` for it; `None` while it is not complete.
 ///
 /// # Errors
-/// [`WireError::Malformed`] for bytes that are not a head, [`WireError::TooLong`] for one that does not end.
+/// [`WireError::Malformed`] for bytes that are not a head, [`WireError::TooLong`] for a head that does not end.
 pub(super) fn with_head<T>(
     received: &[u8],
     look: impl FnOnce(&Head<'_, '_>) -> T,
@@ -216,7 +216,7 @@ pub(super) fn with_head<T>(
     }
 }
 
-/// Returns the kind of body after a head. Fails if the server ends a connection that it was asked to keep open.
+/// Returns the kind of body after a head. Fails if the server ends a connection that it should keep open.
 fn body_of(head: &Head<'_, '_>, is_last: bool) -> Result<Body, WireError> {
     let code = head.code.unwrap_or_default();
     if !(200..300).contains(&code) {
@@ -261,7 +261,7 @@ fn number(value: &[u8]) -> Result<u64, WireError> {
     { number.and_then(|it| it.parse().ok()) }.ok_or_else(|| malformed("a length", value))
 }
 
-/// The value of a header; of several the first.
+/// The value of a header; if there are several of this name, the first one's.
 pub(super) fn header<'b>(head: &Head<'_, 'b>, name: &str) -> Option<&'b str> {
     let mut lines = head.headers.iter();
     let line = lines.find(|it| it.name.eq_ignore_ascii_case(name))?;

@@ -1,8 +1,8 @@
-//! HTTP/1.1 under load: one request again and again on a connection, as a web server asks its upstream.
+//! HTTP/1.1 under load: one request, repeated on a connection, as a web server sends requests to its upstream.
 //!
-//! Beside [`crate::http`], which takes any answer whole and with a library's help, this is for the measured loop: an
-//! answer is passed over as it comes, counted, and compared with what it must be. [`Connection::hello`] asks once and
-//! finds out which server answers; [`Fetch`] is the codec. Called by path.
+//! [`crate::http`] accepts any answer as a whole, with the help of a library. This module is for the measured loop: an
+//! answer is skipped as it arrives, counted, and compared with the expected one. [`Connection::hello`] sends one
+//! request and finds out which server answers; [`Fetch`] is the codec. Called by path.
 //!
 //! # Source
 //! RFC 9112, sections 4, 6, 7 and 9.
@@ -25,12 +25,12 @@ use crate::{Codec, Stream, WireError, site};
 const ASK: &str = "request the page once";
 const READ_BYTES: usize = 16 << 10;
 
-/// In the answers of looptax's own upstream: the kernel's number of the thread that serves the connection.
+/// Header in the answers of looptax's own upstream: the kernel's id of the thread that serves the connection.
 pub const WORKER_HEADER: &str = "Looptax-Worker";
-/// In the same: the address that a connection over TCP comes from.
+/// Header in the same answers: the client's address, if the connection is over TCP.
 pub const PEER_HEADER: &str = "Looptax-Peer";
 
-/// A connection that has answered once.
+/// A connection that has answered one request, unless it was made with `silent`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     stream: S,
@@ -38,7 +38,7 @@ pub struct Connection<S: Stream> {
     who: Who,
 }
 
-/// A server's first answer about itself.
+/// Facts about a server, from its first answer.
 #[derive(Debug, Clone, Default)]
 struct Who {
     server: String,
@@ -58,34 +58,34 @@ impl Who {
 }
 
 impl<S: Stream> Connection<S> {
-    /// A connection that nothing was asked on yet.
+    /// A connection on which no request was sent yet.
     pub fn silent(stream: S, target: &str) -> Self {
         Self { stream, target: target.to_owned(), who: Who::default() }
     }
 
-    /// Asks for `target`, a path with its query, and takes the whole answer.
+    /// Requests `target`, a path with its query, and reads the whole answer.
     ///
-    /// `limit` is the stream's own time limit, for the text of errors; the stream enforces it.
+    /// `limit` is the stream's own time limit, for error messages; the stream enforces it.
     ///
     /// # Errors
-    /// [`WireError::Request`] for a target that HTTP does not allow; what [`Fetch`] says of the answer;
-    /// `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Request`] for a target that HTTP does not allow; those of [`Fetch`] for the answer; `Timeout`,
+    /// `Closed`, `Io`.
     pub fn hello(mut stream: S, target: &str, limit: Duration) -> Result<Self, WireError> {
         let (who, _) = ask(&mut stream, target, limit)?;
         Ok(Self { who, ..Self::silent(stream, target) })
     }
 
-    /// Asks looptax's own upstream how many pages it has answered, on all connections together.
+    /// Asks looptax's own upstream how many pages it has answered on all connections together.
     ///
     /// # Errors
-    /// As [`Self::hello`]; [`WireError::Malformed`] for what is not a number.
+    /// As [`Self::hello`]; [`WireError::Malformed`] if the answer is not a number.
     pub fn count(&mut self, limit: Duration) -> Result<u64, WireError> {
         let (_, body) = ask(&mut self.stream, &format!("/{}", site::COUNT), limit)?;
         let number = std::str::from_utf8(&body).ok().and_then(|it| it.parse().ok());
         number.ok_or_else(|| malformed("a number of requests", &body))
     }
 
-    /// The path and query that were asked for.
+    /// The path and query of the first request.
     pub fn target(&self) -> &str {
         &self.target
     }
@@ -95,23 +95,24 @@ impl<S: Stream> Connection<S> {
         &self.who.server
     }
 
-    /// The thread that serves the connection, where looptax's own upstream is at its other end.
+    /// The thread that serves the connection, if looptax's own upstream is at the other end.
     pub fn worker(&self) -> Option<u32> {
         self.who.worker
     }
 
-    /// The address from which it sees the connection come, if it is TCP and looptax's own upstream is at its other end.
+    /// The client's address as the server sees it, if the connection is over TCP to looptax's own upstream.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.who.peer
     }
 
-    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    /// The stream, for the load engine. No further bytes have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }
 }
 
-/// One request and its answer: what that says of the server, and its body where it is short and of a stated length.
+/// Sends one request and reads its answer; returns what it says about the server, and the body if it is short and its
+/// length was announced.
 fn ask<S: Stream>(stream: &mut S, target: &str, limit: Duration) -> Result<(Who, Vec<u8>), WireError> {
     let mut fetch = Fetch::new(&Asked::page(target))?;
     let mut request = Vec::new();

@@ -167,5 +167,5 @@ def hold_page(held, over_tcp, movers, fallen):
         ("Fell back", of_shops(fallen)),
     ):
         held.same(f"page: {title}", expected, lambda it, title=title: it["page"].pairs(title))
-    nobody = "No moved client is over TCP again"
+    nobody = "No moved client uses TCP again"
     held.same("page: nobody fell back", not fallen, lambda it: nobody in it["page"].text)

@@ -1,4 +1,4 @@
-//! Finds the parts of a program's text that do not always run, in bytes: branches, loops and functions.
+//! Finds the parts of a program's text that do not always run: branches, loops and functions, as ranges of bytes.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::Language;
 use super::lexer::{Kind, Token};
 use crate::app::setting::LineStarts;
 
-/// Bytes that do not always run, and the reason, which completes "it is …".
+/// A range of bytes that does not always run, and the reason, which completes "it is …".
 pub(super) type Condition = (Range<usize>, &'static str);
 
 /// Most branches of a text that are distinguished.
@@ -28,7 +28,7 @@ pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Ve
         Language::Ruby => program.ended(),
     };
     if found.len() >= MOST_CONDITIONS {
-        // The rest is not read, so it is not certain either.
+        // The rest is not read, so nothing about it is certain.
         found = vec![(0..text.len(), BRANCH)];
     }
     found
@@ -41,7 +41,7 @@ fn reason(word: &str, language: Language) -> Option<&'static str> {
         "foreach" | "for" | "while" | "until" => LOOP,
         "def" => FUNCTION,
         "sub" if language == Language::Perl => FUNCTION,
-        // Pydantic reads its fields from environment variables first.
+        // Pydantic prefers environment variables to the values of the fields.
         "class" if language == Language::Python => SETTINGS,
         "function" if language == Language::Php => FUNCTION,
         _ => return None,
@@ -119,7 +119,7 @@ impl<'a> Program<'a> {
             let Some(reason) = reason(self.word(idx), language) else {
                 continue;
             };
-            // OTRS and its forks give this name to the function of every such file.
+            // In OTRS and its forks, this is the function of every such file, and it is called.
             let is_called = self.word(idx) == "sub" && self.word(idx + 1) == "Load";
             let is_name = matches!(before, "." | "->" | "::" | "function" | "$")
                 || is_called
@@ -150,7 +150,7 @@ impl<'a> Program<'a> {
         (at < self.tokens.len()).then(|| (self.start(at)..self.start(end), reason))
     }
 
-    /// PHP's `if (…): … endif;`.
+    /// The end of a PHP `if (…): … endif;`.
     fn alternative_end(&self, at: usize) -> usize {
         let mut depth = 1_usize;
         let mut idx = at + 1;

@@ -1,4 +1,5 @@
-//! Reads an expression in the place of a literal: a string, a number, the environment, or more than we know.
+//! Reads an expression in the place of a literal: a string, a number, the environment, or something that cannot be
+//! evaluated here.
 
 use super::lexer::{Kind, Token};
 use crate::app::setting::Value;
@@ -23,7 +24,7 @@ pub(super) fn value(text: &str, tokens: &[Token]) -> Option<Value> {
     }
 }
 
-/// PHP's `\Name\Of\A::class`.
+/// The name in PHP's `\Name\Of\A::class`.
 fn class_name(text: &str, tokens: &[Token]) -> Option<Value> {
     let (first, last) = (tokens.first()?, tokens.last()?);
     let name = text.get(first.at.start..last.at.end)?.strip_suffix("::class")?;
@@ -31,8 +32,8 @@ fn class_name(text: &str, tokens: &[Token]) -> Option<Value> {
     is_name.then(|| Value::Text(name.trim_start_matches('\\').to_owned()))
 }
 
-/// `getenv('X') ?: 'd'`, `env('X', 'd')`, `os.environ.get("X", "d")`, `ENV.fetch("X") { "d" }`,
-/// `process.env.X || 'd'`.
+/// The environment variable that an expression reads, with its default: `getenv('X') ?: 'd'`, `env('X', 'd')`,
+/// `os.environ.get("X", "d")`, `ENV.fetch("X") { "d" }`, `process.env.X || 'd'`.
 fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     let word = |token: &Token| &text[token.at.clone()];
     let is_reader = |token: &Token| {
@@ -70,12 +71,12 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     } else {
         texts.next()?
     };
-    // Two texts at most: code builds anything longer.
+    // At most two texts: anything longer is built by code.
     let fallback = texts.next().or_else(|| number(text, rest));
     Some(Value::Variable { name, fallback })
 }
 
-/// The number that is used if the variable is not set: `env('X', 6379)`, and not an index of a list.
+/// The number that is used if the variable is not set, as in `env('X', 6379)`; the index of a list does not count.
 fn number(text: &str, tokens: &[Token]) -> Option<String> {
     let word = |token: &Token| &text[token.at.clone()];
     let is_number = |token: &Token| token.kind == Kind::Word && word(token).bytes().all(|it| it.is_ascii_digit());
@@ -84,7 +85,7 @@ fn number(text: &str, tokens: &[Token]) -> Option<String> {
     (word(&pair[0]) != "[").then(|| word(&pair[1]).to_owned())
 }
 
-/// `a ? b : c`, `b if a else c`.
+/// Whether it is a conditional expression: `a ? b : c`, `b if a else c`.
 fn chooses(text: &str, tokens: &[Token]) -> bool {
     let word =
         |at: usize| tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_))).map_or("", |it| &text[it.at.clone()]);

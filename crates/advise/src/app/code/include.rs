@@ -1,21 +1,22 @@
-//! Files that a program reads along with its own: which they are, and what they set.
+//! Files that a program includes: which they are, and which settings they set.
 
 use super::Language;
 use super::walk::{Sets, walked};
 use crate::app::setting::Read;
 
-/// A file that another one reads.
+/// A file that another file includes.
 #[derive(Debug, Clone)]
 pub struct Included {
-    /// Its name as the other file writes it.
+    /// Its name as it is written in the other file.
     pub words: String,
     pub text: String,
 }
 
-/// Words of programs that set variables without an assignment.
+/// Words with which programs set variables without an assignment.
 const HIDDEN: [&str; 8] = ["eval", "extract", "exec(", "GLOBALS", "globals()", "locals()", "setattr", "$$"];
 
-/// Names and files, if they are literals: in the folder of the file that reads them, or from the root.
+/// The included files whose names are literals, each with the words that name it; relative to the folder of the
+/// including file, or absolute.
 pub(crate) fn files(text: &str, language: Language) -> Vec<(String, String)> {
     let walk = walked(text, language);
     let named = walk.includes.into_iter().filter_map(|(_, words)| {
@@ -55,7 +56,7 @@ fn file(words: &str, language: Language) -> Option<String> {
     })
 }
 
-/// Reads the settings of a program's text, with a doubt at those that an included file sets too.
+/// Reads the settings of a program's text, with a doubt about settings that an included file sets too.
 pub(crate) fn read(text: &str, language: Language, included: &[Included]) -> Read {
     let mut walk = walked(text, language);
     let sets = |(_, words): &(usize, String)| {
@@ -67,7 +68,7 @@ pub(crate) fn read(text: &str, language: Language, included: &[Included]) -> Rea
     (walk.settings, walk.problems)
 }
 
-/// The settings of an included file; `None` if these may be anything.
+/// The settings of an included file; `None` if it may set anything.
 fn sets(included: &Included, language: Language) -> Option<Sets> {
     if HIDDEN.iter().any(|it| included.text.contains(it)) {
         return None;

@@ -1,4 +1,4 @@
-//! Strings, words and signs of a text.
+//! Splits a text into strings, words and signs.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::Language;
 pub(super) enum Kind {
     /// A string; `None` if it contains a variable.
     Text(Option<String>),
-    /// A name or a number, with PHP's `$`.
+    /// A name or a number, including PHP's `$`.
     Word,
     /// `=>`, `->`, `::`, or one character.
     Sign,
@@ -20,7 +20,7 @@ pub(super) struct Token {
     pub(super) at: Range<usize>,
 }
 
-/// The tokens of a text. A string without an end ends the text.
+/// The tokens of a text. After a string that does not end, there are no more tokens.
 pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     let mut lexer = Lexer { text, at: 0, language };
     if language == Language::Php {
@@ -33,7 +33,7 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     found
 }
 
-/// The text of a token that is not a string; empty after the last.
+/// The text of a token that is not a string; empty after the last token.
 pub(super) fn word<'a>(text: &'a str, tokens: &[Token], at: usize) -> &'a str {
     let token = tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_)));
     token.map_or("", |it| &text[it.at.clone()])
@@ -88,7 +88,7 @@ impl Lexer<'_> {
             let rest = &rest[blank..];
             let comments = self.language.line_comments();
             let skipped = if comments.iter().any(|it| rest.starts_with(it)) {
-                // PHP ends its mode even within a comment.
+                // PHP's closing tag ends the code even within a comment.
                 let line = rest.find('\n').unwrap_or(rest.len());
                 let end = rest[..line].find("?>");
                 end.filter(|_| self.language == Language::Php).unwrap_or(line)
@@ -112,7 +112,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Python's `r'…'`, `f"…"`.
+    /// Whether a prefix of a Python string begins here: `r'…'`, `f"…"`.
     fn is_string_prefix(&self, start: usize) -> bool {
         self.language == Language::Python
             && self.at - start <= 2
@@ -130,7 +130,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The string that begins here. In a raw string a backslash means itself, but a quote after it still does not end
+    /// The string that begins here. In a raw string a backslash stands for itself, but a quote after it does not end
     /// the string.
     fn string(&mut self, is_raw: bool) -> Kind {
         let rest = self.rest();
@@ -191,8 +191,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The character that a backslash and the next character mean; `None` if only the language itself knows. The
-    /// character itself if a backslash before it has no meaning.
+    /// The character that a backslash and the next character stand for; `None` if only the language's own parser can
+    /// decide. If the backslash has no meaning before a character, the character itself.
     fn escaped(&mut self, quote: char) -> Option<char> {
         let c = self.rest().chars().next()?;
         let language = self.language;
@@ -226,7 +226,7 @@ impl Lexer<'_> {
         found
     }
 
-    /// The character of `u0026`, as JSON and most languages write it after a backslash.
+    /// The character for `u0026` after a backslash, as in JSON and most languages.
     fn by_number(&self) -> Option<char> {
         if matches!(self.language, Language::Php | Language::Perl) {
             return None;

@@ -1,10 +1,10 @@
 //! Configuration that is written in a programming language: PHP, Perl, Python, Ruby, JavaScript, JSON; and programs in
-//! these, in Go, and in Java and similar languages.
+//! these languages, in Go, and in Java and similar languages.
 //!
-//! Nothing is run. `lexer` cuts the text into strings, words and signs, and knows comments and escapes; `condition`
-//! finds the parts that do not always run; `walk` follows assignments, `define` and nested lists to their literals;
-//! `expression` reads an expression in the place of a literal; `calls` finds the calls of database drivers. No existing
-//! lexer of these languages stops at their literals, and none distinguishes all four.
+//! Nothing is executed. `lexer` splits the text into strings, words and signs, and handles comments and escapes;
+//! `condition` finds the parts that do not always run; `walk` follows assignments, `define` and nested lists to their
+//! literals; `expression` reads an expression in the place of a literal; `calls` finds the calls of database drivers.
+//! No existing lexer of these languages stops at their literals, and none distinguishes these four cases.
 
 mod calls;
 mod condition;
@@ -44,7 +44,8 @@ impl Language {
         matches!(self, Self::Php | Self::Script | Self::Go | Self::Java)
     }
 
-    /// Characters that, after a backslash in a string, begin an escape that only the language itself can evaluate.
+    /// Characters that begin, after a backslash in a string, an escape that only the language's own parser can
+    /// evaluate.
     const fn knows_alone(self) -> &'static str {
         match self {
             Self::Php | Self::Perl => "efvux01234567",
@@ -55,7 +56,7 @@ impl Language {
         }
     }
 
-    /// Whether a statement may end with its line.
+    /// Whether a statement may end at the end of its line.
     const fn ends_with_line(self) -> bool {
         !matches!(self, Self::Php | Self::Perl)
     }

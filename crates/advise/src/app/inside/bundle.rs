@@ -1,5 +1,5 @@
-//! OCI bundles, images, tasks of ECS, and jobs of continuous integration: files that describe another machine or
-//! container as a whole.
+//! OCI bundles, images, ECS tasks, and jobs of continuous integration: files that describe another machine or container
+//! as a whole.
 //!
 //! # Source
 //! opencontainers/runtime-spec, `config.md` and `config-linux.md`: `mounts`, `linux.namespaces`.
@@ -8,7 +8,7 @@ use super::super::setting::{Setting, Value};
 use super::super::yaml;
 use super::container::{Container, Content, File, FileText, Network};
 
-/// Files of services that run the jobs of a repository on their own machines.
+/// Files for services that run a repository's jobs on their own machines.
 const JOBS: [&str; 9] = [
     ".gitlab-ci.yml",
     ".travis.yml",
@@ -55,7 +55,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
 }
 
 fn bundle(text: &str) -> Container {
-    // A JSON file is also YAML, except for tabs before its keys.
+    // A JSON file is also YAML, except for tabs before the keys.
     let (settings, problems) = yaml::read(&text.replace('\t', " "));
     let mut bundle = Container::new("", "the container of this bundle");
     let value = |setting: &Setting| match &setting.value {

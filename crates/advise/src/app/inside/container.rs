@@ -1,33 +1,33 @@
-//! A container as a file describes it: its name, network and mounts, before its own settings are known.
+//! A container as a file describes it (name, network and mounts), before its own settings are known.
 
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
 pub(super) struct Container {
-    /// The name that the file gives it.
+    /// The name in the file.
     pub(super) key: String,
-    /// The name that a person reads.
+    /// The name for a person.
     pub(super) name: String,
     pub(super) image: Option<String>,
     pub(super) network: Network,
-    /// Targets of mounts, with their content.
+    /// The targets of its mounts, each with the content.
     pub(super) mounts: Vec<(String, Content)>,
     pub(super) may_have_more_mounts: bool,
-    /// Files that set its environment, by their names in the file.
+    /// Files that set its environment, as the file names them.
     pub(super) environment_files: Vec<String>,
     pub(super) has_machines_files: bool,
-    /// The lines of its own settings, counted from one.
+    /// The lines of its own settings, counted from 1.
     pub(super) lines: BTreeSet<usize>,
-    /// The document or Pod that it belongs to: a name is valid within one group.
+    /// The document or Pod to which it belongs: container names are unique within one group.
     pub(super) group: usize,
-    /// Whether all containers of its group share one network: a Pod.
+    /// Whether all containers of its group share one network, as in a Pod.
     pub(super) shares_group: bool,
 }
 
 /// The containers of a file.
 pub(in crate::app) struct File {
     pub(super) containers: Vec<Container>,
-    /// The container of every setting that belongs to none of the others.
+    /// The container to which all settings belong that are in none of the others.
     pub(super) rest: Option<Container>,
     pub(super) volume: &'static str,
 }
@@ -35,10 +35,10 @@ pub(in crate::app) struct File {
 /// A file that may describe containers.
 pub(super) struct FileText<'a> {
     pub(super) path: &'a str,
-    /// The last component of its path.
+    /// The last component of the file's path.
     pub(super) name: &'a str,
     pub(super) text: &'a str,
-    /// Names of the other files in its folder.
+    /// Names of the other files in the same folder.
     pub(super) beside: &'a [String],
 }
 
@@ -71,25 +71,25 @@ impl Container {
 pub(super) enum Network {
     Machine,
     Own,
-    /// The network of another container of the same file.
+    /// It uses the network of another container of the same file.
     Of(String),
-    /// The network of something else, in words: the container `vpn`.
+    /// It uses the network of something else, in words: the container `vpn`.
     Other(String),
-    /// Why the network is unknown.
+    /// The network is not known; the reason.
     Unknown(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
-    /// A path of the machine.
+    /// A path on the machine.
     Machine(String),
     Volume(String),
-    /// Content that no other container has: a tmpfs.
+    /// Content that no other container sees: a tmpfs.
     Own,
     Unknown,
 }
 
-/// Source and target of `source:target`, `source:target:ro` or only a target, as Compose and Podman write it.
+/// Source and target of `source:target` or `source:target:ro`, or only a target, as Compose and Podman write it.
 pub(super) fn mount_of(text: &str) -> Option<(String, Content)> {
     // A variable may contain anything, including colons.
     if text.contains('$') {
@@ -105,7 +105,7 @@ pub(super) fn mount_of(text: &str) -> Option<(String, Content)> {
     Some((target.to_owned(), content_of(first)))
 }
 
-/// The content that the source of a mount means: a path, or the name of a volume.
+/// The content for the source of a mount: a path, or the name of a volume.
 pub(super) fn content_of(source: &str) -> Content {
     if source.starts_with('/') || source.starts_with('.') {
         Content::Machine(source.to_owned())

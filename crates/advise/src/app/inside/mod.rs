@@ -1,6 +1,7 @@
-//! Finds whose 127.0.0.1 and whose folders a file means, if it describes containers.
+//! Finds out to which machine or container the 127.0.0.1 and the folders in a file belong, if the file describes
+//! containers.
 //!
-//! A Compose service, a Pod, a unit of Podman and an OCI bundle have their own loopback and their own tree of files,
+//! A Compose service, a Pod, a Podman unit and an OCI bundle have their own loopback and their own tree of files,
 //! unless they share the machine's. Text in, facts out: settings in other files (an override, a `.pod`) are not read.
 //! Called by `placed`; `looptax_switch` decides what the facts mean for a check.
 
@@ -22,8 +23,8 @@ pub use unit::has_volume;
 pub use whose::{Brought, Inside, Loopback, Neighbour, is_loopback};
 use whose::{Mount, Mounts};
 
-/// The services of a Compose file that use a file as their environment, or mount a folder that contains it; `None` if
-/// no service does. `path` is the path of the file, `compose` that of the Compose file.
+/// The services of a Compose file that use a file as their environment, or that mount a folder with the file; `None` if
+/// there are no such services. `path` is the path of the file, `compose` that of the Compose file.
 pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
     let folder = compose.parent()?;
     let name = compose.file_name()?.to_string_lossy().into_owned();
@@ -43,7 +44,7 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
 pub(super) struct Service {
     pub(super) name: String,
     pub(super) image: Option<String>,
-    /// Paths of the machine that are mounted, as the file writes them, each after its target.
+    /// Paths of the machine that are mounted, as the file writes them; each comes after its target.
     pub(super) mounted: Vec<(String, String)>,
 }
 
@@ -59,7 +60,7 @@ pub(super) fn services(name: &str, text: &str) -> Vec<Service> {
     file.map_or_else(Vec::new, |it| it.containers.into_iter().map(service).collect())
 }
 
-/// The number of services of a Compose file that use a file as their environment, or mount a folder that contains it;
+/// The number of services of a Compose file that use a file as their environment, or that mount a folder with the file;
 /// `file` is its name in the Compose file.
 pub(super) fn n_takers(compose: &Path, text: &str, file: &str) -> usize {
     let name = compose.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -80,7 +81,7 @@ fn takers<'a>(file: &'a File, folder: &Path, path: &Path) -> Vec<&'a Container> 
     file.containers.iter().filter(takes).collect()
 }
 
-/// Removes `.` and `..`, by the text only.
+/// Removes `.` and `..` from the text of a path, without looking at the file system.
 fn plain_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -96,15 +97,15 @@ fn plain_path(path: &Path) -> PathBuf {
 }
 
 impl File {
-    /// Reads a file; `None` if it does not describe a container.
+    /// Reads a file; `None` if it does not describe containers.
     pub(super) fn read(path: &str, text: &str, beside: &[String]) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        // Jobs have `services:`, as Compose files do.
+        // CI jobs have a key `services:`, as Compose files do.
         let readers = [bundle::read, compose::read, pod::read, unit::read, image::read];
         readers.iter().find_map(|read| read(&FileText { path, name, text, beside }))
     }
 
-    /// The containers that contain these lines, as one: the facts that they share.
+    /// The containers in which these lines are, combined into one with the facts that they share.
     pub(super) fn inside(&self, lines: &BTreeSet<usize>, service: Option<&str>) -> Option<Inside> {
         let is_named = |it: &&Container| service.is_some_and(|name| it.key == name);
         let has_line = |it: &&Container| !it.lines.is_disjoint(lines);
@@ -116,14 +117,14 @@ impl File {
             own = match &self.rest {
                 Some(rest) if rest.has_machines_files => return None,
                 Some(rest) => vec![rest],
-                // A setting that is in no container may be for any of them.
+                // A setting outside every container may be for any of them.
                 None => self.containers.iter().collect(),
             };
         }
         self.common(&own)
     }
 
-    /// The facts that several containers share.
+    /// The facts that several containers have in common.
     fn common(&self, own: &[&Container]) -> Option<Inside> {
         let first = own.first()?;
         let mut loopbacks = own.iter().map(|it| self.loopback(it));
@@ -133,7 +134,7 @@ impl File {
             || Loopback::Unknown("the containers that read these settings are in different networks".to_owned());
         let names: BTreeSet<&str> = own.iter().map(|it| &*it.name).collect();
         let is_shared = |it: &Loopback| matches!(it, Loopback::Own(_));
-        // Each of several has its own loopback, and none the machine's.
+        // If there are several, each has its own loopback, and none has the machine's.
         let all_own = own.iter().all(|it| is_shared(&self.loopback(it)));
         Some(Inside {
             name: names.into_iter().collect::<Vec<_>>().join(" and "),
@@ -183,7 +184,7 @@ impl File {
         Loopback::Own(neighbours.collect())
     }
 
-    /// Follows the network to its owner, and returns the owner with the kind of network.
+    /// Follows references to another container's network, and returns that container with the kind of its network.
     fn root(&self, container: &Container) -> (String, Network) {
         let mut at = container;
         for _ in 0..=self.containers.len() {

@@ -1,4 +1,4 @@
-//! Pods and the objects that create them, in Kubernetes' manifests and files of `podman kube play`; charts of Helm.
+//! Pods and the objects that create Pods, in Kubernetes manifests and files of `podman kube play`; Helm charts.
 //!
 //! # Source
 //! kubernetes.io, API reference: `PodSpec.hostNetwork`, `Container.volumeMounts`, `Volume`.
@@ -9,7 +9,7 @@ use super::super::setting::{Setting, Value};
 use super::super::yaml;
 use super::container::{Container, Content, File, FileText, Network};
 
-/// Kinds whose manifests contain the manifest of a Pod.
+/// Kinds of objects whose manifests contain that of a Pod.
 const PODS: [&str; 7] = ["Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"];
 
 pub(super) const VOLUME: &str = "a hostPath volume of FOLDER, or an emptyDir that the server's container has too";
@@ -22,7 +22,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
         return None;
     }
     let mut containers = Vec::new();
-    // The values of a chart are not in a document of a Pod.
+    // The values of a chart are not inside a document that describes a Pod.
     let documents = if is_manifest { documents(file.text) } else { Vec::new() };
     for (group, (first_line, _, text)) in documents.into_iter().enumerate() {
         containers.extend(of_document(text, first_line, group));
@@ -50,7 +50,7 @@ pub(in crate::app) fn documents(text: &str) -> Vec<(usize, usize, &str)> {
     found
 }
 
-/// The containers of a document; if a template breaks its YAML, one container for all of its lines.
+/// The containers of a document; if a template breaks the document's YAML, one container for all of its lines.
 fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
     let (settings, problems) = yaml::read(text);
     let value = |path: &[&str]| settings.iter().find(|it| it.path == path).and_then(text_of);
@@ -62,7 +62,7 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         (kind, name) if kind != "Pod" && PODS.contains(&kind) => format!("the Pod of the {kind} `{name}`"),
         (kind, name) => format!("the {kind} `{name}`"),
     };
-    // The containers of each Pod, by the part of the path before them.
+    // The containers of each Pod; the key is the part of the path before them.
     let mut pods: BTreeMap<&[String], Vec<&Setting>> = BTreeMap::new();
     for setting in &settings {
         let is_list = |it: &String| matches!(&**it, "containers" | "initContainers");
@@ -115,7 +115,7 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         if found.is_empty() {
             found.push(whole);
         } else {
-            // The containers that were read cover their own lines, the rest of the document for all others.
+            // The lines of these containers belong to them; the rest of the document belongs to all others.
             let known: Vec<usize> = found.iter().flat_map(|it| it.lines.iter().copied()).collect();
             whole.lines.retain(|it| !known.contains(it));
             found.push(whole);

@@ -1,4 +1,4 @@
-//! Units: Podman's `.container` files, and services of systemd with their own network.
+//! Units: Podman's `.container` files, and systemd services with their own network.
 //!
 //! # Source
 //! podman-systemd.unit(5): `Network=`, `Pod=`, `Volume=`, `PodmanArgs=`; systemd.exec(5): `PrivateNetwork=`,
@@ -94,7 +94,7 @@ fn network(mode: &str) -> Network {
     }
 }
 
-/// A service with another network than the machine's; it has the machine's files.
+/// A service that does not use the machine's network, but the machine's files.
 fn service(name: &str, settings: &[UnitSetting<'_>]) -> Option<Container> {
     let last = |key: &str| {
         let mut own = settings.iter().filter(|it| it.section == "Service" && it.key == key);

@@ -1,6 +1,6 @@
-//! Whose loopback and folders a container has, as its file shows them.
+//! Whose loopback and folders a container has, according to its file.
 //!
-//! Plain data with questions about paths. Filled in by `inside`, read by the callers that ask what a path or 127.0.0.1
+//! Plain data, with methods about paths. Filled in by `inside`; read by code that has to know what a path or 127.0.0.1
 //! means in the container.
 
 use std::net::IpAddr;
@@ -11,15 +11,15 @@ use looptax_model::dsn::{Kind, Protocol};
 use super::container::Content;
 use crate::app::keys;
 
-/// The container whose settings a connection comes from.
+/// The container to whose settings a connection belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inside {
-    /// In words: the service `app`, the Pod `shop`.
+    /// Its name in words: the service `app`, the Pod `shop`.
     pub name: String,
     pub loopback: Loopback,
-    /// The setting that mounts the folder of a socket, with `FOLDER` in its place.
+    /// The setting that mounts the folder of a socket; `FOLDER` stands for the folder.
     pub volume: &'static str,
-    /// Whether its folders are the machine's, and only its network is separate.
+    /// Whether it has the machine's folders, and only its network is separate.
     pub(super) has_machines_files: bool,
     pub(super) mounts: Vec<Mounts>,
 }
@@ -27,13 +27,13 @@ pub struct Inside {
 /// The owner of the 127.0.0.1 that the container sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loopback {
-    /// The machine's: `network_mode: host`, `hostNetwork: true`, `Network=host`.
+    /// The machine: `network_mode: host`, `hostNetwork: true`, `Network=host`.
     Machine,
-    /// Its own, which these other containers of the file share.
+    /// The container itself; these other containers of the file share it.
     Own(Vec<Neighbour>),
-    /// The loopback of something that the file only names, in words: the container `vpn`.
+    /// Something that the file only names, in words: the container `vpn`.
     Other(String),
-    /// The file does not decide it; the reason.
+    /// The file does not show it; the reason.
     Unknown(String),
 }
 
@@ -47,13 +47,13 @@ pub struct Neighbour {
 /// The content at a path within a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Brought {
-    /// This path of the machine. A relative path starts at the folder of the file.
+    /// A path of the machine. A relative path is relative to the folder of the file.
     FromMachine(PathBuf),
-    /// A volume, which these other containers of the file have too.
+    /// A volume, which these other containers of the file mount, too.
     Volume { name: String, others: Vec<String> },
-    /// The content of the image.
+    /// The content that the image has there.
     Nothing,
-    /// The file does not decide it.
+    /// The file does not show it.
     Unknown,
 }
 
@@ -61,7 +61,7 @@ pub enum Brought {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Mounts {
     pub(super) all: Vec<Mount>,
-    /// Whether more may be mounted than the file shows.
+    /// Whether there may be more mounts than the file shows.
     pub(super) is_open: bool,
 }
 
@@ -74,16 +74,16 @@ pub(super) struct Mount {
 }
 
 impl Neighbour {
-    /// The kind of server in its image.
+    /// The kind of server that its image runs.
     pub fn kind(&self) -> Option<Kind> {
         let image = self.image.as_deref()?;
-        // A provider's proxy in a sidecar is not the server.
+        // A cloud provider's proxy in a sidecar is not the server.
         let name = image.rsplit('/').next().unwrap_or(image);
         let name = name.split([':', '@']).next().unwrap_or(name);
         keys::kind_in(name).filter(|_| !name.contains("proxy") && !name.contains("exporter"))
     }
 
-    /// `` `db` (image mysql:8) ``.
+    /// Its name and image in words: `` `db` (image mysql:8) ``.
     pub fn words(&self) -> String {
         match &self.image {
             Some(image) => format!("`{}` (image {image})", self.name),
@@ -98,7 +98,7 @@ impl Inside {
         self.volume == super::pod::VOLUME
     }
 
-    /// The only other container of the same network that runs a server of that protocol, judged by its image.
+    /// The only other container on the same network that runs a server of that protocol, according to its image.
     pub fn server_beside(&self, protocol: Protocol) -> Option<&str> {
         let Loopback::Own(others) = &self.loopback else {
             return None;
@@ -108,7 +108,7 @@ impl Inside {
         servers.next().is_none().then_some(&*first.name)
     }
 
-    /// The content at a path, if it is the same in all containers that may be meant.
+    /// The content at a path, if it is the same in all containers to which the settings may belong.
     pub fn at(&self, path: &str) -> Brought {
         if self.has_machines_files {
             return Brought::FromMachine(PathBuf::from(path));
@@ -118,8 +118,8 @@ impl Inside {
         if all.all(|it| it == first) { first } else { Brought::Unknown }
     }
 
-    /// The place of a path of the machine within the container; `None` if no mount brings it in, or the file does not
-    /// decide it.
+    /// The path inside the container under which a path of the machine is mounted; `None` if no mount contains it, or
+    /// if the file does not show it.
     pub fn path_within(&self, path: &str) -> Option<String> {
         if self.has_machines_files {
             return Some(path.to_owned());
@@ -129,7 +129,7 @@ impl Inside {
         all.all(|it| it.as_ref() == Some(&first)).then_some(first)
     }
 
-    /// The sentence about a host that is the loopback. `None` if it is the machine's loopback.
+    /// A sentence about whose loopback a host is; `None` if it is the machine's loopback.
     pub fn whose(&self, host: &str) -> Option<String> {
         let name = &self.name;
         Some(match &self.loopback {
@@ -174,13 +174,13 @@ impl Mounts {
         });
         let (mount, rest) = own.max_by_key(|(it, _)| it.target.len())?;
         let within = format!("{}{rest}", mount.target.trim_end_matches('/'));
-        // Another mount may cover it.
+        // Another mount may hide it.
         let leads_there = self.at(&within) == Brought::FromMachine(PathBuf::from(path));
         (leads_there || plain(path) != path).then_some(within)
     }
 }
 
-/// Whether a host is the loopback of every program that connects to it.
+/// Whether a host is always the loopback of the program that connects to it.
 pub fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let bare = bare.strip_prefix("::ffff:").unwrap_or(bare);
@@ -190,13 +190,13 @@ pub fn is_loopback(host: &str) -> bool {
     }
 }
 
-/// `/var/run` is `/run` nearly everywhere.
+/// Treats `/var/run` as `/run`, which it is nearly everywhere.
 fn plain(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)
 }
 
-/// The rest of a path below a folder: `/a.sock` of `/run/a.sock` below `/run`; empty for the folder itself.
+/// The rest of a path below a folder: `/a.sock` for `/run/a.sock` below `/run`; empty for the folder itself.
 fn rest_below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let rest = plain(path).strip_prefix(plain(folder))?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)

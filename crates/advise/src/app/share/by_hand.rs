@@ -1,5 +1,5 @@
-//! The lines that a person writes so that two containers share the folder of a socket: the volumes and modes that
-//! `--containers` writes, in words.
+//! Instructions for a person who writes the lines with which two containers share the folder of a socket: the volumes
+//! and modes that `--containers` would write.
 //!
 //! Called for files that looptax does not write, and along with the command that writes the others.
 
@@ -8,7 +8,7 @@ use looptax_model::dsn::Protocol;
 use super::compose::OPTIONS;
 use super::image::{MODE, MYSQL, PHP, POSTGRES, REDIS};
 
-/// The folder where the usual images have their socket, or may have one.
+/// The folder in which the usual images have their socket, or may have one.
 pub fn usual_folder(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql => MYSQL.0,

@@ -1,4 +1,4 @@
-//! Services of a Compose file that may be written into.
+//! Services of a Compose file into which looptax may write.
 //!
 //! # Source
 //! docs.docker.com, Compose file reference: `volumes`, `driver_opts`, `command`, `deploy`.
@@ -18,12 +18,13 @@ use crate::app::inside::is_loopback;
 use crate::app::whole::Whole;
 use crate::app::yaml;
 
-/// Keys of Compose's `deploy` that keep all containers on one machine, with one container for each service.
+/// Keys of Compose's `deploy` that neither start several containers of a service nor place containers on other
+/// machines.
 const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
 
-/// A new volume as a tmpfs in which every user may make sockets. Docker gives an empty volume the owner and mode of the
-/// image's folder, if the image has one; Podman gives it those of the container that starts first, so the server may
-/// have no right to its own folder, unless the volume has an owner (seen with podman 4.3.1, 2026-11-28; parse.go and
+/// A new volume as a tmpfs in which every user may make sockets. If the image has the folder, Docker gives an empty
+/// volume the folder's owner and mode. Podman gives it those of the container that starts first, so the server may have
+/// no right to its own folder, unless the volume has an owner (seen with podman 4.3.1, 2026-11-28; parse.go and
 /// `fixVolumePermissions` in 5.4).
 pub(super) const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
 
@@ -32,7 +33,7 @@ pub(super) struct File<'a> {
     text: &'a str,
     root: Node,
     containers: Vec<Container>,
-    /// The files of variables, without those whose variables must stay as they are.
+    /// The files of variables, except for those whose variables must not be changed.
     files: Vec<Range<usize>>,
 }
 
@@ -76,7 +77,7 @@ impl<'a> File<'a> {
         key.into_iter().chain(others.into_iter().flatten()).filter_map(Node::text).collect()
     }
 
-    /// The key of a service that uses a port: it is published, or its health check asks it.
+    /// The key of a service that uses a port: the port is published, or the health check connects to it.
     pub(super) fn says_port(&self, idx: usize, port: u16) -> Option<&'static str> {
         let port = port.to_string();
         let has_port = |it: &Node| it.text().is_some_and(|it| it.contains(&port));
@@ -98,7 +99,7 @@ impl Project for File<'_> {
     fn server(&self, _: usize, found: &Found) -> Option<Result<usize, String>> {
         let address = found.address.as_ref()?;
         let host = address.host.as_deref()?;
-        // The loopback of a network that both share.
+        // They share a network, and the connection leads to its loopback.
         let beside = found.inside.as_ref().and_then(|it| it.server_beside(address.protocol));
         let host = beside.filter(|_| is_loopback(host)).unwrap_or(host);
         let mut all = (0..self.containers.len()).filter(|it| self.names(*it).contains(&host));
@@ -137,7 +138,7 @@ impl Project for File<'_> {
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
         let title = &self.containers[container].title;
         let own = self.service(container);
-        // Names with values, or a list of both.
+        // Names with values, or a list of `NAME=value`.
         let is_map = own.1.get("environment").is_some_and(|it| matches!(it.kind, Shape::Map { .. }));
         if is_map {
             environment(self.text, own.1, "environment", title)?;
@@ -225,7 +226,7 @@ pub(super) fn container_of(title: &str, service: &Node) -> Container {
     }
 }
 
-/// A volume: `data:/var/lib/mysql:ro`, or keys.
+/// A volume: `data:/var/lib/mysql:ro`, or a mapping with keys.
 fn mount(item: &Node, is_tmpfs: bool) -> Mount {
     let is_name = |it: &&str| {
         let is_sign = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
@@ -255,7 +256,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
         [target, ..] => (None, target, String::new()),
         [] => (None, "", String::new()),
     };
-    // With `Z` only this container may use it, if SELinux is on.
+    // With `Z`, only this container may use it if SELinux is on.
     let is_shared = |_: &&str| !options.split(',').any(|it| it == "ro" || it == "Z");
     Mount {
         volume: source.filter(is_name).filter(is_shared).map(str::to_owned),
@@ -264,7 +265,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
     }
 }
 
-/// The places of a container's variables, which no other container uses.
+/// The places of a container's variables; an error if another container uses them, too.
 pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Vec<Range<usize>>, String> {
     if own.get(key).is_none() {
         return Ok(Vec::new());
@@ -279,7 +280,7 @@ pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Res
     Ok(std::iter::once(node.at.start..line::line_end(text, node.at.end)).collect())
 }
 
-/// Facts about a service that its own lines do not show.
+/// The facts about a service that its own lines do not show.
 fn unclear(key: &Node, service: &Node) -> Option<String> {
     let title = key.text().unwrap_or_default();
     if key.is_marked || is_shared(service) || service.get("extends").is_some() {
@@ -288,14 +289,14 @@ fn unclear(key: &Node, service: &Node) -> Option<String> {
     is_spread(service).then(|| format!("`{title}` may have several containers, or run on several machines"))
 }
 
-/// Whether that service may have several containers, or containers on other machines.
+/// Whether the service may have several containers, or containers on other machines.
 fn is_spread(service: &Node) -> bool {
     let deploy = service.get("deploy").map_or(&[][..], Node::entries);
     let is_harmless = |key: &Node| key.text().is_some_and(|it| HARMLESS.contains(&it));
     service.get("scale").is_some() || deploy.iter().any(|(key, _)| !is_harmless(key))
 }
 
-/// Whether a mapping is also used elsewhere, or takes parts from elsewhere.
+/// Whether a mapping is also used elsewhere, or includes parts from elsewhere.
 pub(super) fn is_shared(node: &Node) -> bool {
     let is_plain = matches!(node.kind, Shape::Map { is_flow: false, .. });
     !is_plain || node.is_marked || node.get("<<").is_some()

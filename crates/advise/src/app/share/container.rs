@@ -1,6 +1,6 @@
 //! A container according to its own settings, in any form of file.
 //!
-//! Filled in by `compose`, `pods` and `quadlet`; asked by `image` and `mount`. Nothing is written here.
+//! Filled in by `compose`, `pods` and `quadlet`; read by `image` and `mount`. Nothing is written here.
 
 use super::taken::Given;
 
@@ -9,28 +9,28 @@ pub(super) struct Container {
     /// The name that the file gives it.
     pub(super) title: String,
     pub(super) image: Option<String>,
-    /// A setting that replaces the program of the image: it may start anything.
+    /// A setting that replaces the image's program, so that the container may start anything.
     pub(super) replaced_by: Option<&'static str>,
-    /// The command, or the arguments of the image's command; empty for the image's own command.
+    /// The command, or the arguments of the image's command; empty if the image's own command is used.
     pub(super) words: Vec<String>,
-    /// `NAME=value` each.
+    /// Each in the form `NAME=value`.
     pub(super) variables: Vec<String>,
     pub(super) mounts: Vec<Mount>,
-    /// Whether it has configuration that is not a mount.
+    /// Whether it has configuration that is not mounted.
     pub(super) has_configs: bool,
-    /// Facts about it that its own lines do not show, as a sentence.
+    /// The facts about it that its own lines do not show, as a sentence.
     pub(super) unclear: Option<String>,
-    /// The same for the variables that it takes from elsewhere.
+    /// The facts about variables that it takes from elsewhere, as a sentence, if they are not known.
     pub(super) unread: Option<String>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Mount {
-    /// The name of a volume that is mounted whole and writable; `None` for anything else.
+    /// The name of a volume that is mounted whole and writable; `None` for every other mount.
     pub(super) volume: Option<String>,
     /// The path on the machine, as the file writes it; `None` if it is unknown.
     pub(super) from: Option<String>,
-    /// `None` if it may be any path.
+    /// The path in the container; `None` if it may be any path.
     pub(super) target: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Mount {
 pub(super) enum Mounted<'a> {
     Nothing,
     Volume(&'a str),
-    /// Another mount there, above it, or in it; or a mount that the file does not describe.
+    /// Another mount at the folder, above it, or in it; or a mount that the file does not describe.
     Other,
 }
 
@@ -67,7 +67,7 @@ impl Container {
         self.mounts.iter().filter(move |it| it.target.as_deref().is_none_or(|it| touches(it, folder)))
     }
 
-    /// Whether it mounts its own configuration at one of the places that servers read.
+    /// Whether it mounts its own configuration at one of the places where servers read it.
     pub(super) fn has_own_configuration(&self) -> bool {
         let places = ["/etc/mysql", "/etc/my.cnf", "/etc/postgres", "/etc/pgbouncer", "/bitnami/pgbouncer"];
         let is_place = |target: &Option<String>| {
@@ -77,7 +77,8 @@ impl Container {
         self.has_configs || self.mounts.iter().any(|it| is_place(&it.target))
     }
 
-    /// Adds the variables that it takes from elsewhere. Its own take precedence, then the last of the others.
+    /// Adds the variables that it takes from elsewhere. Its own variables take precedence; of the others, the last one
+    /// with a name does.
     pub(super) fn take(&mut self, given: Given) {
         self.unread = given.problems.first().cloned();
         let instead = given.instead.into_iter().filter_map(|it| it.1);
@@ -90,7 +91,7 @@ impl Container {
     }
 }
 
-/// `/var/run` is `/run` in these images, and nearly everywhere.
+/// Treats `/var/run` as `/run`, which it is in these images and nearly everywhere.
 fn plain(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)

@@ -1,4 +1,4 @@
-//! The sockets of the images of known servers, and whether a container keeps its socket there.
+//! The sockets in images of known servers, and whether a container has its socket at the same place.
 
 use looptax_model::dsn::Protocol;
 
@@ -6,9 +6,9 @@ use super::container::Container;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Socket {
-    /// The folder that both containers share, and that contains nothing else.
+    /// The folder that both containers share; it contains nothing else.
     pub(super) mount: String,
-    /// The folder of the socket: the shared one, or one in it.
+    /// The folder of the socket: the shared folder, or a folder in it.
     pub(super) folder: String,
     pub(super) name: String,
     /// The port of the same server.
@@ -19,21 +19,21 @@ pub(super) struct Socket {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Serving {
     pub(super) socket: Socket,
-    /// Words at the end of its command, after `program` if it has no command.
+    /// Words to add at the end of its command; if it has no command, they follow `program`.
     pub(super) options: Vec<String>,
     pub(super) program: &'static str,
-    /// A variable that is missing in its environment, with its value.
+    /// A variable that has to be added to its environment, with the value.
     pub(super) variable: Option<(&'static str, String)>,
 }
 
-/// An image of `PgBouncer` whose environment is its configuration.
+/// An image of `PgBouncer` that is configured by its environment.
 struct Pooler {
     images: &'static [&'static str],
-    /// The variables for the folder of its socket, and for its port.
+    /// The variables for the folder of the socket and for the port.
     folder: &'static str,
     port: &'static str,
     usual_port: u16,
-    /// The variable for the socket's mode, if there is one; without it every user may use the socket.
+    /// The variable for the socket's mode, if there is one; without this variable every user may use the socket.
     mode: Option<&'static str>,
 }
 
@@ -69,22 +69,23 @@ pub(super) const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL
 /// The folder for PHP-FPM's socket, the socket, and the port on which its images listen.
 pub(super) const PHP: (&str, &str, u16) = ("/run/php", "php-fpm.sock", 9000);
 
-/// Images of docker-library/php with PHP-FPM, and the words of a command that do not change their files.
+/// Images of docker-library/php with PHP-FPM; `PLAIN` has the words of a command that leave their configuration files
+/// in effect.
 const FPM: [&str; 4] = ["php", "wordpress", "nextcloud", "drupal"];
 const PLAIN: [&str; 6] = ["-F", "--nodaemonize", "-R", "--allow-to-run-as-root", "-O", "--force-stderr"];
 
-/// The folder for Redis' socket, and the socket.
+/// The folder for Redis' socket, and the path of the socket.
 pub(super) const REDIS: (&str, &str) = ("/run/redis", "/run/redis/redis.sock");
 
-/// Words of a command that may move the socket, or name another configuration.
+/// Words of a command that may move the socket, or select another configuration.
 const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_file", "-k"];
 
-/// The mode of a Redis socket. The users of two containers share no group, and only its server can use a socket without
-/// a mode (docker-entrypoint.sh: umask 0077). A container that mounts the volume may use the socket, as a container on
-/// the network may use the port.
+/// The mode of a Redis socket. The users of two containers share no group, and a socket without this mode can be used
+/// only by its server (docker-entrypoint.sh: umask 0077). A container that mounts the volume may use the socket, as a
+/// container on the network may use the port.
 pub(super) const MODE: &str = "777";
 
-/// The socket of a container's server, or why it is unknown.
+/// The socket of a container's server, or why it is not known.
 pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Serving, String> {
     let image = server.image.as_deref();
     let family = image.map(repository).and_then(|it| match it {
@@ -92,7 +93,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
         _ => None,
     });
-    // The words of Kubernetes' `command` are known.
+    // For Kubernetes' `command`, the program's words are known.
     let is_proxy = image.map(repository).is_some_and(is_cloud_sql)
         && server.words.first().is_some_and(|it| it.ends_with("cloud-sql-proxy"));
     let is_known = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
@@ -164,7 +165,7 @@ impl Socket {
         Self { mount: folder.to_owned(), folder: folder.to_owned(), name: name.to_owned(), port }
     }
 
-    /// Its path, in both containers.
+    /// The socket's path, which is the same in both containers.
     pub(super) fn file(&self) -> String {
         format!("{}/{}", self.folder, self.name)
     }
@@ -180,7 +181,7 @@ fn is_cloud_sql(image: &str) -> bool {
     own.is_some_and(|it| hosts.contains(&it))
 }
 
-/// Whether a container runs a proxy for a server that may be anywhere, with the server's protocol.
+/// Whether a container runs a proxy that speaks the server's protocol, for a server that may be anywhere.
 pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     let image = container.image.as_deref().map(repository).unwrap_or_default();
     match protocol {
@@ -190,7 +191,8 @@ pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     }
 }
 
-/// The socket that the environment of a `PgBouncer` sets, or gets. It asks for passwords there as at its port.
+/// The socket that the environment of a `PgBouncer` sets, or the variables that have to be added. It requires passwords
+/// there as at its port.
 fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
     let pooler =
         server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("looptax does not know its image")?;
@@ -215,8 +217,8 @@ fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
     Ok(Serving { socket, options: Vec::new(), program: "", variable })
 }
 
-/// The socket that Google's proxy has in addition to its port, or gets. Each of its arguments is a separate place where
-/// it listens, so the same database may be there twice. Every user may use the socket.
+/// The socket that Google's proxy has in addition to its port, or the words that have to be added. Each of its
+/// arguments is a separate place where it listens, so the same database may have two. Every user may use the socket.
 ///
 /// # Source
 /// GoogleCloudPlatform/cloud-sql-proxy, README ("`unix-socket` query param") and internal/proxy/proxy.go: `networkType`,
@@ -267,14 +269,14 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     Ok(Serving { socket, options, program: "", variable: None })
 }
 
-/// Whether a folder usually contains nothing else.
+/// Whether a folder usually contains nothing but the socket.
 fn is_own_folder(folder: &str) -> bool {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
     let is_others = ["/tmp", "/data", "/run", "/var/run"].contains(&folder);
     folder.starts_with('/') && !is_others && folder.chars().all(is_plain)
 }
 
-/// The socket that the command of a Redis sets, or gets.
+/// The socket that the command of a Redis sets, or the words that have to be added.
 ///
 /// # Source
 /// redis.io, "Passing arguments using the command line": options win over a file that is named before them.
@@ -319,7 +321,7 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
     Ok(Serving { socket: Socket::of(folder, name, port), options, program, variable: None })
 }
 
-/// `mysql` of `docker.io/library/mysql:${TAG:-8}`.
+/// `mysql` from `docker.io/library/mysql:${TAG:-8}`.
 fn repository(image: &str) -> &str {
     let known = image.split('$').next().unwrap_or_default();
     let is_cut = known.len() < image.len();
@@ -334,7 +336,7 @@ fn repository(image: &str) -> &str {
     }
 }
 
-/// Whether `PostgreSQL` was initialised so that its socket asks for a password.
+/// Whether `PostgreSQL` was initialised so that it requires a password on its socket.
 fn asks_for_passwords(server: &Container) -> bool {
     let methods = ["scram-sha-256", "md5"];
     let is_safe = |it: &str| methods.iter().any(|method| it.contains(&format!("--auth-local={method}")));

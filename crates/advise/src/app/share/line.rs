@@ -1,23 +1,23 @@
 //! Adds lines to a YAML file: an item of a list, an entry of a mapping, words of a command.
 //!
-//! Each is an insertion at the end of the existing lines, which stay as they are.
+//! Each addition is an insertion at the end of existing lines, which stay unchanged.
 
 use looptax_model::record::Edit;
 
 use super::super::rewrite::{Rewrite, newline};
 use super::tree::{Node, Shape};
 
-/// The lines that are added to a file, as they are written and as they are shown.
+/// The lines that are added to a file, in the form in which they are written and in the form in which they are shown.
 pub(super) type Inserted = (Vec<Rewrite>, Edit);
 
-/// A new item of the list of an entry; if the entry is missing, it is added too.
+/// A new item for a list; if the mapping has no such list, the list is added too.
 pub(super) struct Item<'a> {
-    /// The owner of the entry, for a person.
+    /// The owner of the list, for a person.
     pub(super) title: &'a str,
     pub(super) key: &'a str,
-    /// Lines without the dash; all except the first have their indentation.
+    /// The item's lines without the dash; all except the first include their indentation.
     pub(super) lines: &'a [String],
-    /// The entry below which a new one begins, if it exists.
+    /// The entry below which a new list begins, if that entry exists.
     pub(super) below: &'a str,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn entry(text: &str, own: &Node, (title, key): (&str, &str), new: &st
     Ok((vec![inserted], edit(line_of(text, at), &format!("{new}  # {key} of {title}"))))
 }
 
-/// Adds words at the end of a command, which is the entry `key`; writes `whole` if there is no such entry.
+/// Adds words at the end of a command, which is the entry `key`; if there is no such entry, writes `whole` instead.
 pub(super) fn words(
     text: &str,
     (name, own): (Option<&Node>, &Node),
@@ -132,7 +132,8 @@ pub(super) fn words(
         Shape::Text { text: value, is_simple: true } => {
             let raw = &text[command.at.clone()];
             let is_quoted = raw.len() > 1 && raw.starts_with(['"', '\'']);
-            // The text after a comment sign, or after the open quote of a shell, would belong to it.
+            // A word after a comment sign or an open quote of a shell would belong to the comment or to the quoted
+            // text.
             let is_open = ['"', '\''].iter().any(|it| value.matches(*it).count() % 2 == 1);
             if is_open || value.contains(['#', '\\']) || value.trim().is_empty() {
                 return Err(by_hand());
@@ -160,7 +161,7 @@ pub(super) fn words(
     }
 }
 
-/// The line below which a mapping's new entry begins: the line of its image, else the line that names the mapping.
+/// The line below which a mapping's new entry begins: the line of its image, or else the line that names the mapping.
 fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, usize), String> {
     for (name, value) in ["image", "build"].iter().filter_map(|it| own.entry(it)) {
         let end = line_end(text, name.at.end);
@@ -178,15 +179,15 @@ fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, u
     Ok((end, line_of(text, end)))
 }
 
-/// The indentation of the lines of a block mapping: the spaces before its first key, whose line may begin with the dash
-/// of an item. `None` if it is not such a block.
+/// The indentation of the lines of a block mapping: the spaces before its first key. The line of that key may begin
+/// with the dash of an item. `None` if it is not such a block.
 fn indent_of(text: &str, own: &Node) -> Option<String> {
     let at = own.entries().first().filter(|_| own.is_block())?.0.at.start;
     let before = &text[line_start(text, at)..at];
     before.chars().all(|it| it == ' ' || it == '-').then(|| " ".repeat(before.len()))
 }
 
-/// The text before an item in its line: spaces, and its dash with the spaces after it.
+/// The text before an item in its line, in two parts: spaces, and the dash with the spaces after it.
 fn dash_before<'a>(text: &'a str, item: &Node) -> Option<(&'a str, &'a str)> {
     let before = &text[line_start(text, item.at.start)..item.at.start];
     let dash = before.trim_start_matches(' ');
@@ -194,7 +195,7 @@ fn dash_before<'a>(text: &'a str, item: &Node) -> Option<(&'a str, &'a str)> {
     is_dash.then(|| before.split_at(before.len() - dash.len()))
 }
 
-/// Several lines as one.
+/// Joins several lines into one.
 fn shown(lines: &[String]) -> String {
     match lines {
         [line] => line.clone(),

@@ -1,6 +1,6 @@
-//! The variables that a container of Kubernetes takes from `ConfigMap`s and Secrets of the same files.
+//! The variables that a Kubernetes container takes from `ConfigMap`s and Secrets in the same files.
 //!
-//! These objects stay as they are, because containers outside these files may use them too. Called by `read`; `taken`
+//! These objects stay unchanged, because containers outside these files may use them too. Called by `read`; `taken`
 //! does the same for Compose.
 //!
 //! # Source
@@ -24,10 +24,10 @@ use crate::app::whole::Whole;
 /// The keys of a Pod that list containers.
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
-/// An object of the files, as a tree, with its document.
+/// A document of the files, as a tree of objects.
 pub(super) struct Document<'a> {
     text: &'a str,
-    /// Lines and bytes before it.
+    /// The number of lines and of bytes before it.
     before: [usize; 2],
     node: Node,
 }
@@ -37,7 +37,7 @@ struct Map {
     is_secret: bool,
     namespace: Option<String>,
     name: String,
-    /// Its keys, each as a variable of that name.
+    /// Its keys, each as a variable with that name.
     entries: Vec<Setting>,
     /// The number of containers in the files that use it.
     n_users: usize,
@@ -51,7 +51,7 @@ struct Ref<'a> {
     name: &'a str,
 }
 
-/// The `ConfigMap`s and Secrets of the files.
+/// The `ConfigMap`s and Secrets in the files.
 pub(super) struct Maps(Vec<Map>);
 
 pub(super) fn documents(whole: &Whole) -> Vec<Document<'_>> {
@@ -82,7 +82,7 @@ impl Document<'_> {
     }
 }
 
-/// The object of a document, or the objects of its list.
+/// The object in a document, or the objects in its list.
 pub(super) fn objects(node: Node) -> Vec<Node> {
     if !node.get("kind").and_then(Node::text).is_some_and(|it| it.ends_with("List")) {
         return vec![node];
@@ -104,7 +104,8 @@ impl Maps {
         Self(maps)
     }
 
-    /// The variables of the container that contains this byte of the text; `None` if it is not in plain YAML.
+    /// The variables of the container that contains this byte of the text; `None` if the container is not written in
+    /// plain YAML.
     pub(super) fn given(&self, documents: &[Document<'_>], name: &str, at: usize) -> Option<Given> {
         documents.iter().find_map(|document| {
             let is_it = |it: &&Node| (it.at.start + document.before[1]..it.at.end + document.before[1]).contains(&at);
@@ -161,7 +162,7 @@ impl Maps {
         given
     }
 
-    /// The only object that is meant; `Err` if there are several.
+    /// The object to which the reference points; `Err` if there are several.
     fn find(&self, wanted: &Ref<'_>) -> Result<Option<&Map>, ()> {
         let mut all = self.0.iter().filter(|it| it.named() == *wanted);
         let first = all.next();
@@ -216,13 +217,13 @@ fn map_of(document: &Document<'_>) -> Option<Map> {
     };
     let name = object.get("metadata").and_then(|it| text(it, "name"))?.to_owned();
     let mut entries = Vec::new();
-    // A value that is written as text takes precedence.
+    // A value in plain text takes precedence over an encoded one.
     for (of, is_encoded) in [("data", is_secret), ("stringData", false)] {
         for (key, value) in object.get(of).filter(|_| is_secret || of == "data").map_or(&[][..], Node::entries) {
             let Some(name) = key.text() else { continue };
             let value = value.text().unwrap_or_default();
             let value = if is_encoded { decoded(value) } else { Some(value.to_owned()) };
-            // Only its name is shown.
+            // For a Secret, only the name is shown.
             let value = value.map_or(Value::Hidden, Value::Text);
             entries.retain(|it: &Setting| it.path[0] != name);
             entries.push(document.setting(name, key.at.clone(), value));
@@ -236,7 +237,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(STANDARD.decode(text).ok()?).ok()
 }
 
-/// The containers of an object that creates Pods.
+/// The containers in an object that creates Pods.
 fn containers(object: &Node) -> Vec<&Node> {
     let Some((_, spec)) = spec_of(object) else {
         return Vec::new();
@@ -244,7 +245,7 @@ fn containers(object: &Node) -> Vec<&Node> {
     LISTS.iter().filter_map(|it| spec.get(it)).flat_map(Node::items).collect()
 }
 
-/// The key and the value of a Pod's `spec` in a document, if it creates Pods.
+/// The key and the value of the Pod's `spec` in a document, if it creates Pods.
 pub(super) fn spec_of(document: &Node) -> Option<(&Node, &Node)> {
     let path: &[&str] = match document.get("kind")?.text()? {
         "Pod" => &["spec"],
@@ -287,7 +288,7 @@ const HARMLESS: [&str; 10] = [
     "replicas",
 ];
 
-/// The files that a `kustomization.yaml` lists, if it uses them unchanged.
+/// The files that a `kustomization.yaml` lists; `None` if it may change them.
 pub fn resources(text: &str) -> Option<Vec<String>> {
     let root = tree::read(text)?;
     let is_harmless = |(key, _): &(Node, Node)| key.text().is_some_and(|it| HARMLESS.contains(&it));

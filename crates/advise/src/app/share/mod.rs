@@ -2,9 +2,9 @@
 //!
 //! The socket's folder becomes a volume that both mount: two services of a Compose file (`compose`), two containers of
 //! a Pod (`pods`), or two `.container` units of Podman (`quadlet`). A server without a socket gets one through its
-//! command, PHP-FPM through its pool's file (`web`). Settings that are also used elsewhere (anchors, `extends`,
-//! `include`), settings that are not plain lines, and servers with an unknown socket are left to people, with the
-//! reason. Called by the check of a file for `switch --containers`.
+//! command, PHP-FPM through its pool's file (`web`). A person has to write the change if settings are also used
+//! elsewhere (anchors, `extends`, `include`), if they are not plain lines, or if the server's socket is not known; the
+//! result then holds the reason. Called by the check of a file for `switch --containers`.
 
 mod by_hand;
 mod compose;
@@ -53,21 +53,21 @@ pub struct Share {
     /// The relation of the server to the application: `` `db` is a service of the same file ``.
     pub server_is: String,
     pub image: String,
-    /// The kind of volume that the folder becomes.
+    /// The kind of volume that holds the folder.
     pub volume_is: &'static str,
     /// The folder that both share: the folder of the socket, or one above it.
     pub folder: String,
-    /// The lines in addition to the application's own, as they are shown.
+    /// The lines that have to be written besides the application's own lines, as they are shown.
     pub edits: Vec<Edit>,
-    /// The command that recreates the containers, and what is lost then.
+    /// The command that recreates the containers, and the data that is lost by that.
     pub restart: String,
     /// Facts that a person must know before writing it.
     pub traps: Vec<String>,
-    /// The lines for the server's own unit; `None` if both are in one file.
+    /// The lines for the server's own unit; `None` if both containers are in one file.
     pub beside: Option<Beside>,
     socket: Socket,
     rewrites: Vec<Rewrite>,
-    /// The places of the application's variables that may change.
+    /// The places of the application's variables that may be changed.
     places: Vec<Range<usize>>,
     /// The lines that add a variable to its container, with [`NAME`] and [`VALUE`] as placeholders.
     variable: Result<Vec<Rewrite>, String>,
@@ -77,17 +77,17 @@ pub struct Share {
 const NAME: &str = "\u{e001}";
 const VALUE: &str = "\u{e002}";
 
-/// The lines for the server's unit, which is another file than the application's.
+/// The lines for the server's unit, if it is in another file than the application's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beside {
     pub rewrites: Vec<Rewrite>,
     pub edits: Vec<Edit>,
-    /// A new unit: its name and its text.
+    /// A new unit: its name and text.
     pub new: Option<(String, &'static str)>,
 }
 
 impl Share {
-    /// The values for the application's lines; `password` is shown in place of the password.
+    /// The values for the application's lines; `password` is shown instead of the real password.
     pub fn fields(&self, address: &Address, password: Option<String>) -> Fields {
         Fields {
             page: None,
@@ -98,18 +98,18 @@ impl Share {
             folder: self.socket.folder.clone(),
             // The name of PostgreSQL's socket contains a port, which may differ from the server's port.
             port: self.socket.name.strip_prefix(".s.PGSQL.").and_then(|it| it.parse().ok()).unwrap_or(address.port),
-            // Its lines keep their query.
+            // The URL in the application's lines keeps its own query.
             options: None,
         }
     }
 
-    /// The socket's file, in both containers.
+    /// The path of the socket, which is the same in both containers.
     pub fn file(&self) -> String {
         self.socket.file()
     }
 
-    /// All changes: the application's own lines, which are `moves`, and the volumes. `None` if those lines are outside
-    /// the lines of its container, or cannot be written there.
+    /// All changes: the application's own lines, which are `moves`, and the volumes. `None` if those lines are not in
+    /// the application's container, or cannot be written there.
     pub fn complete(&self, moves: Moves) -> Option<Moves> {
         let is_in = |it: &Rewrite, place: &Range<usize>| it.at.start >= place.start && it.at.end <= place.end;
         let is_inside = |it: &Rewrite| self.places.iter().any(|place| is_in(it, place));
@@ -118,7 +118,7 @@ impl Share {
         }
         let mut here = moves.here;
         for (name, value) in &moves.own {
-            // A value that needs quotes has another form in each kind of file.
+            // A value that needs quotes would be written differently in each kind of file.
             let is_plain = Quotes::AsNeeded(Dialect::Yaml).around(value) == *value;
             for line in self.variable.as_ref().ok().filter(|_| is_plain)? {
                 let text = line.text.replace(NAME, name).replace(VALUE, value);
@@ -133,9 +133,9 @@ impl Share {
     }
 }
 
-/// For each connection from a container to another container of the file: the changes with which both share the socket,
-/// or why people have to make them; `None` for a connection that leads elsewhere. `beside` lists the names of the other
-/// files in the folder.
+/// For each connection from one container of the file to another: the changes with which both share the socket, or why
+/// a person has to make them; `None` for any other connection. `beside` lists the names of the other files in the
+/// folder.
 pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<Result<Share, String>>> {
     if is_manifest(whole.own()) {
         all_of(&pods::File::read(whole), found)
@@ -149,7 +149,7 @@ pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<R
     }
 }
 
-/// Moves all connections to a port that is given up together, or states for each why none of them moves.
+/// Moves all connections to a port that is given up, or records for each why none of them moves.
 fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut [Option<Result<Share, String>>]) {
     let leads = |it: &Found| file.server(file.own(it)?, it)?.ok();
     for server in 0..file.containers().len() {
@@ -187,7 +187,7 @@ fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut 
     }
 }
 
-/// The same for an application's `.container` unit and that of its server.
+/// The changes for an application's `.container` unit and the unit of its server.
 pub fn shares_of_units(
     own: Unit<'_>,
     server: Unit<'_>,
@@ -219,7 +219,7 @@ fn all_of(project: &Result<impl Project, String>, found: &[Found]) -> Vec<Option
     all.into_iter().map(|it| it.map(|it| it.map(|(share, _)| share))).collect()
 }
 
-/// The changes with which the containers of a connection share a socket, with the server's name.
+/// The changes with which the two containers of a connection share a socket, and the server's name.
 fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String), String>> {
     let address = found.address.as_ref().filter(|it| it.socket.is_none())?;
     let own = project.own(found)?;
@@ -233,7 +233,7 @@ fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String)
     }))
 }
 
-/// Whether settings that are elsewhere can change in the container's own environment.
+/// Whether settings from elsewhere can be changed in the container's own environment.
 fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
     for (role, setting) in found.apart() {
         let name = setting.path.join("/");
@@ -332,7 +332,7 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     Ok((share, name.clone()))
 }
 
-/// The changes and the lines to show, without their containers.
+/// Separates the changes from the lines to show; drops the numbers of the containers.
 fn parted(lines: Vec<(usize, Inserted)>) -> (Vec<Rewrite>, Vec<Edit>) {
     let (rewrites, edits): (Vec<_>, Vec<_>) = lines.into_iter().map(|it| it.1).unzip();
     (rewrites.concat(), edits)
@@ -346,7 +346,7 @@ fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result
     options.into_iter().chain(variable).collect()
 }
 
-/// The words for the data and clients that are lost when the containers are recreated.
+/// A sentence about the data and clients that are lost when the containers are recreated.
 fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
     let port = "; PHP-FPM then listens only on the socket, and the files do not show which other clients use its port";
     let data = folder
@@ -354,7 +354,8 @@ fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
 }
 
-/// The file that decides about logins over a `PostgreSQL`'s socket, if its data may be older than its variables.
+/// The name of the file that decides about logins over `PostgreSQL`'s socket, if the data may be older than the
+/// variables that the container has now.
 ///
 /// # Source
 /// docker-library/postgres, docker-entrypoint.sh: `POSTGRES_INITDB_ARGS` is for `initdb`, which runs only without data.
@@ -374,7 +375,7 @@ fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: 
     ))
 }
 
-/// The data folder of the images of a server that is changed.
+/// The data folder in the images of a server whose command or environment is changed.
 fn data_folder(protocol: Protocol) -> Option<&'static str> {
     match protocol {
         Protocol::Mysql => Some("/var/lib/mysql"),

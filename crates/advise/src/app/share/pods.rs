@@ -1,4 +1,4 @@
-//! Pods that looptax can write into: Kubernetes' manifests, and files of `podman kube play`.
+//! Pods into which looptax can write: Kubernetes manifests, and files of `podman kube play`.
 //!
 //! # Source
 //! kubernetes.io, "Volumes" (an emptyDir is open to every user) and "Define a Command and Arguments for a Container";
@@ -17,14 +17,14 @@ use crate::app::found::Found;
 use crate::app::inside::{Loopback, is_loopback};
 use crate::app::whole::Whole;
 
-/// The longest name of a volume: that of a DNS label.
+/// The longest name of a volume, which is a DNS label.
 const LONGEST_NAME: usize = 63;
 
 pub(super) struct File<'a> {
     text: &'a str,
     documents: Vec<Node>,
     containers: Vec<Container>,
-    /// For each container: its document, its list, and its place in the list.
+    /// For each container: its document, its list, and its index in the list.
     places: Vec<(usize, &'static str, usize)>,
 }
 
@@ -159,7 +159,7 @@ impl Project for File<'_> {
 
     fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String> {
         let node = self.node(server);
-        // If there are arguments, no words follow the program in the command.
+        // Without arguments, words may be added to the command.
         let has_own = node.get("args").is_none() && node.get("command").is_some();
         let key = if has_own { "command" } else { "args" };
         let words = std::iter::once(program).chain(options.iter().map(|it| &**it));
@@ -168,7 +168,7 @@ impl Project for File<'_> {
     }
 
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
-        // A value must be a text: a number without quotes is not one.
+        // A value must be a string; a number without quotes is not a string.
         let lines = [format!("name: {name}"), format!("value: \"{value}\"")];
         let title = &self.containers[container].title;
         line::item(
@@ -199,8 +199,8 @@ impl Project for File<'_> {
         let document = &self.documents[self.places[server].0];
         let is_pod = document.get("kind").and_then(Node::text) == Some("Pod");
         let how = if is_pod { "kubectl replace --force -f FILE" } else { "kubectl apply -f FILE" };
-        // Podman uses its volume of that name for an emptyDir, and a new volume would belong to its first container:
-        // see `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
+        // For an emptyDir, Podman uses its own volume of that name, and a new volume would belong to the container that
+        // starts first: see `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
         let volume = volume.map_or_else(String::new, |it| {
             format!(
                 "`podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 {it}` and "

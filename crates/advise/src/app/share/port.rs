@@ -20,7 +20,7 @@ pub(super) fn is_given_up(found: &Found) -> bool {
     found.kind == Kind::PhpFpm.name()
 }
 
-/// A client of a pool's port, other than the connections that move, if a file shows one.
+/// A client of a pool's port that is not among the connections that move, if a file shows one.
 pub(super) fn elsewhere(
     whole: &Whole,
     file: &File<'_>,

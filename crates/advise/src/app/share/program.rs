@@ -1,7 +1,7 @@
 //! The program of a container, as far as its image, its command and its project's dependencies show it: whether it is a
 //! database server, and which applications it cannot be.
 //!
-//! Filled in and asked by `read`. Nothing here proves that it is a certain application.
+//! Filled in and used by `read`. Nothing here proves that it is a certain application.
 
 use crate::app::pattern::fits;
 use crate::app::setting::{Setting, Value};
@@ -34,7 +34,7 @@ const SERVERS: [&str; 23] = [
     "proxysql",
 ];
 
-/// Client programs of these images: a container that starts one is not a server, such as a nightly dump.
+/// Client programs in these images: a container that starts one of them, for example a nightly dump, is not a server.
 const CLIENTS: [&str; 12] = [
     "pg_dump",
     "pg_dumpall",
@@ -50,8 +50,8 @@ const CLIENTS: [&str; 12] = [
     "mongodump",
 ];
 
-/// A language: words of images and commands that show it, and the applications of the table that are written in it, by
-/// the first word of their names.
+/// A language: the words of images and commands that show it, and the applications of the table that are written in it,
+/// by the first words of their names.
 struct Language {
     words: &'static [&'static str],
     readers: &'static [&'static str],
@@ -89,10 +89,10 @@ const LANGUAGES: [Language; 6] = [
     Language { words: &["rust", "cargo"], readers: &["rust"] },
 ];
 
-/// Readers of the table that stand for a library of any language.
+/// Names in the table that stand for a library of any language.
 const OF_ANY_LANGUAGE: [&str; 3] = ["libpq", "mongodb", "memcached"];
 
-/// First words of the table's names that, in an image or a command, do not show which application it is.
+/// First words of names in the table that do not show an application if they occur in an image or a command.
 const TELLING_NOTHING: [&str; 19] = [
     "apache",
     "caddy",
@@ -115,7 +115,7 @@ const TELLING_NOTHING: [&str; 19] = [
     "systemd",
 ];
 
-/// Dependencies without which a project is not one of these applications, beside the table's own signs.
+/// Dependencies that show one of these applications, besides the table's own signs.
 const LIBRARIES: [(&str, &str); 4] = [
     ("laravel", "library:composer/laravel/framework"),
     ("symfony", "library:composer/symfony/*"),
@@ -144,7 +144,7 @@ impl Program {
         }
     }
 
-    /// The same of a `.container` unit.
+    /// Reads the program from a `.container` unit.
     pub(super) fn of_unit(text: &str) -> Self {
         let mut program = Self::default();
         for (key, value) in text.lines().filter_map(|it| it.trim().split_once('=')) {
@@ -161,16 +161,16 @@ impl Program {
         self.words.extend(text.split_whitespace().map(str::to_owned));
     }
 
-    /// Whether it runs a known database server, which is not a client of another one through an application's
-    /// variables, even if it shares a file of variables with the application.
+    /// Whether it runs a known database server. Such a container is not an application, even if it shares a file of
+    /// variables with one.
     pub(super) fn is_a_server(&self) -> bool {
         let is_client = |it: &String| CLIENTS.contains(&last_part(it));
         let is_image = self.image.as_deref().is_some_and(|it| SERVERS.contains(&base_name(it)));
         is_image && !self.words.iter().any(is_client)
     }
 
-    /// Whether its project's dependencies, its image or its command show that it is another application. `beside` has
-    /// the dependencies, if it is built in the file's folder.
+    /// Whether its project's dependencies, its image or its command show that it is another application. `beside` holds
+    /// the dependencies, if the image is built in the file's folder.
     pub(super) fn contradicts(&self, app: &App, beside: &[String]) -> bool {
         lacks_library(app, beside) || self.is_of_another(app)
     }
@@ -191,7 +191,7 @@ impl Program {
     }
 }
 
-/// Whether a word is the first one of an application's name in the table.
+/// Whether a word is the first word of an application's name in the table.
 fn is_an_application(word: &str) -> bool {
     !TELLING_NOTHING.contains(&word) && apps().iter().any(|it| first_word(it) == word)
 }
@@ -200,7 +200,7 @@ fn first_word(app: &App) -> &str {
     app.name.split('_').next().unwrap_or_default()
 }
 
-/// Whether the project has dependencies, and not one by which the application is known.
+/// Whether the project's dependencies are known and none of them is a sign of the application.
 fn lacks_library(app: &App, beside: &[String]) -> bool {
     let is_library = |it: &str| it.starts_with("library:");
     let more = LIBRARIES.iter().filter(|it| it.0 == first_word(app)).map(|it| it.1);
@@ -209,13 +209,13 @@ fn lacks_library(app: &App, beside: &[String]) -> bool {
     beside.iter().any(|it| is_library(it)) && !own.is_empty() && !own.iter().any(has)
 }
 
-/// `rails` of `./bin/rails`, without quotes and brackets around it.
+/// `rails` from `./bin/rails`, without quotes and brackets around it.
 fn last_part(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or_default();
     name.trim_matches(|c: char| !c.is_ascii_alphanumeric())
 }
 
-/// `mysql` of `docker.io/library/mysql:${TAG:-8}`, and of `${REGISTRY}/mysql:8`.
+/// `mysql` from `docker.io/library/mysql:${TAG:-8}` and from `${REGISTRY}/mysql:8`.
 fn base_name(image: &str) -> &str {
     let known = image.split('$').next().filter(|it| !it.is_empty()).unwrap_or(image);
     let name = known.rsplit('/').next().unwrap_or_default();

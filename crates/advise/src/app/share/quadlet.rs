@@ -1,4 +1,4 @@
-//! Podman's `.container` units that looptax can write into: the application's and its server's.
+//! Podman's `.container` units into which looptax can write: the application's and its server's.
 //!
 //! # Source
 //! podman-systemd.unit(5): `Exec=`, `Volume=`, `Pod=`, `Network=`; `.volume` units: `Type=`, `Device=`, `Options=`.
@@ -18,7 +18,7 @@ use crate::app::rewrite::newline;
 /// the container that starts first.
 pub(super) const VOLUME: &str = "[Volume]\nType=tmpfs\nDevice=tmpfs\nOptions=uid=0,gid=0,mode=1777\n";
 
-/// A unit's text, with its name without `.container`.
+/// The text of a unit, and its name without `.container`.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit<'a> {
     pub name: &'a str,
@@ -28,7 +28,7 @@ pub struct Unit<'a> {
 struct Line<'a> {
     key: &'a str,
     value: String,
-    /// The line it begins in, counted from one.
+    /// The line on which it begins, counted from 1.
     number: usize,
     /// The end of its last line, before the line break.
     end: usize,
@@ -80,7 +80,7 @@ impl<'a> Pair<'a> {
         pods[0].is_some() && pods[0] == pods[1] || joins(0, SERVER) || joins(SERVER, 0)
     }
 
-    /// A line below the last line of its key, or else below the line of the image.
+    /// A line below the last line with its key, or else below the line of the image.
     fn below(&self, unit: usize, key: &str, value: &str) -> Result<Inserted, String> {
         let anchor = self.last(unit, key).or_else(|| self.last(unit, "Image"));
         let anchor = anchor.ok_or_else(|| format!("{}.container has no `Image=`", self.units[unit].name))?;
@@ -120,7 +120,7 @@ impl Project for Pair<'_> {
     }
 
     fn may_take(&self, _: usize, volume: &str) -> Result<(), String> {
-        // A relative path means another folder in each of the two units.
+        // A relative path is relative to the folder of each unit, and these may differ.
         if volume.starts_with('.') { Err(format!("`{volume}` is the relative path of a folder")) } else { Ok(()) }
     }
 
@@ -180,7 +180,7 @@ impl Project for Pair<'_> {
     }
 }
 
-/// The settings of `[Container]`, each with the lines that continue after a backslash.
+/// The settings of `[Container]`, each with its continuation lines.
 fn lines_of(text: &str) -> Vec<Line<'_>> {
     let mut found: Vec<Line<'_>> = Vec::new();
     let (mut at, mut is_own, mut goes_on, mut is_known) = (0, false, false, false);
@@ -236,7 +236,7 @@ fn container_of(name: &str, lines: &[Line<'_>]) -> Container {
     }
 }
 
-/// `data.volume:/var/lib/mysql:Z`.
+/// The mount in a line like `data.volume:/var/lib/mysql:Z`.
 fn mount(text: &str) -> Mount {
     let parts: Vec<&str> = text.split(':').collect();
     let has_variable = text.contains(['%', '$']);
@@ -247,7 +247,7 @@ fn mount(text: &str) -> Mount {
         [] => (None, "", ""),
     };
     let is_name = |it: &&str| !it.starts_with(['/', '.', '~']) && !it.is_empty() && !has_variable;
-    // With `Z` only this container may use it.
+    // With `Z`, only this container may use it.
     let is_its_own = options.split(',').any(|it| it == "ro" || it == "Z");
     let volume = source.filter(is_name).filter(|_| !is_its_own);
     let target = Some(target).filter(|it| it.starts_with('/')).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The connections of a file of containers, each with the container that its variables belong to.
+//! The connections in a file of containers, each with the container to which its variables belong.
 //!
 //! Text in, connections out; `read` reads a file as a whole.
 
@@ -28,9 +28,9 @@ use crate::app::yaml;
 /// Most containers of a file that are read.
 const MOST_CONTAINERS: usize = 64;
 
-/// Reads a Compose file, a manifest or a `.container` unit container by container, each with the connections in its own
-/// variables, and the connections of the files that nginx mounts in a Compose file. With a name, it reads them as those
-/// of that application. `None` if the file has no containers.
+/// Reads a Compose file, a manifest or a `.container` unit container by container: the connections in each container's
+/// own variables, and in a Compose file also those in the files that nginx mounts. With a name, it reads them as
+/// connections of that application. `None` if the file has no containers.
 pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<Reading> {
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
     let unit = source.path.and_then(|it| it.rsplit('/').next()?.strip_suffix(".container"));
@@ -46,7 +46,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     let wanted = application.map(|name| named(name, &|it| it.format == Format::Dotenv));
     let mut reading = Reading { problems, ..Reading::default() };
     for it in all.into_iter().take(MOST_CONTAINERS) {
-        // The neighbours of the file belong to a service that is built there.
+        // The files next to this file belong to a service that is built in the folder.
         let source = Source { neighbours: if it.is_built_here { source.neighbours } else { &[] }, ..*source };
         let mut own = if unit.is_some() { it.settings } else { in_containers(&it.settings) };
         doubt_unclear(&mut own);
@@ -55,7 +55,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let is_said = !it.given.problems.is_empty();
         let (mut own, origins) = it.given.with(own, &it.asked);
         doubt_placeholders(&mut own);
-        // Not the server that shares its variables with the application.
+        // The server that shares its variables with the application has no connections.
         let mut found = if it.program.is_a_server() {
             Vec::new()
         } else {
@@ -86,8 +86,8 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     Some(reading)
 }
 
-/// Reads the connections of containers that take variables from elsewhere again, with those variables, and reports the
-/// sources that are missing.
+/// Reads containers that take variables from elsewhere a second time, with those variables, and reports missing
+/// sources.
 pub fn follow(reading: &mut Reading, source: &Source<'_>) {
     let text = String::from_utf8_lossy(source.bytes);
     let Some(services) = Some(source).filter(|_| takes_elsewhere(&text)).and_then(|it| read_services(it, None)) else {
@@ -117,21 +117,21 @@ struct Environment {
     settings: Vec<Setting>,
     program: Program,
     is_built_here: bool,
-    /// The key through which it gets variables from elsewhere, which are not read.
+    /// The key through which it takes variables from elsewhere, if these are not read.
     elsewhere: Option<&'static str>,
     /// The key of its own variables.
     own: &'static str,
-    /// Whether its name distinguishes it from all others of the file.
+    /// Whether its name is unique in the file.
     is_service: bool,
-    /// The variables that it takes from elsewhere, if those are followed.
+    /// The variables that it takes from elsewhere, if they are read.
     given: Given,
-    /// Its variables without a value: Compose takes their values from its own environment.
+    /// Its variables without a value: Compose takes the values from its own environment.
     asked: Vec<String>,
-    /// The line and the byte where it begins, if its name does not distinguish it.
+    /// The line and the byte at which it begins, if its name is not unique.
     at: Option<(usize, usize)>,
 }
 
-/// Records where the container takes the settings of a connection from.
+/// Records from where the container takes the settings of a connection.
 fn tell_origins(found: &mut Found, origins: &[Taken]) {
     let names: BTreeSet<&String> = found.bound.iter().flat_map(|it| it.roles.values()).map(|it| &it.path[0]).collect();
     let own = || origins.iter().filter(|it| names.contains(&it.setting.path[0]));
@@ -146,7 +146,7 @@ fn tell_origins(found: &mut Found, origins: &[Taken]) {
         let parts = [&address.host, &address.user, &address.database].into_iter().flatten().cloned();
         secrets.extend(parts.collect::<Vec<_>>());
     }
-    // The longest first: a shorter one may be a part of it.
+    // The longest value first, because a shorter one may be part of it.
     secrets.sort_by_key(|it| std::cmp::Reverse(it.len()));
     (found.taken, found.secrets) = (taken, secrets);
 }
@@ -216,7 +216,7 @@ fn of_unit(name: &str, text: &str) -> (Vec<Environment>, Vec<Problem>) {
     )
 }
 
-/// The containers of a manifest's documents.
+/// The containers in the documents of a manifest.
 fn of_manifest(whole: &Whole) -> (Vec<Environment>, Vec<Problem>) {
     let mut all: Vec<Environment> = Vec::new();
     let mut problems = Vec::new();
@@ -271,7 +271,7 @@ fn of_manifest(whole: &Whole) -> (Vec<Environment>, Vec<Problem>) {
     (all, problems)
 }
 
-/// The name of a variable without a value: `- NAME`, `NAME:`.
+/// The name of a variable that has no value: `- NAME`, `NAME:`.
 fn asked(setting: &Setting) -> Option<String> {
     let raw = setting.item[setting.literal.clone()].trim_matches(['"', '\'']);
     match &setting.path[3..] {
@@ -291,8 +291,7 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
     is_context && matches!(&setting.value, Value::Text(it) if it == "." || it == "./")
 }
 
-/// Whether only this application uses its variables, or other signs show that it is this application. Neither is a
-/// proof.
+/// Whether only this application uses such variables, or other signs show the application. Neither is a proof.
 fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }
@@ -316,7 +315,7 @@ fn titles_of(readers: &[&App]) -> Vec<String> {
     titles
 }
 
-/// Lists the applications that may read a connection: without those that something contradicts, unless that is all.
+/// Records the applications that may read a connection, without those that are contradicted, unless all are.
 fn tell_readers(found: &mut Found, (settings, program): (&[Setting], &Program), source: &Source<'_>) {
     let fitting = readers_of(found, settings, source);
     let is_left = |it: &&&'static App| !program.contradicts(it, source.neighbours);
@@ -331,7 +330,7 @@ fn of_container(
     source: &Source<'_>,
     wanted: Option<&[&'static App]>,
 ) -> Vec<Found> {
-    // The code that finds an application by its variables reads lines.
+    // The code that finds an application by its variables expects lines.
     let lines = settings.iter().map(|it| match &it.value {
         Value::Text(text) => format!("{}={text}\n", it.path.join("/")),
         _ => format!("{}=\n", it.path.join("/")),
@@ -346,7 +345,7 @@ fn of_container(
     let all: Vec<&'static App> = apps().iter().collect();
     let is_meant = |app| wanted.is_some_and(|it| is_only_one(app, it));
     let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source, is_meant(app)));
-    // The variable that decides whether it is this application may be elsewhere.
+    // The variable that decides about this application may be elsewhere.
     let doubted = bound.map(|mut it| {
         let key = it.app.decide.first().filter(|_| wanted.is_none() && !it.is_kind_said);
         if let (Some(elsewhere), Some(decision), None) = (elsewhere, key, &it.doubt) {

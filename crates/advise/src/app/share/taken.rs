@@ -1,7 +1,7 @@
 //! The variables that a service of a Compose file takes from its `env_file`s.
 //!
-//! A file is read only as far as every reader understands it the same way: values that Compose inserts, unusual escapes
-//! and lines of other forms are unknown. Called by `read`; `maps` does the same for Kubernetes.
+//! A file is read only as far as all readers interpret it in the same way: values that Compose inserts, unusual escapes
+//! and lines of other forms count as unknown. Called by `read`; `maps` does the same for Kubernetes.
 //!
 //! # Source
 //! docs.docker.com, Compose file reference: `env_file`; "Environment variables precedence in Docker Compose".
@@ -18,9 +18,9 @@ use crate::app::whole::Whole;
 /// A variable that a container takes from elsewhere.
 #[derive(Debug, Clone)]
 pub(super) struct Taken {
-    /// The variable under its name; [`Joins::Apart`] if it must stay as it is.
+    /// The variable under its name; with [`Joins::Apart`] if it must not be changed at its place.
     pub(super) setting: Setting,
-    /// In words: the `env_file` app.env.
+    /// Its source in words: the `env_file` app.env.
     pub(super) from: String,
     pub(super) is_secret: bool,
 }
@@ -28,12 +28,12 @@ pub(super) struct Taken {
 /// The variables that a container takes from elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct Given {
-    /// If several have the same name, the last one takes effect.
+    /// If several have the same name, the last one is used.
     pub(super) taken: Vec<Taken>,
-    /// Its own variables that refer to others, by their places; `None` if the other is missing, which counts as no
-    /// value.
+    /// Its own variables that refer to others, by their places; `None` if the other variable is missing, which means an
+    /// empty value.
     pub(super) instead: Vec<(Range<usize>, Option<Taken>)>,
-    /// The sources that are missing or not followed, each with a reason.
+    /// The sources that are missing or not read, each with a reason.
     pub(super) problems: Vec<String>,
 }
 
@@ -42,11 +42,11 @@ pub(super) struct Given {
 struct Entry<'a> {
     path: &'a str,
     is_optional: bool,
-    /// The path is a variable, or the lines have another form.
+    /// Whether the path is a variable, or the lines have another form.
     is_open: bool,
 }
 
-/// The files from which the services of a Compose file take their variables, if they are in its folder or below.
+/// The files from which the services of a Compose file take variables, if they are in its folder or below.
 pub(crate) fn env_files(settings: &[Setting]) -> Vec<String> {
     let is_own = |it: &&Setting| matches!(&it.path[..], [top, _, key, ..] if top == SERVICES && key == "env_file");
     let own: Vec<&Setting> = settings.iter().filter(is_own).collect();
@@ -81,7 +81,7 @@ fn entries<'a>(service: &str, settings: &[&'a Setting]) -> Vec<Entry<'a>> {
     all.into_values().collect()
 }
 
-/// The variables that a service takes from elsewhere; `is_shared` tests whether other services read a file too.
+/// The variables that a service takes from elsewhere; `is_shared` returns whether other services read the same file.
 pub(super) fn of_service(
     service: &str,
     settings: &[Setting],
@@ -100,7 +100,7 @@ pub(super) fn of_service(
             None => "which is not there or cannot be read",
             Some((part, text)) => {
                 let from = format!("the `env_file` {path}");
-                // Compose uses the variables of this file in its own file.
+                // Compose also inserts the variables of this file into its own file.
                 let is_asked = |name: &str| {
                     let is_projects = Path::new(path)
                         .components()
@@ -139,7 +139,7 @@ pub(super) fn of_service(
     given
 }
 
-/// The variables of such a file, or the number of the line that is not a variable.
+/// The variables of such a file; `Err` has the number of a line that is not a variable.
 pub(super) fn variables(text: &str) -> Result<Vec<Setting>, usize> {
     if let Some(at) = text.lines().position(|it| !is_plain(it)) {
         return Err(at + 1);
@@ -159,7 +159,8 @@ pub(super) fn variables(text: &str) -> Result<Vec<Setting>, usize> {
     Ok(settings)
 }
 
-/// Whether a text in double quotes contains no bare dollar sign, and backslashes only before characters that need them.
+/// Whether a text in double quotes contains no unescaped dollar sign, and backslashes only before characters that need
+/// them.
 fn is_escaped_plainly(raw: &str) -> bool {
     let mut chars = raw.chars();
     while let Some(sign) = chars.next() {
@@ -209,7 +210,7 @@ fn is_plain(line: &str) -> bool {
 }
 
 impl Taken {
-    /// `NAME=value`, without unknown values and secrets.
+    /// The variable as `NAME=value`; `value` is left out if it is unknown or secret.
     pub(super) fn pair(&self) -> String {
         let name = &self.setting.path[0];
         match &self.setting.value {
@@ -220,8 +221,8 @@ impl Taken {
 }
 
 impl Given {
-    /// The variables of a container, with the source of each that comes from elsewhere. `own` are its own variables,
-    /// and `asked` those whose values Compose takes from its own environment.
+    /// The variables of a container, with the source of each variable that comes from elsewhere. `own` are its own
+    /// variables, and `asked` those whose values Compose takes from its own environment.
     pub(super) fn with(self, mut own: Vec<Setting>, asked: &[String]) -> (Vec<Setting>, Vec<Taken>) {
         let mut origins = Vec::new();
         for (at, taken) in self.instead {

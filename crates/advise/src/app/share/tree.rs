@@ -1,6 +1,7 @@
-//! A YAML text as a tree of places: what is where, and what must not be written into.
+//! A YAML text as a tree with the place of each node, and with marks on nodes that must not be changed.
 //!
-//! `yaml` knows only values. Bounded; aliases are not followed. Called by `mount` and its siblings.
+//! `yaml` in contrast returns only values. Limited in size; aliases are not followed. Called by `mount` and its
+//! siblings.
 
 use std::ops::Range;
 
@@ -13,16 +14,16 @@ const MOST_NODES: usize = 20_000;
 
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Its bytes; a block ends with its last content.
+    /// The bytes of the node; a block ends with its last content.
     pub(super) at: Range<usize>,
-    /// Whether it has an anchor or a tag: it may also be used elsewhere, or be read differently.
+    /// Whether it has an anchor or a tag: it may then also be used elsewhere, or have another meaning.
     pub(super) is_marked: bool,
     pub(super) kind: Shape,
 }
 
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// A text; `is_simple` is false for a block of lines, or a text over several lines.
+    /// A text; `is_simple` is false for a block scalar, or a text over several lines.
     Text {
         text: String,
         is_simple: bool,
@@ -40,7 +41,7 @@ pub(super) enum Shape {
 }
 
 impl Node {
-    /// Its text, if it is one.
+    /// The text of the node, if it is a text.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.kind {
             Shape::Text { text, .. } => Some(text),
@@ -70,13 +71,13 @@ impl Node {
         }
     }
 
-    /// The entries of that key: several if the file has it twice.
+    /// The entries with that key; several if the file has the key twice.
     pub(super) fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a (Self, Self)> {
         let entries = self.entries().iter();
         entries.filter(move |(name, _)| name.text() == Some(key))
     }
 
-    /// The key and the value; of several the last one, as most readers do.
+    /// The key and the value; if there are several, the last one, which most readers use.
     pub(super) fn entry<'a>(&'a self, key: &'a str) -> Option<&'a (Self, Self)> {
         self.all(key).last()
     }
@@ -93,7 +94,7 @@ impl Node {
         }
     }
 
-    /// Its texts, word by word: its own, or those of its items.
+    /// The texts of the node, word by word: its own text, or the texts of its items.
     pub(super) fn words(&self) -> Vec<String> {
         let own = self.text().into_iter();
         let all = own.chain(self.items().iter().filter_map(Self::text));
@@ -105,7 +106,7 @@ impl Node {
         matches!(self.kind, Shape::Map { is_flow: false, .. } | Shape::List { is_flow: false, .. })
     }
 
-    /// Whether the node or one within it fits.
+    /// Whether `is` is true for this node or a node in it.
     pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         is(self)
             || match &self.kind {
@@ -115,7 +116,7 @@ impl Node {
             }
     }
 
-    /// Whether another line of the same block may follow its last line.
+    /// Whether another line of the same block may follow the node's last line.
     pub(super) fn ends_simply(&self) -> bool {
         match &self.kind {
             Shape::Text { is_simple, .. } => *is_simple,
@@ -128,13 +129,13 @@ impl Node {
     }
 }
 
-/// The only document of a text. `None` if it is not YAML, has several, or is too large.
+/// The only document of a text. `None` if the text is not YAML, has several documents, or is too large.
 pub(super) fn read(text: &str) -> Option<Node> {
     let mut all = documents(text)?;
     all.pop().filter(|_| all.is_empty())
 }
 
-/// The documents of a text. `None` if it is not YAML, or too large.
+/// The documents of a text. `None` if the text is not YAML, or is too large.
 pub(super) fn documents(text: &str) -> Option<Vec<Node>> {
     let chars = text.char_indices().map(|(at, _)| at);
     let mut build =
@@ -146,7 +147,7 @@ pub(super) fn documents(text: &str) -> Option<Vec<Node>> {
     Some(build.roots)
 }
 
-/// A collection whose end is not reached yet.
+/// A collection whose end has not been reached yet.
 struct Open {
     start: usize,
     is_marked: bool,
@@ -219,7 +220,7 @@ impl Build<'_> {
 
     fn begin(&mut self, is_map: bool, is_marked: bool, at: &Range<usize>) {
         let start = at.start;
-        // A list without indentation begins with its first item.
+        // A list without indentation begins at its first item.
         let is_flow = !at.is_empty() && self.text[start..].starts_with(['{', '[']);
         self.open.push(Open {
             start,
@@ -235,7 +236,7 @@ impl Build<'_> {
 
     fn close(&mut self, at: &Range<usize>) -> Option<()> {
         let open = self.open.pop()?;
-        // The parser includes the text after a bracket.
+        // The parser's end includes the text after a bracket.
         let end = if open.is_flow { at.start + 1 } else { open.end };
         let is_flow = open.is_flow;
         let kind = if open.is_map {
@@ -254,7 +255,7 @@ impl Build<'_> {
             self.roots.push(node);
             return;
         };
-        // An empty node has no place.
+        // An empty node does not have a place.
         if !matches!(node.kind, Shape::Nothing) || node.at.start < node.at.end {
             open.end = open.end.max(node.at.end);
         }

@@ -1,6 +1,7 @@
-//! nginx in front of PHP-FPM, each in a container, if the project has the files of both ends, mounted one by one.
+//! nginx in front of PHP-FPM, each in its own container, if the project contains the configuration files of both,
+//! mounted one by one.
 //!
-//! Called by `read` for the connections and by `compose` for the changes; `image` knows the socket.
+//! Called by `read` for the connections and by `compose` for the changes; `image` describes the socket.
 //!
 //! # Source
 //! docker-library/php, Dockerfile-linux.template: `php-fpm.d`, commit f26909cd (2026-01-09); php.net, "FPM
@@ -27,19 +28,20 @@ use crate::app::table::apps;
 use crate::app::web::{self, Proxy};
 use crate::app::whole::{Part, Whole};
 
-/// The folder of nginx's files in its image, the folder of PHP-FPM's pools, and the file that names them.
+/// The folder of nginx's files in its image; `POOLS` is the folder of PHP-FPM's pools, and `MAIN` the file that
+/// includes them.
 pub(super) const SITES: &str = "/etc/nginx";
 const POOLS: &str = "/usr/local/etc/php-fpm.d";
 const MAIN: &str = "/usr/local/etc/php-fpm.conf";
 
-/// The last file of the image's own pool, which has `listen = 9000` in images from before 2026-01-09.
+/// The last file of the pool in the image, which has `listen = 9000` in images from before 2026-01-09.
 const LAST: &str = "zz-docker.conf";
 const POOL: &str = "www";
 
-/// The users of two containers share no group.
+/// Every user may connect, because the users of two containers share no group.
 const MODE: &str = "0666";
 
-/// The files in a Compose file's folder that its services mount as nginx's or PHP-FPM's own files.
+/// The files in a Compose file's folder that its services mount as files of nginx or PHP-FPM.
 pub(crate) fn own_files(name: &str, text: &str) -> Vec<String> {
     let all = services(name, text).into_iter().flat_map(|it| it.mounted);
     let own: BTreeSet<String> = all.filter(|it| is_own(&it.0) && is_below(&it.1)).map(|it| it.1).collect();
@@ -55,14 +57,14 @@ fn name_in<'a>(target: &'a str, folder: &str) -> Option<&'a str> {
     target.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// The file that a mount brings in, if it is one of those that are read here.
+/// The file that is mounted, if it is one of the files that are read here.
 fn part_of<'a>(mount: &Mount, whole: &'a Whole) -> Option<(&'a Part, &'a str)> {
     let from = mount.from.as_deref().filter(|_| mount.target.as_deref().is_some_and(is_own))?;
     whole.others().find(|it| it.0.words == from)
 }
 
-/// The connections of the files that the services of a Compose file mount as nginx's own, and the problems with
-/// services whose files are missing.
+/// The connections in the files that the services of a Compose file mount as nginx's own, and the problems of services
+/// whose files are missing.
 pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Vec<Problem>) {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     let name = source.path.and_then(|it| it.rsplit('/').next()).unwrap_or_default();
@@ -96,7 +98,8 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
     (all, problems)
 }
 
-/// The lines that make the server's pool listen on the socket, if everything that decides it is known.
+/// The lines that make the server's pool listen on the socket; an error if not everything that decides about it is
+/// known.
 pub(super) fn listening(
     (own, server): (&Container, &Container),
     whole: &Whole,
@@ -156,7 +159,7 @@ pub(super) fn listening(
     Ok(rewrites.into_iter().zip(edits).map(|(rewrite, edit)| (vec![at(rewrite)], below(edit))).collect())
 }
 
-/// Whether all files that nginx reads are known: those of its image send nothing to another container.
+/// Whether all files that nginx reads are known; the files in its image pass no requests to another container.
 fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
     let title = &own.title;
     let starts_it = own.words.first().is_none_or(|it| it == "nginx" || it == "nginx-debug");

@@ -1,18 +1,18 @@
-//! Client programs of databases, and the names of their options.
+//! The client programs of databases, and the names of their options.
 
 /// A client program, and the names of its options.
 pub(super) struct Client {
     pub(super) family: &'static str,
     pub(super) names: &'static [&'static str],
-    /// Short options with a value, and the role of each.
+    /// Short options that have a value, each with its role.
     pub(super) short: &'static [(char, &'static str)],
-    /// Other short options with a value.
+    /// Other short options that have a value.
     pub(super) others: &'static str,
-    /// The role of its first word without a dash.
+    /// The role of the program's first word without a dash.
     pub(super) first: &'static str,
-    /// The host that it uses by default.
+    /// The host that the program uses by default.
     pub(super) host: &'static str,
-    /// Environment variables that replace options.
+    /// Environment variables that can replace options.
     pub(super) variables: &'static [(&'static str, &'static str)],
 }
 
@@ -55,7 +55,7 @@ const MONGODB: Client = Client {
 pub(super) const CLIENTS: [Client; 10] = [
     MYSQL,
     Client { names: &["mysqladmin", "mariadb-admin"], others: "ci", first: "", ..MYSQL },
-    // In Perl, with DBI.
+    // A program in Perl with DBI.
     Client {
         names: &["opendmarc-import", "opendmarc-reports", "opendmarc-expire"],
         short: &[],
@@ -83,13 +83,13 @@ pub(super) const CLIENTS: [Client; 10] = [
         variables: &[("password", "REDISCLI_AUTH")],
     },
     MONGODB,
-    // Its first word may also be a host; if it is not a URL, the server is not known.
+    // The first word may also be a host; if it is not a URL, the server is not known.
     Client { names: &["mongosh", "mongo"], others: "", first: "url", host: "", ..MONGODB },
 ];
 
-/// Long options whose value may be in the next word, and their roles.
+/// Long options whose value may be in the next word, each with its role.
 pub(super) const LONG: [(&str, &str); 16] = [
-    // OpenDMARC's.
+    // The option of OpenDMARC's programs.
     ("dbhost", "host"),
     ("dbport", "port"),
     ("dbuser", "user"),
@@ -108,7 +108,7 @@ pub(super) const LONG: [(&str, &str); 16] = [
     ("protocol", "protocol"),
 ];
 
-/// Other options whose value may be in the next word: that word is not the name of a database.
+/// Other options whose value may be in the next word; that word must not be taken for the name of a database.
 pub(super) const LONG_OTHERS: [&str; 12] = [
     "default-character-set",
     "execute",
@@ -124,5 +124,5 @@ pub(super) const LONG_OTHERS: [&str; 12] = [
     "login-path",
 ];
 
-/// Options that give the server in another file.
+/// Options that name a file which contains the server.
 pub(super) const ELSEWHERE: [&str; 3] = ["defaults-file", "defaults-extra-file", "login-path"];

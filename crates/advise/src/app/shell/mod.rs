@@ -1,8 +1,8 @@
 //! Shell scripts, crontabs and the commands of systemd's units: their assignments, the variables that `docker run`
 //! passes to a container, and the servers on the command lines of client programs (`mysqldump`, `psql`, `redis-cli`).
 //!
-//! Variables that the script assigns are replaced; nothing else is done as a shell would do it. Called by `read` and
-//! `inside`.
+//! Variables that the script assigns are replaced by their values; nothing else is expanded as a shell would expand it.
+//! Called by `read` and `inside`.
 
 mod clients;
 pub(super) mod pods;
@@ -16,10 +16,10 @@ use super::lines::{Lines, depth_after, expanded};
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value, doubt_unclear, named};
 
-/// Most levels of commands in the quotes of other commands.
+/// Most levels of commands that are quoted inside other commands.
 const MOST_DEPTH: usize = 3;
 
-/// Most variables of a script that are replaced by their words: each such word is compared with all of them.
+/// Most variables of a script that are replaced: each word that is a variable is compared with all of them.
 const MOST_ASSIGNED: usize = 500;
 
 /// Programs that start another program.
@@ -28,14 +28,14 @@ const WRAPPERS: [&str; 27] = [
     "do", "else", "if", "elif", "while", "until", "!", "{", "sh", "bash", "gosu", "su-exec", "flock", "setpriv",
 ];
 
-/// Programs that start it on another machine or in a container.
+/// Programs that start another program on another machine or in a container.
 const REMOTE: [&str; 8] = ["docker", "podman", "docker-compose", "kubectl", "ssh", "oc", "lxc", "nerdctl"];
 
 /// A word of a command, with its quotes.
 #[derive(Debug, Clone)]
 struct Word {
     at: Range<usize>,
-    /// Whether a command's output is a part of it.
+    /// Whether the output of a command is part of the word.
     is_open: bool,
 }
 
@@ -55,7 +55,7 @@ struct Walk<'a> {
     clients: Vec<Setting>,
     runs: Vec<Run>,
     n_calls: BTreeMap<String, usize>,
-    /// The roles and values in each call.
+    /// The settings of each call, by role.
     calls: Vec<Vec<(&'static str, Value)>>,
     /// Whether the current line is in a branch or a loop.
     is_conditional: bool,
@@ -71,17 +71,17 @@ pub(super) fn read(text: &str) -> Vec<Setting> {
     found
 }
 
-/// The variables that a unit's commands pass to containers, and the options of their own programs.
+/// The variables that a unit's commands pass to containers, and the options of the programs that the unit starts.
 pub(super) fn of_unit(text: &str) -> Vec<Setting> {
     let mut found = walked(text).handed;
     for setting in &mut found {
-        // Specifiers: `%h`, `%i`.
+        // Specifiers like `%h` and `%i`.
         setting.read_doubled('%');
     }
     found
 }
 
-/// The containers that its commands start.
+/// The containers that a script's commands start.
 pub(super) fn runs(text: &str) -> Vec<Run> {
     walked(text).runs
 }
@@ -102,7 +102,7 @@ fn walked(text: &str) -> Walk<'_> {
     let mut depth = 0;
     while start < text.len() {
         let mut end = start;
-        // A line continues after a backslash.
+        // A line continues on the next line after a backslash.
         for line in text[start..].split_inclusive('\n') {
             end += line.len();
             let is_comment = text[start..].trim_start().starts_with('#');
@@ -129,7 +129,7 @@ fn walked(text: &str) -> Walk<'_> {
     walk
 }
 
-/// Whether a word is a variable that may hold options, by its name: `$MYSQL_OPTS`, `${CONN_ARGS}`.
+/// Whether a word is a variable that may hold options, judged by its name: `$MYSQL_OPTS`, `${CONN_ARGS}`.
 fn may_be_options(word: &str) -> bool {
     let name = word.strip_prefix('$').unwrap_or_default().to_lowercase();
     ["opt", "arg", "param", "auth", "cred", "conn", "flag"].iter().any(|it| name.contains(it))
@@ -149,7 +149,7 @@ fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
     found
 }
 
-/// The commands of a text without those in command substitutions, and the places of these.
+/// The commands of a text, and the places of its command substitutions, whose commands are not included.
 fn outer_commands(text: &str, at: Range<usize>) -> (Vec<Vec<Word>>, Vec<Range<usize>>) {
     let mut found = vec![Vec::new()];
     let mut inner = Vec::new();
@@ -294,7 +294,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `$MYSQL $OPTIONS -e …` with the words that the script assigned to the variables: a client program, and options.
+    /// The words of `$MYSQL $OPTIONS -e …` with the variables replaced by the words that the script assigned to them: a
+    /// client program, and options.
     fn called(&self, words: &[Word]) -> Option<Vec<Word>> {
         let is_variable = |it: &Word| self.raw(it).starts_with('$');
         words.iter().find(|it| is_variable(it) && self.assigned.len() <= MOST_ASSIGNED)?;
@@ -308,7 +309,7 @@ impl<'a> Walk<'a> {
         Some(words.iter().enumerate().flat_map(of_word).collect())
     }
 
-    /// The words of a variable's value; `None` if it is not known which value counts.
+    /// The words of a variable's value; `None` if it is not known which value the variable has.
     fn assigned_words(&self, word: &Word) -> Option<Vec<Word>> {
         let name = self.raw(word).strip_prefix('$')?.trim_start_matches('{').trim_end_matches('}');
         let mut assigned = self.assigned.iter().filter(|it| it.path == [name]);
@@ -336,7 +337,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The number of words with which a crontab gives the time and the user.
+    /// The number of words in a line of a crontab that give the time and the user.
     fn n_of_cron(&self, words: &[Word]) -> usize {
         let is_time = |it: &Word| {
             let text = self.raw(it);
@@ -409,7 +410,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `docker run -e NAME=value`.
+    /// Reads `docker run -e NAME=value`.
     fn run(&mut self, words: &[Word]) {
         let (mut network, mut mounts) = (None, Vec::new());
         let mut words_left = words.iter().peekable();
@@ -438,7 +439,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The place of a word within its quotes.
+    /// The range of a word without its quotes.
     fn inner(&self, word: &Word) -> Range<usize> {
         let raw = self.raw(word);
         let is_quoted = raw.len() > 1 && raw.starts_with(['"', '\'']) && raw.ends_with(['"', '\'']);
@@ -460,7 +461,7 @@ impl<'a> Walk<'a> {
         let mut options = None;
         while let Some(word) = words_left.next() {
             let text = self.raw(word);
-            // The value is in this word, or is the next word.
+            // The value is the rest of this word, or the next word.
             let mut take = |from: usize| {
                 let (at, is_open) = if from < word.at.end {
                     (from..word.at.end, word.is_open)
@@ -476,7 +477,7 @@ impl<'a> Walk<'a> {
                 }
                 let role = LONG.iter().find(|it| it.0 == name).map(|it| it.1);
                 let from = if has_value { word.at.start + "--=".len() + name.len() } else { word.at.end };
-                // The program asks for a password that is missing.
+                // Without a value, the program asks the user for the password.
                 if role == Some("password") && !has_value && client.family != "redis" {
                     continue;
                 }
@@ -534,7 +535,7 @@ impl<'a> Walk<'a> {
         }
         roles.retain(|role, it| *role != "url" || !matches!(it.value, Value::Text(_)) || is_uri(it));
         for (role, name) in client.variables {
-            // A crontab's variables are passed to its commands; a script's variables must be exported.
+            // A crontab passes its variables to its commands; a script must export them.
             let is_exported =
                 |it: &&Setting| !self.text.starts_with("#!") || self.text.contains(&format!("export {}", it.path[0]));
             let is_it = |it: &&Setting| it.path == [*name];

@@ -1,7 +1,7 @@
 //! Apache: `ProxyPass`, `ProxyPassMatch`, `BalancerMember` and `SetHandler "proxy:…"`.
 //!
-//! A socket comes before the URL, `unix:/run/app.sock|http://127.0.0.1:8000/`. The URL stays unchanged: its host is
-//! still the request's `Host` and the text that `ProxyPassReverse` removes from answers.
+//! A socket is written before the URL: `unix:/run/app.sock|http://127.0.0.1:8000/`. The URL stays unchanged, because
+//! its host is still used as the request's `Host` and is the text that `ProxyPassReverse` removes from responses.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// Finds the first word that is an address. `blocks` and `directive` are those that it is in.
+/// Finds the first word that is an address. `blocks` and `directive` contain it.
 fn target(
     sink: &mut Sink<'_>,
     (blocks, directive): (&[String], &str),
@@ -61,12 +61,12 @@ fn target(
         let host = rest.split(['/', '?']).next().unwrap_or_default();
         let (value, literal) = match socket {
             Some(socket) => (address(socket), start..start + socket.len()),
-            // A socket comes before the URL.
+            // The socket has to be inserted before the URL.
             None => (address(host), start..start),
         };
         let mut blocks = blocks.to_vec();
         blocks.retain(|it| !it.starts_with("IfModule"));
-        // The path of the pages that are proxied.
+        // This word is the path of the pages that are proxied.
         if words[1] != *word {
             blocks.push(text[words[1].clone()].to_owned());
         }

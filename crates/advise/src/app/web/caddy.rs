@@ -6,7 +6,7 @@ use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 use crate::app::setting::Value;
 
-/// A `reverse_proxy` whose block is still open: its protocol is set in the block.
+/// A `reverse_proxy` whose block is still open; the block may set the protocol.
 struct Open {
     depth: usize,
     addresses: Vec<(Range<usize>, Range<usize>)>,
@@ -67,7 +67,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// The words after a directive that are addresses, with the place of the directive.
+/// The words after a directive that are addresses, each with the place of the directive.
 fn addresses(text: &str, words: &[Range<usize>]) -> Vec<(Range<usize>, Range<usize>)> {
     let Some(first) = words.first() else {
         return Vec::new();
@@ -93,7 +93,7 @@ fn push(sink: &mut Sink<'_>, blocks: &[String], found: &Open) {
         if name != directive {
             blocks.push(name);
         }
-        // Only the first address has the directive before it.
+        // Only the first address directly follows the directive.
         let item = if idx == 0 { item.clone() } else { literal.clone() };
         sink.push(Behind {
             blocks,
@@ -106,7 +106,7 @@ fn push(sink: &mut Sink<'_>, blocks: &[String], found: &Open) {
     }
 }
 
-/// `unix//run/app.sock`, `:8000`, `{$NAME:default}`, or the forms of other programs.
+/// An address in Caddy's forms (`unix//run/app.sock`, `:8000`, `{$NAME:default}`) or in the common forms.
 fn place(text: &str) -> Value {
     let variable = text.strip_prefix("{$").and_then(|it| it.strip_suffix('}'));
     if let Some(inside) = variable.filter(|it| !it.contains('{')) {
@@ -119,7 +119,7 @@ fn place(text: &str) -> Value {
     }
     let socket = ["unix/", "unix+h2c/"].iter().find_map(|it| text.strip_prefix(it));
     match socket {
-        // Permissions of the socket may come after it.
+        // The permissions of the socket may follow it.
         Some(path) => address(&format!("unix:{}", path.split('|').next().unwrap_or(path))),
         None => address(text),
     }

@@ -1,7 +1,7 @@
-//! Every place in a proxy's file that contains a port, whatever its directive.
+//! Finds every place in a proxy's file that contains a port, whatever the directive.
 //!
-//! looptax does not know most directives (`grpc_pass`, a `map`, a module's own), so all of them count except for those
-//! that are known not to connect. Text in, lines out; the caller knows which machine a host is.
+//! looptax does not know most directives (`grpc_pass`, a `map`, those of a module), so it includes all directives
+//! except those that are known not to connect. Text in, lines out; the caller knows to which machine a host belongs.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -9,7 +9,7 @@ use super::Proxy;
 use super::words::{Ends, Piece, logical_line, pieces, words_of};
 use crate::app::setting::LineStarts;
 
-/// Directives whose addresses are part of a request, an answer or a rule, or are addresses to listen at.
+/// Directives whose addresses are part of a request, a response or a rule, or are addresses at which the proxy listens.
 const CONNECT_TO_NOBODY: [&str; 46] = [
     "acl",
     "add_header",
@@ -64,7 +64,7 @@ const CONNECT_TO_NOBODY: [&str; 46] = [
 pub struct NamedPort {
     /// The lines of its directive, counted from one.
     pub lines: RangeInclusive<usize>,
-    /// The text before the port: empty, an address, a name, or a text with a variable in it.
+    /// The text before the port: empty, an address, a name, or a text with a variable.
     pub host: String,
 }
 
@@ -104,7 +104,7 @@ fn directives(text: &str, proxy: Proxy) -> Vec<Vec<Range<usize>>> {
     own.collect()
 }
 
-/// The words of each line. A quote that is left open ends with its line.
+/// The words of each line. An open quote ends at the end of its line.
 fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut start = 0;
     let mut found = Vec::new();
@@ -112,7 +112,7 @@ fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
         let line = logical_line(&text[start..]);
         let words = words_of(line, start);
         start += line.len();
-        // `<Proxy "http://127.0.0.1:8000">` and similar sections set options for a server that other lines name.
+        // `<Proxy "http://127.0.0.1:8000">` and similar sections set options for a server that is named in other lines.
         let is_section = words.first().is_some_and(|it| text[it.clone()].starts_with('<'));
         if !is_section {
             found.push(words);
@@ -121,9 +121,9 @@ fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
     found
 }
 
-/// The text before the port, for each time that a word contains it.
+/// The text before the port, for each occurrence of the port in a word.
 fn hosts(word: &str, port: u16) -> Vec<&str> {
-    // Apache's text after a socket is only a name: Apache does not connect to it.
+    // In Apache, the text after a socket is only a name: Apache does not connect to it.
     let is_on_socket = word.contains("unix:") && word.contains('|');
     if is_on_socket {
         return Vec::new();

@@ -15,7 +15,7 @@ use super::haproxy::kind_of_socket;
 use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 
-/// Directives that pass a request on; the scheme of their address, and whether the address must have it.
+/// Directives that pass a request on; with the scheme of their address, and whether the address must have it.
 const PASSES: [(&str, &str, bool); 4] = [
     ("fastcgi_pass", "", false),
     ("uwsgi_pass", "uwsgi", false),
@@ -27,7 +27,7 @@ const MOST_INCLUDES: usize = 8;
 
 type Words = Vec<Range<usize>>;
 
-/// Servers, and the directives that pass requests to them.
+/// The servers of an upstream, and the directives that pass requests to it.
 #[derive(Default)]
 struct Upstream {
     servers: Vec<Words>,
@@ -63,9 +63,10 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// The files that a file includes, if it passes no requests itself: looptax does not follow them.
+/// A problem that names the files which a file includes, if that file itself passes no requests on: looptax does not
+/// follow them.
 pub(super) fn includes(text: &str) -> Option<Problem> {
-    // The files of nginx's packages contain no servers.
+    // The files of nginx's own packages contain no servers.
     let is_theirs =
         |it: &&str| it.ends_with("mime.types") || it.ends_with("_params") || it.contains("/modules-enabled/");
     let all = pieces(text, Ends::Semicolon).into_iter();
@@ -115,8 +116,8 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
     }
     let (rest, n_bytes) = match without_scheme(text, scheme).filter(|_| !scheme.is_empty()) {
         Some(found) => found,
-        // A variable may hold the whole address, or the scheme. Another scheme is TLS; an address without a scheme is a
-        // stream.
+        // A variable may hold the whole address, or the scheme. An address with another scheme uses TLS; an address
+        // without a scheme belongs to a stream.
         None if text.starts_with('$') => (text, 0),
         None if *has_scheme || text.contains("://") => return,
         None => (text, 0),
@@ -143,7 +144,7 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
     });
 }
 
-/// An address of a stream has no scheme: ports and names show the kind of its server.
+/// An address in a stream has no scheme: ports and names show the kind of its server.
 fn stream(
     sink: &mut Sink<'_>,
     blocks: &[String],
@@ -182,7 +183,7 @@ fn shown(blocks: &[String]) -> Vec<String> {
     kept.cloned().collect()
 }
 
-/// Whether it is a name without a port that no machine has by default.
+/// Whether it is a name without a port that no machine resolves by default.
 fn is_bare_name(text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_number = text.chars().all(|c| c.is_ascii_digit());

@@ -9,14 +9,14 @@ use crate::app::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Se
 pub(super) const MOST_DEPTH: usize = 64;
 
 pub(super) struct Behind {
-    /// The blocks around it, from the outside.
+    /// The blocks around the address, outermost first.
     pub(super) blocks: Vec<String>,
-    /// The directive that passes requests to it: `fastcgi_pass`.
+    /// The directive that passes requests to the address: `fastcgi_pass`.
     pub(super) directive: String,
     pub(super) value: Value,
-    /// Why another address may count.
+    /// Why another address may be used.
     pub(super) doubt: Option<String>,
-    /// The directive with the address, as far as it is shown.
+    /// The directive with the address, or the part of it that is shown.
     pub(super) item: Range<usize>,
     pub(super) literal: Range<usize>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Behind {
 pub(super) struct Sink<'a> {
     pub(super) text: &'a str,
     starts: LineStarts,
-    /// How many blocks of each name there were.
+    /// How many blocks of each name have occurred.
     seen: BTreeMap<Vec<String>, usize>,
     settings: Vec<Setting>,
 }
@@ -78,7 +78,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// `host:port`, or an expression that only the program can evaluate if the text contains a variable.
+/// The value for `host:port`; an expression that only the program can evaluate if the text contains a variable.
 pub(super) fn address(text: &str) -> Value {
     if text.contains(['$', '%', '{']) {
         return Value::Hidden;
@@ -86,8 +86,8 @@ pub(super) fn address(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// The text without this scheme, in any case, and the scheme's number of bytes; `None` if the text does not have this
-/// scheme.
+/// The text without this scheme (in upper or lower case), and the scheme's number of bytes; `None` if the text does not
+/// begin with this scheme.
 pub(super) fn without_scheme<'a>(text: &'a str, scheme: &str) -> Option<(&'a str, usize)> {
     let n_bytes = scheme.len() + "://".len();
     let head = text.get(..n_bytes)?;

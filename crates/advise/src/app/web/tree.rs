@@ -1,27 +1,27 @@
-//! A file of nginx as a tree of its directives, with the place of each.
+//! An nginx file as a tree of its directives, each with its place.
 //!
-//! Text in, places out. Made of the words that `words` finds; `switch` writes copies of such files with it.
+//! Text in, places out. Made from the words that `words` finds; `switch` uses it to write copies of such files.
 
 use std::ops::Range;
 
 use super::words::{Ends, Piece, pieces};
 
-/// More blocks inside each other than any file has.
+/// More nested blocks than any real file has.
 const MOST_DEPTH: usize = 32;
 
-/// A directive of nginx, with what is in its block.
+/// A directive of nginx, with the content of its block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// The places of its words, without the quotes around them. The first is its name.
+    /// The places of its words, without the quotes around them. The first word is its name.
     pub words: Vec<Range<usize>>,
-    /// Its whole place, with the semicolon or the block.
+    /// The place of the whole directive, including the semicolon or the block.
     pub at: Range<usize>,
     /// The directives in its block; `None` if it has no block.
     pub block: Option<Vec<Statement>>,
 }
 
 impl Statement {
-    /// A word of it; empty if it has fewer.
+    /// A word of the directive; empty if it has fewer words.
     pub fn word<'a>(&self, text: &'a str, idx: usize) -> &'a str {
         self.words.get(idx).and_then(|it| text.get(it.clone())).unwrap_or_default()
     }
@@ -34,11 +34,11 @@ impl Statement {
     }
 }
 
-/// Returns the directives of a file of nginx.
+/// Returns the directives of an nginx file.
 ///
-/// `None` if its braces do not match, or if too many blocks are inside each other.
+/// `None` if its braces do not match, or if blocks are nested too deeply.
 pub fn statements(text: &str) -> Option<Vec<Statement>> {
-    // The blocks that are open, each with the directives in it so far.
+    // The blocks that are open, each with the directives that it contains so far.
     let mut open: Vec<(Vec<Range<usize>>, Vec<Statement>)> = vec![(Vec::new(), Vec::new())];
     for piece in pieces(text, Ends::Semicolon) {
         match piece {
@@ -69,7 +69,7 @@ fn start(text: &str, words: &[Range<usize>]) -> Option<usize> {
     Some(first - usize::from(is_quoted))
 }
 
-/// The byte after the semicolon; that of the last word if there is none, as before the end of a block.
+/// The byte after the semicolon; without a semicolon, as before the end of a block, the end of the last word.
 fn end(text: &str, words: &[Range<usize>]) -> Option<usize> {
     let last = words.last()?.end;
     let rest = &text[last..];

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// A semicolon; braces have a meaning anywhere.
+    /// A directive ends with a semicolon; braces have a meaning anywhere.
     Semicolon,
-    /// The end of the line; a brace has a meaning only as a separate word.
+    /// A directive ends with its line; a brace has a meaning only as a separate word.
     Line,
 }
 
@@ -15,9 +15,9 @@ pub(super) enum Ends {
 pub(super) enum Piece {
     /// `name word word`; the places of the words, without quotes around them.
     Directive(Vec<Range<usize>>),
-    /// The same, followed by a block.
+    /// A directive that is followed by a block.
     Opened(Vec<Range<usize>>),
-    /// The place of the brace.
+    /// The end of a block, with the place of its brace.
     Closed(usize),
 }
 
@@ -39,7 +39,7 @@ pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
     words.map(|it| it.start + from..it.end + from).collect()
 }
 
-/// A line with its continuation lines; a comment does not continue.
+/// A line with its continuation lines; a comment does not continue on the next line.
 pub(super) fn logical_line(text: &str) -> &str {
     let mut end = 0;
     let is_comment = text.trim_start().starts_with('#');
@@ -95,7 +95,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether the character here is a separate word.
+    /// Whether the character at the present position is a separate word.
     fn is_alone(&self) -> bool {
         let behind = self.text[self.at + 1..].chars().next();
         behind.is_none_or(char::is_whitespace)

@@ -1,9 +1,9 @@
-//! The rights on columns that the server itself reports, in `information_schema.columns`.
+//! The rights on columns as the server itself reports them, in `information_schema.columns`.
 //!
-//! `SHOW GRANTS` shows the rows of only one account. A server finds rows by the host that a client comes from, so rows
-//! of other accounts (of any host, of the anonymous user) may give more rights or hide some, and an account needs
-//! rights on `mysql.db` to see them. For an account that may read everything, the server reports only that, and nothing
-//! about rows.
+//! `SHOW GRANTS` shows the rows of only one account. A server also finds rows by the host from which a client comes:
+//! rows of other accounts (for any host, or of the anonymous user) may add rights or hide some. An account needs rights
+//! on `mysql.db` to see these rows. For an account that may read everything, the server's report shows only that, and
+//! nothing about rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ type Column = (String, String, String);
 pub struct Effective(BTreeMap<Column, BTreeSet<String>>);
 
 impl Effective {
-    /// From rows of schema, table, column and `select,insert`.
+    /// Reads rows of schema, table, column and `select,insert`.
     pub fn read(rows: impl IntoIterator<Item = [String; 4]>) -> Self {
         let rights = |text: &str| {
             let words = text.split(',').map(str::to_ascii_uppercase);
@@ -44,7 +44,7 @@ impl Effective {
         })
     }
 
-    /// Schemas and tables with the rights that are reported here and not in `other`.
+    /// Schemas and tables, each with the rights that are reported here but not in `other`.
     pub(super) fn beyond(&self, other: &Self) -> BTreeMap<(String, String), BTreeSet<String>> {
         let mut lost: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
         for (column, rights) in &self.0 {

@@ -10,21 +10,21 @@ pub struct MysqlLogin {
     pub server: Server,
     /// `CURRENT_USER()`: the account that the server chose; empty if the login failed.
     pub account: String,
-    /// By `SHOW GRANTS`.
+    /// The rights, according to `SHOW GRANTS`.
     pub rights: Rights,
     pub databases: Vec<String>,
-    /// Whether a role is in use from the login on.
+    /// Whether a role is in use from the start of the session.
     pub has_active_role: bool,
     /// The rights that the server reports for the database's columns; `None` if it did not report all columns.
     pub effective: Option<Effective>,
     /// The plugin that authenticates the account: `caching_sha2_password`; empty if the server did not report it.
     pub plugin: String,
-    /// Whether the server asks the operating system which user connects, instead of a password.
+    /// Whether the server checks the operating system's user instead of a password.
     pub asks_system: bool,
-    /// Whether the server accepts it only over TLS.
+    /// Whether the server accepts this login only over TLS.
     pub needs_tls: bool,
     pub refusal: Option<Refusal>,
-    /// The server's refusal of only the database.
+    /// The server's error if it refuses only the database.
     pub database_refusal: Option<String>,
 }
 
@@ -45,17 +45,17 @@ pub struct MysqlAccount {
     pub ssl_type: String,
 }
 
-/// The state of `user@localhost`, which cannot log in.
+/// The state of an account `user@localhost` that cannot log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketRow {
-    /// Nothing.
+    /// Nothing is known about it.
     Unknown,
     /// There is no such account.
     Absent,
     Present,
-    /// It exists, and the server asks the operating system which user connects.
+    /// It exists, and the server checks the operating system's user instead of a password.
     AsksSystem,
-    /// It does not exist, or the server asks the operating system which user connects.
+    /// It does not exist, or the server checks the operating system's user.
     MayAskSystem,
     Locked,
     Expired,

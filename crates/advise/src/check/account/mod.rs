@@ -1,6 +1,6 @@
-//! MySQL's and MariaDB's accounts: the account of a client over the socket, and over TCP.
+//! MySQL's and MariaDB's accounts: the account that a client gets over the socket, and over TCP.
 //!
-//! A client of the socket is always `user@localhost`; a client of TCP is `user@127.0.0.1`, or `user@localhost` if the
+//! A client on the socket is always `user@localhost`; a client over TCP is `user@127.0.0.1`, or `user@localhost` if the
 //! server resolves names. Another row of `mysql.user` means another password, other rights, another plugin.
 
 mod effective;
@@ -22,7 +22,8 @@ pub use undo::{AccountState, AccountStatement, Undo};
 
 const HOW: &str = "logged in over both, and ran SELECT CURRENT_USER() and SHOW GRANTS";
 
-/// Whether the account is the same over both transports, and has the same rights on the database, if one is named.
+/// Whether the account is the same over both transports; if not, whether both accounts have the same rights on the
+/// database, if one is named.
 pub fn mysql_account(
     (user, database): (&str, Option<&str>),
     tcp: &MysqlLogin,
@@ -36,13 +37,14 @@ pub fn mysql_account(
     points
 }
 
-/// Adds the rows that the server finds by the host: rows of an account for any host also apply to one at a single host.
+/// Adds the rows that the server finds by the client's host: rows of an account for any host also apply to an account
+/// for a single host.
 fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
     let extended = |login: &MysqlLogin, other: &MysqlLogin| {
         let is_named = |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
         let is_wider = login.account != other.account && other.account.ends_with("@%");
         let mut login = login.clone();
-        // With roles, MySQL puts the rights together for one account.
+        // If a role is in use, MySQL combines the rights of only one account.
         let is_by_account = login.server == Server::Mysql && login.has_active_role;
         if is_wider && is_named(other) && !is_by_account {
             login.rights = login.rights.with_other_host(&other.rights);
@@ -77,7 +79,7 @@ fn same_account(
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
-                // The words are not the server's: looptax cannot continue the login.
+                // The error does not come from the server: looptax itself cannot continue the login.
                 None if why.code.is_empty() && other.code.is_empty() => point.with_next(
                     "log in over the socket with the application's own driver, or with the server's own client: they \
                      may support what looptax does not",
@@ -91,7 +93,7 @@ fn same_account(
     }
 }
 
-/// The login works over TCP, but not over the socket.
+/// The point for a login that works over TCP, but not over the socket.
 ///
 /// # Source
 /// dev.mysql.com and mariadb.com, the servers' error numbers.
@@ -108,7 +110,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         ASKS_SYSTEM_CODE => (SocketRow::MayAskSystem, MADE_OR_ASKS_SYSTEM),
         "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
-        // Too many connections, a limit: the answer may differ at another time.
+        // Too many connections, or a limit: the login may succeed at another time.
         _ => {
             let what = format!("over the socket the server answers: {}", why.words);
             let next = "read the server's message, and check again";
@@ -123,13 +125,13 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
-/// The server's number for "access denied" if it would not have accepted a password.
+/// The server's number for "access denied" if it would not have accepted any password.
 ///
 /// # Source
 /// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` of MySQL and MariaDB.
 pub const ASKS_SYSTEM_CODE: &str = "1698";
 
-/// The next step if the server asks the operating system which user logs in.
+/// The next step if the server checks the operating system's user.
 pub fn system_is_asked(user: &str) -> String {
     format!(
         "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket), so a password does \
@@ -138,20 +140,20 @@ pub fn system_is_asked(user: &str) -> String {
     )
 }
 
-/// Whether an account's pattern of hosts also matches the socket's host.
+/// Whether an account's pattern for hosts also matches the socket's host.
 fn counts_for_localhost(account: &str) -> bool {
     let host = account.rsplit_once('@').map_or("", |it| it.1);
     host.strip_suffix('%').is_some_and(|start| "localhost".starts_with(start))
 }
 
-/// An account for any host is refused over the socket: the server uses the row with the closest host, and the anonymous
-/// user's row comes before one of `%`.
+/// The cause if the socket refuses an account that is for any host: the server uses the row with the closest host, and
+/// the anonymous user's row comes before a row for `%`.
 ///
 /// # Source
 /// dev.mysql.com, "Access Control, Stage 1"; bugs.mysql.com 31061.
 fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount]) -> Point {
     let account = quoted(user, "localhost");
-    // If all rows of this name are known, it is not one of them.
+    // If all rows of this user name are known, none of them is the cause.
     let (cause, row) = if accounts.is_empty() {
         (format!("the anonymous account ''@'localhost', or {account} with another password, comes"), SocketRow::Unknown)
     } else {
@@ -176,7 +178,7 @@ const CHANGED: &str = "it has another password or plugin, or demands TLS; a prog
 const MADE_OR_CHANGED: &str = "it does not exist; or (if CREATE warns that it does) it has another password or \
                                plugin, or demands TLS, and a program that logs in with it today needs the client's \
                                password after the ALTER";
-/// MariaDB answers a login to a missing account as it would for another account, drawn by the name.
+/// If an account is missing, MariaDB answers the login as it would for another account, which depends on the name.
 const MADE_OR_ASKS_SYSTEM: &str = "it does not exist (MariaDB may give the same answer in that case); or (if CREATE \
                                    warns that it does) the server asks the operating system which user logs in, and \
                                    the ALTER makes it accept a password as well; leave the ALTER out if CREATE does \
@@ -203,7 +205,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
             None => point,
         };
     }
-    // For an account that may read everything, the server reports nothing about rows.
+    // For an account that may read everything, the server's report shows nothing about rows.
     let is_told = !tcp.rights.may_read_all() && !unix.rights.may_read_all();
     let told = tcp.effective.as_ref().zip(unix.effective.as_ref());
     let told = told.filter(|_| is_told);
@@ -244,7 +246,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     }
 }
 
-/// The grants that the server shows are complete, but the server reports that rights are missing.
+/// The point if the grants that the server shows are complete, but the server reports that rights are missing.
 fn hidden_rows(
     who: &str,
     tcp: &MysqlLogin,
@@ -284,7 +286,7 @@ const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row o
 /// Most tables that are listed; there may be thousands.
 const MOST_TABLES: usize = 3;
 
-/// The shown grants lack rights, but the server gives more than they show.
+/// Weakens a point: the shown grants lack rights, but the server gives more than they show.
 fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,
@@ -297,7 +299,7 @@ fn doubtful(point: Point) -> Point {
     }
 }
 
-/// The account of the socket has fewer rights.
+/// The point for an account over the socket with fewer rights.
 fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: &[String]) -> Point {
     let refusal = unix.database_refusal.as_ref();
     let refusal = refusal.map_or_else(String::new, |why| format!("; {why}"));
@@ -322,7 +324,7 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
             "on the socket the anonymous account ''@'{host}' takes precedence over yours; your own account for \
              localhost takes precedence over it. {RUN}"
         );
-        // It takes precedence over 'user'@'%', since its host is more exact.
+        // The new account takes precedence over 'user'@'%', since its host is more specific.
         let steps = twin(user, tcp, SocketRow::Unknown);
         return point.with_next(next).with_steps(StepPlace::Sql, steps);
     }
@@ -330,7 +332,8 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     point.with_next("run as an administrator").with_steps(StepPlace::Sql, steps)
 }
 
-/// `REQUIRE SSL` applies to the socket too, according to a login there, or else to `mysql.user`.
+/// The point for `REQUIRE SSL`: it applies on the socket too. Known from a login over the socket, or else from
+/// `mysql.user`.
 ///
 /// # Source
 /// Seen in MariaDB 10.11; dev.mysql.com, CREATE USER, "SSL/TLS Options".
@@ -355,7 +358,7 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
         "every program that uses this account, over TCP too"
     };
     let account = quoted(name, host);
-    // The driver uses TLS over TCP; this does not show whether it can on a socket.
+    // The driver uses TLS over TCP; that does not show whether it can use TLS on a socket.
     let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
         (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver does on a socket")
     } else {
@@ -371,11 +374,12 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
     Some(point.with_next(next).with_steps(StepPlace::Sql, [step]))
 }
 
-/// Drivers that send no clear password over a socket fail when the server has not cached it.
+/// The point for an account with a plugin that caches passwords: drivers that send no clear-text password over a socket
+/// fail while the server has not cached it.
 fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]) -> Option<Point> {
     const PLUGIN: &str = "caching_sha2_password";
     let row = accounts.iter().find(|it| it.plugin == PLUGIN).map(|it| (it.host.as_str(), "read mysql.user"));
-    // A client that may not read it can still see its own account.
+    // A client that may not read `mysql.user` still knows the plugin of its own login.
     let own = [unix, tcp].into_iter().find(|it| it.plugin == PLUGIN);
     let own = own.and_then(|it| Some((it.account.rsplit_once('@')?.1, "ran SHOW CREATE USER")));
     row.or(own).map(|(host, how)| {

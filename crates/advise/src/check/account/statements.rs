@@ -1,5 +1,5 @@
-//! The statements that make the account of the socket like the one of TCP. looptax must not print its password: `…`
-//! stands for it.
+//! The statements that make the account for the socket like the account for TCP. looptax must not print the password:
+//! `…` stands for it.
 
 use super::login::{MysqlLogin, SocketRow};
 use crate::check::grants::Server;
@@ -7,12 +7,12 @@ use crate::check::grants::Server;
 /// Stands for the account in a grant.
 pub(super) const ACCOUNT: &str = "ACCOUNT";
 
-/// `'app'@'localhost'`.
+/// The account as statements write it: `'app'@'localhost'`.
 pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }
 
-/// As both servers read it by default: a backslash begins an escape.
+/// A string literal as both servers read it by default: a backslash begins an escape.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
@@ -31,14 +31,14 @@ pub fn with_password(statement: &str, password: &str) -> String {
     format!("{}{}{behind}", &statement[..at], literal(password))
 }
 
-/// Shows the rows that decide which accounts may use a database: the user's own and the anonymous one's.
+/// The query that shows the rows which decide who may use a database: rows of the user, and of the anonymous user.
 pub(super) fn rows_of(user: &str, database: &str) -> String {
     let (user, database) = (literal(user), literal(database));
     format!("SELECT * FROM mysql.db WHERE {database} LIKE db AND user IN ({user}, '');")
 }
 
-/// Creates or changes the account of the socket so that the client can log in with its password, with the rights that
-/// it has over TCP.
+/// Creates or changes the account for the socket so that the client can log in with its password and has the rights
+/// that it has over TCP.
 pub(super) fn twin(user: &str, tcp: &MysqlLogin, row: SocketRow) -> Vec<String> {
     let account = quoted(user, "localhost");
     let identified = identified(tcp);
@@ -65,7 +65,8 @@ pub(super) fn granted(grants: &[String], account: &str) -> Vec<String> {
     grants.iter().map(line).collect()
 }
 
-/// Uses the plugin of TCP, which the client knows; every client of both servers knows the default plugin.
+/// Selects the plugin of the account for TCP, which the client supports; every client of both servers supports the
+/// default plugin.
 fn identified(tcp: &MysqlLogin) -> String {
     match (tcp.server, &*tcp.plugin) {
         (Server::Mariadb, plugin @ "ed25519") => {
@@ -78,7 +79,7 @@ fn identified(tcp: &MysqlLogin) -> String {
     }
 }
 
-/// MariaDB accepts either of two plugins; MySQL has one plugin for an account.
+/// In MariaDB, adds a second plugin to the account; in MySQL an account has only one plugin.
 fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
     match tcp.server {
         Server::Mariadb => {
@@ -92,7 +93,7 @@ fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
     }
 }
 
-/// The rights of the first login that the second lacks, as statements: on the database, or elsewhere.
+/// The rights that the first login has and the second lacks, as statements: on the database, or elsewhere.
 pub(super) fn missing_rights(
     has: &MysqlLogin,
     lacks: &MysqlLogin,

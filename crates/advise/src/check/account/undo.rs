@@ -1,47 +1,47 @@
 //! Undoes an administrator's statement that a check printed for an account.
 //!
-//! Facts in, statements out; the caller that runs them first asks the server for the state of the account.
+//! Facts in, statements out; before the caller runs them, it reads the state of the account from the server.
 
 use crate::check::grants::{default_role, revokes};
 
 /// The state of an account, as the server reports it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AccountState {
-    /// `SHOW CREATE USER`, which may contain a hash of its password; `None` if there is no such account.
+    /// The result of `SHOW CREATE USER`, which may contain a hash of the password; `None` if there is no such account.
     pub made: Option<String>,
-    /// `SHOW GRANTS FOR` the account.
+    /// The result of `SHOW GRANTS FOR` the account.
     pub grants: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountStatement {
-    /// Without the semicolon.
+    /// The statement without the semicolon.
     text: String,
     kind: Kind,
-    /// As the statement has it, in quotes.
+    /// The user as written in the statement, in quotes.
     user: String,
     host: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    /// `CREATE USER`, and whether an existing account stays as it is.
+    /// `CREATE USER`; the flag is whether an existing account stays unchanged.
     Create {
         or_stay: bool,
     },
     Alter,
-    /// With the text between `ON` and `TO`, or between `GRANT` and `TO` for roles.
+    /// `GRANT`, with the text between `ON` and `TO`; for roles, the text between `GRANT` and `TO`.
     Grant(String),
     DefaultRole,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
-    /// These, in this order; empty if the undo of an earlier statement does it.
+    /// These statements, in this order; empty if the undo of an earlier statement also undoes this one.
     Statements(Vec<String>),
-    /// The statement would change nothing, and need not be run.
+    /// The statement would change nothing and need not be run.
     Needless,
-    /// No statements that would do it exactly.
+    /// No known statements would undo it exactly.
     Unknown,
 }
 
@@ -72,17 +72,17 @@ impl AccountStatement {
         Some(Self { user: user.to_owned(), host: host.to_owned(), text: text.to_owned(), kind })
     }
 
-    /// Without the semicolon; `…` stands for the client's password.
+    /// The statement without the semicolon; `…` stands for the client's password.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// `'app'@'localhost'`.
+    /// The account as the statement writes it: `'app'@'localhost'`.
     pub fn account(&self) -> String {
         format!("{}@{}", self.user, self.host)
     }
 
-    /// The query that counts such accounts: one or none.
+    /// The query that counts the accounts of this name: 0 or 1.
     pub fn is_there(&self) -> String {
         let (user, host) = (&self.user, &self.host);
         format!("SELECT COUNT(*) FROM mysql.user WHERE user = {user} AND host = {host}")
@@ -95,7 +95,7 @@ impl AccountStatement {
             return match self.kind {
                 // The account is dropped, with all its rights.
                 Kind::Create { .. } => Undo::Statements(vec![format!("DROP USER {account}")]),
-                // The statement before it makes the account as it is wanted.
+                // The statement before it already makes the account as it should be.
                 Kind::Alter => Undo::Needless,
                 _ => Undo::Statements(Vec::new()),
             };
@@ -118,17 +118,17 @@ impl AccountStatement {
     }
 }
 
-/// Turns `SHOW CREATE USER` into the statement that makes an account the same again.
+/// Turns the output of `SHOW CREATE USER` into the statement that restores the account.
 fn as_it_was(made: &str, account: &str) -> Option<String> {
     let rest = made.strip_prefix("CREATE USER ")?;
-    // The server writes the name in other quotes than looptax.
+    // The server writes the name in other quotes than looptax does.
     let user = quoted_at(rest)?;
     let host = quoted_at(rest[user.len()..].strip_prefix('@')?)?;
     let rest = rest[user.len() + 1 + host.len()..].trim_start();
     let (role, require) = (outside_quotes(rest, "DEFAULT ROLE "), outside_quotes(rest, " REQUIRE "));
     let rest = match (role, require) {
-        // MySQL shows the default role here, and accepts it only in a separate statement; looptax's statements do not
-        // change it.
+        // MySQL's output contains the default role, but MySQL accepts it only in a separate statement. looptax's
+        // statements do not change the default role.
         (Some(from), Some(to)) if from < to => format!("{}{}", &rest[..from], &rest[to + 1..]),
         (Some(_), _) => return None,
         (None, _) => rest.to_owned(),
@@ -136,7 +136,7 @@ fn as_it_was(made: &str, account: &str) -> Option<String> {
     if rest.contains("<secret>") {
         return None;
     }
-    // MariaDB does not show that an account has no password, or that it needs no TLS.
+    // MariaDB's output does not show that an account has no password, or that it needs no TLS.
     let identified = if rest.starts_with("IDENTIFIED ") { "" } else { "IDENTIFIED BY '' " };
     let required = match outside_quotes(&format!(" {rest} "), " REQUIRE ") {
         Some(_) => "",
@@ -155,7 +155,7 @@ fn first_of(text: &str, words: &[&str]) -> Option<usize> {
     found.min()
 }
 
-/// The place of a word in a statement, outside names and passwords.
+/// The position of a word in a statement, outside names and passwords.
 fn outside_quotes(text: &str, word: &str) -> Option<usize> {
     let mut quote = None;
     let mut is_escaped = false;
@@ -163,7 +163,7 @@ fn outside_quotes(text: &str, word: &str) -> Option<usize> {
         match quote {
             Some(_) if is_escaped => is_escaped = false,
             Some(quote) if sign == '\\' && quote != '`' => is_escaped = true,
-            // A doubled quote ends the text and begins it again at once.
+            // A doubled quote stands for the quote itself: the text ends and begins again.
             Some(it) if it == sign => quote = None,
             None if text[at..].starts_with(word) => return Some(at),
             None if matches!(sign, '\'' | '"' | '`') => quote = Some(sign),
@@ -173,12 +173,12 @@ fn outside_quotes(text: &str, word: &str) -> Option<usize> {
     None
 }
 
-/// A text in single quotes at the beginning, including the quotes.
+/// The text in single quotes with which the string begins, including the quotes.
 fn literal_at(text: &str) -> Option<&str> {
     text.starts_with('\'').then(|| quoted_at(text))?
 }
 
-/// A text or name in any quotes at the beginning, including the quotes.
+/// The text or name in any quotes with which the string begins, including the quotes.
 fn quoted_at(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|it| "'`\"".contains(*it))?;
     let mut signs = text.char_indices().skip(1).peekable();

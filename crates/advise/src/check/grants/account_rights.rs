@@ -18,7 +18,7 @@ const PUBLIC: &str = "PUBLIC";
 pub struct Rights {
     server: Server,
     grants: Vec<Grant>,
-    /// MySQL's `partial_revokes` reads patterns as plain names.
+    /// Whether `%` and `_` in schema names are ordinary characters: with MySQL's `partial_revokes`.
     has_plain_names: bool,
     choice: Choice,
 }
@@ -26,9 +26,9 @@ pub struct Rights {
 /// The rights that one login has and another lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lacking {
-    /// The statements that would give them, with `ACCOUNT` in place of the account.
+    /// The statements that would grant them, with `ACCOUNT` in place of the account.
     pub grants: Vec<String>,
-    /// Whether they concern the database in question; otherwise other databases, or the whole server.
+    /// Whether they concern the database in question; if not, they concern other databases or the whole server.
     pub is_in_database: bool,
 }
 
@@ -40,13 +40,13 @@ impl Lacking {
 
 impl Rights {
     /// Reads the lines of `SHOW GRANTS`. With `has_plain_names` (MySQL's `partial_revokes`), `%` and `_` are ordinary
-    /// letters.
+    /// characters.
     pub fn read(lines: &[String], server: Server, has_plain_names: bool) -> Self {
         let read = |line: &String| read_line(line, has_plain_names);
         Self { server, grants: lines.iter().map(read).collect(), has_plain_names, choice: Choice::default() }
     }
 
-    /// Rights with a role of MySQL in use, by the server's version: it then applies patterns differently.
+    /// The rights if a role of MySQL is in use. The server then applies patterns differently, depending on its version.
     #[must_use]
     pub fn with_role_in_use(self, version: &str) -> Self {
         let major = version.split('.').next().and_then(|it| it.parse().ok());
@@ -54,7 +54,7 @@ impl Rights {
         Self { choice, ..self }
     }
 
-    /// The pattern of a row that would apply instead of the one that a statement makes.
+    /// The pattern of an existing row that would apply instead of the row that `statement` makes.
     pub fn hides(&self, statement: &str) -> Option<String> {
         let wanted = self.with(&[statement.to_owned()]).grants.pop()?;
         let Level::Schema(pattern) = wanted.level else {
@@ -69,9 +69,9 @@ impl Rights {
         (self.choice == Choice::First && !is_name(&pattern)).then(|| first.clone())
     }
 
-    /// Adds the rights of `other`, an account of the same user for more hosts than this one: a server finds rows for
-    /// databases, tables and routines by the client's host, and MariaDB also the roles that the client may use (seen
-    /// with 10.11).
+    /// Adds the rights of `other`, an account of the same user for more hosts. A server finds rows for databases,
+    /// tables and routines by the client's host, and MariaDB also finds the roles that the client may use (seen with
+    /// 10.11).
     #[must_use]
     pub fn with_other_host(mut self, other: &Self) -> Self {
         let (own, theirs) = (self.grantee(), other.grantee());
@@ -89,10 +89,11 @@ impl Rights {
         self
     }
 
-    /// The rights here that `other` lacks: on the database, and elsewhere. Without a database all rights are in one
-    /// group, and `seen` lists existing databases: a row for one of them also hides the rows whose patterns match it.
+    /// The rights of this login that `other` lacks: on the database, and elsewhere. Without a database all rights are
+    /// in one group, and `seen` lists existing databases: a row for one of these also hides the rows whose patterns
+    /// match it.
     pub fn beyond(&self, other: &Self, database: Option<&str>, seen: &[String]) -> Vec<Lacking> {
-        // A right that every account has belongs to none of them.
+        // A right that every account has is not a right of this account.
         let mut own = self.clone();
         own.grants.retain(|it| it.grantee != PUBLIC);
         let of_roles = own.other_lines(other);
@@ -104,7 +105,7 @@ impl Rights {
             }
             return lacking;
         }
-        // A right that comes with a role is not granted separately.
+        // A right that a role provides is not granted separately.
         let mut improved = other.clone();
         if of_roles.iter().any(|it| it.starts_with("SET DEFAULT ROLE")) {
             let own_name = own.grantee();
@@ -122,13 +123,13 @@ impl Rights {
         Lacking::of(given, true).into_iter().collect()
     }
 
-    /// The owner of the rights: the first line is the account's own.
+    /// The account that has the rights: the first line is about the account itself.
     fn grantee(&self) -> String {
         let first = self.grants.first();
         first.map_or_else(String::new, |it| it.grantee.clone())
     }
 
-    /// The missing rights at these places, each with its schema's name as a grant writes it.
+    /// The missing rights at these places; `places` has the form of the schema's name in a grant.
     fn beyond_at(&self, places: &BTreeMap<Place, String>, other: &Self, database: Option<&str>) -> Vec<Lacking> {
         let mut here: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
         let mut elsewhere = here.clone();
@@ -144,7 +145,7 @@ impl Rights {
                 let kept = |right: &String| self.may(right, place, Doubt::Any) || other.may(right, place, Doubt::Any);
                 missing.extend(all.filter(kept));
             }
-            // `ALL` instead of a list, because a server may not know all rights of the list.
+            // `ALL` instead of a list, because a server may not know every right in the list.
             if self.has_all_at(place) && missing.iter().any(|it| it != super::GRANT_OPTION) {
                 missing.insert(ALL.to_owned());
             }
@@ -158,7 +159,7 @@ impl Rights {
         sides.filter_map(|(is_in_database, side)| Lacking::of(statements(&side, places), is_in_database)).collect()
     }
 
-    /// Whether a new row for that schema would hide another row, which decides there so far.
+    /// Whether a new row for that schema would hide another row, which decides in that schema so far.
     fn would_be_hidden_by(&self, place: &Place, pattern: &str) -> bool {
         let Place::Schema(schema) = place else {
             return false;
@@ -171,7 +172,7 @@ impl Rights {
         rows.clone().next().is_some() && rows.all(|row| row != pattern && !(self.has_plain_names && *row == name))
     }
 
-    /// These rights, and those that the statements give.
+    /// These rights, together with those that the statements grant.
     fn with(&self, statements: &[String]) -> Self {
         let given = statements.iter().map(|it| Grant {
             grantee: self.grantee(),
@@ -202,13 +203,13 @@ impl Rights {
         })
     }
 
-    /// The form of a schema in a grant: its pattern, or its plain name.
+    /// The form of a schema in a grant: a pattern, or the plain name.
     fn in_grant(&self, name: &str, pattern: String) -> String {
         if self.has_plain_names { name.to_owned() } else { pattern }
     }
 
-    /// Whether the login has a right at a place; in any other schema, whether a grant on `*.*` gives it: grants on
-    /// patterns are compared one by one.
+    /// Whether the login has a right at a place. For any other schema, the question is whether a grant on `*.*` gives
+    /// it: grants on patterns are compared one by one.
     fn may_by_itself(&self, right: &str, place: &Place) -> bool {
         let place = match place.schema() {
             Some(ANY_OTHER) => &Place::Server,
@@ -217,7 +218,7 @@ impl Rights {
         self.may(right, place, Doubt::Any)
     }
 
-    /// Whether these rights include all rights at a place. All on `*.*` is more than all in every schema.
+    /// Whether these rights include all rights at a place. `ALL` on `*.*` includes more than `ALL` in every schema.
     fn has_all_at(&self, place: &Place) -> bool {
         if place.schema() == Some(ANY_OTHER) {
             return self.may(ALL, &Place::Server, Doubt::Any);
@@ -236,8 +237,8 @@ impl Rights {
         all.iter().copied().filter(is_known).collect()
     }
 
-    /// Every place that the grants of either login distinguish, in schemas that the grants may concern, with the
-    /// schema's name or pattern as a grant writes it.
+    /// Every place that the grants of either login distinguish, in the schemas that the grants may concern; each with
+    /// the schema's name or pattern as a grant writes it.
     fn places(&self, other: &Self, database: Option<&str>) -> BTreeMap<Place, String> {
         let both = || self.grants.iter().chain(&other.grants);
         let mut places: BTreeSet<Place> = BTreeSet::from([Place::Server]);
@@ -268,7 +269,7 @@ impl Rights {
         schemas.map(|(name, pattern)| (Place::Schema(name), pattern)).chain(places).collect()
     }
 
-    /// The rights that exist at a place, among all that these grants name.
+    /// The rights that exist at a place, among all rights in these grants.
     fn names_at(&self, place: &Place) -> BTreeSet<String> {
         let named = self.grants.iter().flat_map(|it| {
             let of_columns = it.column_rights.iter().map(|(right, _)| right);
@@ -276,7 +277,7 @@ impl Rights {
         });
         let mut names: BTreeSet<String> = named.cloned().collect();
         if *place == Place::Server {
-            // Rights in a schema are compared there, also for any other schema.
+            // Rights in a schema are compared in that schema, and also in the place for any other schema.
             names.retain(|name| !super::SCHEMA_RIGHTS.contains(&name.as_str()));
             return names;
         }
@@ -286,7 +287,7 @@ impl Rights {
         names
     }
 
-    /// Roles, and everything else that is not a right at a place, which `other` lacks.
+    /// The lines that `other` lacks: roles, and everything else that is not a right at a place.
     fn other_lines(&self, other: &Self) -> Vec<String> {
         let lines_of = |it: &Self| -> BTreeSet<String> {
             let lines = it.grants.iter().flat_map(|it| match &it.level {
@@ -306,7 +307,7 @@ impl Rights {
             let mut levels = it.grants.iter().map(|it| &it.level);
             levels.any(|level| matches!(level, Level::DefaultRole(_)))
         };
-        // An account has one default role, and keeps it.
+        // An account has one default role; `other` keeps its role.
         let keeps_its_role = has_default(other);
         let theirs = lines_of(other);
         let missing = lines_of(self)

@@ -1,7 +1,8 @@
 //! The rights of an account of MySQL or MariaDB: reads `SHOW GRANTS`, and compares two accounts by the rights that
 //! their grants give.
 //!
-//! If the servers differ, or a line is not understood, it counts as a right that only the same line gives.
+//! A line that is not understood counts as a right that only an identical line gives; so do all lines if the two
+//! servers differ.
 
 mod account_rights;
 mod pattern;
@@ -22,23 +23,23 @@ pub enum Server {
     Mariadb,
 }
 
-/// The row for schemas that applies if several patterns match.
+/// Which row applies to a schema if the patterns of several rows match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Choice {
-    /// Only the most exact row.
+    /// Only the most specific row.
     #[default]
     MostExact,
-    /// The row for this exact name, else the first one in the order of the patterns' letters: MySQL 9 with a role in
-    /// use (seen with 9.7).
+    /// The row for this exact name, or else the first row when the patterns are sorted by their characters: MySQL 9
+    /// with a role in use (seen with 9.7).
     First,
-    /// The row for this exact name, else all of them together: MySQL 8 with a role in use (`Security_context::db_acl`
-    /// in `sql/auth/sql_security_ctx.cc`).
+    /// The row for this exact name, or else all matching rows together: MySQL 8 with a role in use
+    /// (`Security_context::db_acl` in `sql/auth/sql_security_ctx.cc`).
     All,
 }
 
-/// The name for all rights of a level.
+/// Stands for all rights of a level.
 const ALL: &str = "ALL";
-/// The right to grant rights to others, as a separate right.
+/// The right to grant rights to others, treated as a separate right.
 const GRANT_OPTION: &str = "GRANT OPTION";
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,28 +50,28 @@ enum Level {
     Schema(String),
     /// `` `shop`.`orders` ``.
     Table(String, String),
-    /// `PROCEDURE`, schema and name; also a function or a package.
+    /// `PROCEDURE`, schema and name; likewise for a function or a package.
     Routine(String, String, String),
-    /// Not a place, but roles that the account may use: the rights are their names.
+    /// Roles that the account may use, instead of a place: the rights are the roles' names.
     Roles,
-    /// The role that is in use from the login on: MariaDB's.
+    /// The role that is in use from the start of the session, in MariaDB.
     DefaultRole(String),
-    /// Everything else, as the line writes it: a proxy.
+    /// Everything else, as written in the line: for example a proxy.
     Other(String),
 }
 
 /// A line of `SHOW GRANTS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Grant {
-    /// An account or a role: the rights of a role are added, and never hide those of the account.
+    /// An account or a role: the rights of a role are added to those of the account, and never hide them.
     grantee: String,
     level: Level,
     /// In capitals; [`ALL`] stands for all rights of the level.
     rights: BTreeSet<String>,
     column_rights: BTreeSet<(String, String)>,
-    /// MySQL's partial revoke: a part that a global grant does not cover.
+    /// Whether it is a partial revoke of MySQL: a part that a global grant does not cover.
     is_revoke: bool,
-    /// Belongs to another account of the same user, whose hosts include this account's.
+    /// Whether it belongs to another account of the same user, whose hosts include this account's host.
     is_of_any_host: bool,
 }
 

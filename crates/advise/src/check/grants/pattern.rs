@@ -1,4 +1,4 @@
-//! Names of schemas in grants: `%` and `_` are wildcards, and a `\` before them makes them plain.
+//! Names of schemas in grants: `%` and `_` are wildcards, and a `\` before one of them makes it an ordinary character.
 
 use super::Server;
 
@@ -20,13 +20,13 @@ fn fits(pattern: &[char], name: &[char]) -> bool {
     }
 }
 
-/// How exact a pattern is: if several rows match, a server uses only the most exact one. Equal ones may come in any
-/// order.
+/// How specific a pattern is: if several rows match, a server uses only the most specific one. Among equally specific
+/// rows the order is not defined.
 ///
 /// # Source
 /// MySQL counts the characters before the first wildcard (`get_sort` in `sql/auth/sql_auth_cache.cc`). MariaDB prefers
-/// a pattern without `%` to any with it, then the one for the longer names, then the one with more plain characters
-/// (seen with 10.11).
+/// a pattern without `%` to any with it, then the pattern for longer names, then the pattern with more ordinary
+/// characters (seen with 10.11).
 pub(super) fn exactness(pattern: &str, server: Server) -> [usize; 3] {
     let (mut n_plain, mut n_one, mut n_many, mut before) = (0, 0, 0, None);
     let mut chars = pattern.chars();
@@ -51,7 +51,7 @@ pub(super) fn exactness(pattern: &str, server: Server) -> [usize; 3] {
     }
 }
 
-/// Whether the pattern matches only itself, without a wildcard.
+/// Whether the pattern contains no wildcard and so matches only itself.
 pub(super) fn is_name(pattern: &str) -> bool {
     !pattern.contains(['%', '_', '\\'])
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ALL, Level};
 
-/// A name of a schema that no grant names.
+/// A schema name that does not occur in any grant.
 pub(super) const ANY_OTHER: &str = "looptax_any_other";
 
 /// A place where a right applies.
@@ -28,7 +28,7 @@ impl Place {
         }
     }
 
-    /// The rights that exist at such a place; none that can be listed for the whole server.
+    /// The rights that exist at such a place; empty for the whole server, whose rights cannot be listed.
     pub(super) fn rights(&self) -> &'static [&'static str] {
         match self {
             Self::Server | Self::Column(..) => &[],
@@ -38,7 +38,7 @@ impl Place {
         }
     }
 
-    /// Whether a grant at that level of a table or a routine concerns this place.
+    /// Whether a grant on a table or a routine, at that level, concerns this place.
     pub(super) fn is_in(&self, level: &Level) -> bool {
         match (self, level) {
             (Self::Table(schema, table) | Self::Column(schema, table, _), Level::Table(s, t)) => {
@@ -49,7 +49,7 @@ impl Place {
         }
     }
 
-    /// The places whose rights apply here too.
+    /// The wider places whose rights also apply here.
     fn wider(&self) -> Vec<Self> {
         let any_other = Self::Schema(ANY_OTHER.to_owned());
         let Some(schema) = self.schema() else {
@@ -68,7 +68,7 @@ impl Place {
         wider
     }
 
-    /// The place as a grant writes it; `pattern` is its schema's name there.
+    /// The place as written in a grant; `pattern` is the form of its schema's name there.
     fn text(&self, pattern: &str) -> String {
         match self {
             Self::Server => "*.*".to_owned(),
@@ -88,7 +88,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// The statements that grant these rights, without repeating those of a wider place.
+/// The statements that grant these rights; rights that a wider place already gets are left out.
 pub(super) fn statements(missing: &BTreeMap<Place, BTreeSet<String>>, places: &BTreeMap<Place, String>) -> Vec<String> {
     let covered = |place: &Place, right: &String| {
         let gives = |rights: &BTreeSet<String>| rights.contains(right) || rights.contains(ALL);

@@ -12,7 +12,7 @@ enum Token {
     Sign(char),
 }
 
-/// Reads a line; one that is not understood counts as a right that only it gives.
+/// Reads a line. A line that is not understood counts as a right that only an identical line gives.
 pub(super) fn read(line: &str) -> Grant {
     parse(line).unwrap_or_else(|| Grant {
         grantee: String::new(),
@@ -75,7 +75,7 @@ fn parse(line: &str) -> Option<Grant> {
     Some(grant)
 }
 
-/// `` GRANT `reader`@`%`,`writer`@`%` TO … ``: the account may use these roles.
+/// Reads `` GRANT `reader`@`%`,`writer`@`%` TO … ``: the account may use these roles.
 fn role(mut tokens: Tokens, mut grant: Grant) -> Option<Grant> {
     let mut roles = Vec::new();
     loop {
@@ -91,7 +91,7 @@ fn role(mut tokens: Tokens, mut grant: Grant) -> Option<Grant> {
     Some(grant)
 }
 
-/// `` SET DEFAULT ROLE `reader` FOR `app`@`localhost` ``.
+/// Reads `` SET DEFAULT ROLE `reader` FOR `app`@`localhost` ``.
 fn default_role(mut tokens: Tokens) -> Option<Grant> {
     let is_it = ["DEFAULT", "ROLE"].iter().all(|word| tokens.word().as_deref() == Some(word));
     let role = is_it.then(|| tokens.name())??;
@@ -106,7 +106,7 @@ fn default_role(mut tokens: Tokens) -> Option<Grant> {
     })
 }
 
-/// `*.*`, `` `shop`.* ``, `` [TABLE] `shop`.`orders` ``, `` PROCEDURE `shop`.`p` ``.
+/// Reads the level of a grant: `*.*`, `` `shop`.* ``, `` [TABLE] `shop`.`orders` ``, `` PROCEDURE `shop`.`p` ``.
 fn level(tokens: &mut Tokens) -> Option<Level> {
     let kind = match tokens.peek()? {
         Token::Word(_) => tokens.words_before_sign(&[])?,
@@ -210,7 +210,7 @@ impl Tokens {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// `user@host`, or a role without a host.
+    /// Reads `user@host`, or a role without a host.
     fn account(&mut self) -> Option<String> {
         let user = self.name()?;
         if !self.takes(&Token::Sign('@')) {

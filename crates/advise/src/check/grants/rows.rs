@@ -11,16 +11,16 @@ use super::pattern::{exactness, is_name, matches};
 use super::place::Place;
 use super::{Choice, Grant, Level, Server};
 
-/// Which of several equally exact rows takes effect, if a server does not define it.
+/// Which of several equally specific rows applies, if a server does not define it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// Any of them: for the account whose rights the other should have.
+    /// Any of the rows: for the account whose rights the other account should get.
     Any,
-    /// All of them: for the account that should have the rights.
+    /// All of the rows: for the account that should get the rights.
     All,
 }
 
-/// The rights that the grants of one account or role give; of the matching schemas, only the most exact takes effect.
+/// The rights that the grants of one account or role give; of the matching schemas, only the most specific applies.
 pub(super) fn may_one(
     grants: &[&Grant],
     (server, choice): (Server, Choice),

@@ -6,26 +6,26 @@ use super::read::read;
 use super::{ALL, GRANT_OPTION, Grant, Level};
 
 impl Grant {
-    /// Whether the grant could be read, and adds rights that can be revoked by the same words.
+    /// Whether the grant was understood and adds rights that can be revoked with the same words.
     fn is_plain(&self) -> bool {
         let is_known = !matches!(self.level, Level::Other(_) | Level::DefaultRole(_));
         is_known && !self.is_revoke && !self.grantee.is_empty()
     }
 }
 
-/// The statements that revoke `GRANT … TO …` from an account whose `SHOW GRANTS` returned `before`; `None` if they
+/// The statements that revoke `GRANT … TO …` from an account for which `SHOW GRANTS` returned `before`; `None` if they
 /// could not restore that state exactly.
 ///
 /// `on` is the text between `ON` and `TO`, `account` the text after `TO`: both as they are written.
 pub(in crate::check) fn revokes(statement: &str, on: &str, account: &str, before: &[String]) -> Option<Vec<String>> {
     let added = Some(read(statement)).filter(Grant::is_plain)?;
     let before: Vec<Grant> = before.iter().map(|line| read(line)).collect();
-    // The first line is the account's own; roles and `PUBLIC` come after it.
+    // The first line is about the account itself; roles and `PUBLIC` come after it.
     let own = &before.first()?.grantee;
     let own = before.iter().filter(|it| it.grantee == *own);
     let own: Vec<&Grant> = own.collect();
     if own.iter().any(|it| it.is_revoke) {
-        // Partial revokes of MySQL: the rights differ from those in the rows.
+        // With partial revokes of MySQL, the rights differ from those in the rows.
         return None;
     }
     let rows = own.iter().filter(|it| it.level == added.level);
@@ -70,7 +70,7 @@ pub(in crate::check) fn revokes(statement: &str, on: &str, account: &str, before
     Some(lines)
 }
 
-/// The default role of an account; `None` if it had no default role.
+/// The default role of an account; `None` if it has no default role.
 pub(in crate::check) fn default_role(grants: &[String]) -> Option<String> {
     let levels = grants.iter().map(|line| read(line).level);
     levels.into_iter().find_map(|level| match level {

@@ -10,19 +10,19 @@ use super::name::{Fit, Name, yes};
 pub enum Origin {
     Known {
         ip: IpAddr,
-        /// Whether the server's machine resolves it to `localhost`.
+        /// Whether the server's machine resolves the address to `localhost`.
         is_localhost: bool,
     },
-    /// Unknown: a proxy connects instead of the program.
+    /// Not known: a proxy connects instead of the program.
     Unknown,
 }
 
-/// The content of the address column, with a mask from the next column.
+/// The content of the address column, with the mask if it is in the next column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// `all`.
     All,
-    /// `samehost` and `samenet`: a loopback address is always in them.
+    /// `samehost` and `samenet`: both always include a loopback address.
     Same(&'static str),
     Network {
         network: IpAddr,
@@ -32,7 +32,8 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// `None` for an invalid network, and for a word that may be an address without a mask.
+    /// Reads the address column; `None` for an invalid network, and for a word that may be an address whose mask is
+    /// missing.
     pub(super) fn of_word(word: &Name) -> Option<Self> {
         match word.keyword() {
             Some("all") => return Some(Self::All),
@@ -57,7 +58,7 @@ impl Address {
         Self::Network { network, mask }
     }
 
-    /// Whether it covers connections from there.
+    /// Whether it covers connections from `origin`.
     pub(super) fn fits(&self, origin: Origin) -> Fit {
         let Origin::Known { ip, is_localhost } = origin else {
             return if *self == Self::All { Fit::Yes } else { Fit::Maybe };
@@ -70,7 +71,7 @@ impl Address {
                 return yes(is_same_family && value(*network) & mask == value(ip) & mask);
             }
             Self::Same(_) => ip.is_loopback(),
-            // The server compares names without regard to case, after a look-up that looptax does not make.
+            // The server compares names regardless of case, after a lookup that looptax does not make.
             Self::Host(name) => is_localhost && name.eq_ignore_ascii_case("localhost"),
         };
         if is_sure { Fit::Yes } else { Fit::Maybe }
@@ -93,7 +94,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Whether a word can only be the name of a host, or of a domain with a dot before it.
+/// Whether a word can only be the name of a host, or of a domain that begins with a dot.
 fn is_host_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let last = text.rsplit('.').next().unwrap_or_default();

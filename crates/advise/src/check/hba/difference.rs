@@ -1,10 +1,10 @@
-//! Whether the rules treat every login over the socket as over TCP.
+//! Whether the rules treat every login over the socket as they treat it over TCP.
 //!
-//! Two ordered lists are compared: the lines for sockets, and those for TCP connections from the addresses that would
-//! be moved, once for each wrap that a program may choose. They are the same if, for every database, user and kind of
-//! session, the first matching line has the same method with the same options in both lists, or rejects in both. A line
-//! distinguishes only the names that it contains, so it is enough to try the names of the file and a name that is in no
-//! line. A line that is not understood counts as a difference.
+//! Two ordered lists are compared: the lines for sockets, and the lines for TCP connections from the addresses that
+//! would be moved, once for each kind of encryption that a program may choose. They are the same if, for every
+//! database, user and kind of session, the first matching lines of both lists have the same method with the same
+//! options, or both reject. A line distinguishes only the names that it contains, so it is enough to try the names in
+//! the file and a name that is in no line. A line that is not understood counts as a difference.
 
 use std::collections::BTreeSet;
 
@@ -13,35 +13,35 @@ use super::address::Origin;
 use super::line::{HbaLine, Kind, Session, Wrap};
 use super::name::{Fit, Name};
 
-/// Methods that ask for the same over the socket as over TCP, from any user of the machine, if their options are the
-/// same. `reject` is handled separately, because it accepts no login. `pam` is not among them, because it tells its
-/// modules where a connection comes from.
+/// Methods that require the same over the socket as over TCP, from any user of the machine, if their options are the
+/// same. `reject` is handled separately, because it accepts no login. `pam` is not included, because its modules learn
+/// from where a connection comes.
 const SAME_EVERYWHERE: [&str; 6] = ["trust", "password", "md5", "scram-sha-256", "ldap", "radius"];
 
-/// The most comparisons of names that are made.
+/// At most this many comparisons of names are made.
 const MAX_STEPS: usize = 50_000_000;
 
 /// Names that no line can contain.
 const ANY: &str = "\n";
 const ANY_OTHER: &str = "\n\n";
 
-/// Why logins over the socket may have another result than over TCP.
+/// Why logins over the socket may have another result than logins over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference<'a> {
-    /// A line was not understood: its number.
+    /// A line was not understood; its number.
     Unread(u32),
-    /// There is no line: a server rejects such a file, and keeps its earlier rules.
+    /// The file has no line: a server rejects such a file, and keeps its earlier rules.
     Empty,
-    /// Whether this line matches depends on facts that looptax cannot see from outside.
+    /// Whether this line matches depends on facts that looptax cannot see.
     Open(&'a HbaLine),
-    /// Different lines decide some login.
+    /// For some login, different lines decide.
     Lines {
         whose: String,
-        /// The line for TCP; `None` if no line matches, which rejects TCP.
+        /// The line for TCP; `None` if no line matches, so that TCP is rejected.
         tcp: Option<&'a HbaLine>,
         local: Option<&'a HbaLine>,
     },
-    /// The file has more names than are compared.
+    /// The file has more names than looptax compares.
     Long,
 }
 
@@ -51,8 +51,8 @@ impl Hba {
         self.first(origins, is_same)
     }
 
-    /// The first login that the socket may accept although TCP from one of these origins may reject it. A login that
-    /// the socket rejects, or asks for more, does not count.
+    /// The first login that the socket may accept although TCP from one of these origins may reject it. A login does
+    /// not count if the socket rejects it or requires more.
     pub fn surplus(&self, origins: &[Origin]) -> Option<Difference<'_>> {
         self.first(origins, |tcp, local| {
             let lets_in_all = |line: &HbaLine| line.method == "trust" && line.options.is_empty();
@@ -85,10 +85,10 @@ impl Hba {
     }
 }
 
-/// Whether the second line, the socket's, may decide a login instead of the first.
+/// Whether the second line (the socket's) may decide a login instead of the first.
 type IsFine = fn(Option<&HbaLine>, Option<&HbaLine>) -> bool;
 
-/// The lines that may cover a connection, with whether its transport matches.
+/// The lines that may cover a connection; for each, whether its transport matches.
 type Lines<'a> = Vec<(&'a HbaLine, Fit)>;
 
 struct Lists<'a, 'b> {
@@ -115,7 +115,7 @@ impl<'a> Lists<'a, '_> {
         users.insert(ANY);
         databases.insert(ANY);
         if self.lines().any(has_same) {
-            // A database may have the name of any user, and a user may have the name of no database.
+            // A database may have the same name as any user, and a user need not have the name of a database.
             databases.extend(&users);
             users.extend(&databases);
             users.insert(ANY_OTHER);
@@ -145,12 +145,12 @@ impl<'a> Lists<'a, '_> {
     }
 }
 
-/// The names in these lists, including keywords, which then stand for databases of that name.
+/// The names in these lists, including keywords, which are then treated as names of databases.
 fn names<'a>(lists: impl Iterator<Item = &'a Vec<Name>>) -> BTreeSet<&'a str> {
     lists.flatten().map(|name| &*name.text).collect()
 }
 
-/// The first line that matches, or an earlier line that may match.
+/// The first line that matches; `Err` has an earlier line that may match.
 fn first<'a>(lines: &Lines<'a>, session: Session<'_>, user: &str) -> Result<Option<&'a HbaLine>, &'a HbaLine> {
     for (line, fit) in lines {
         match fit.and(line.fits_login(session, user)) {

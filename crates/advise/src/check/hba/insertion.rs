@@ -1,4 +1,4 @@
-//! Finds the place for a socket line in a file.
+//! Finds the place in a file where a line for the socket has to be inserted.
 
 use crate::app::Rewrite;
 
@@ -7,16 +7,17 @@ use super::Hba;
 /// A line to be written into `pg_hba.conf`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Insertion {
-    /// The number of the line above which it is written; `None` at the end of a file without rules.
+    /// The number of the line above which it is inserted; `None` for the end of a file without rules.
     pub above: Option<u32>,
     /// The insertion as bytes of the text.
     pub rewrite: Rewrite,
 }
 
 impl Hba {
-    /// Places a line for this login: above the line that decides it over the socket today, else above all rules.
+    /// Places a line for this login: above the line that decides the login over the socket now, or else above all
+    /// rules.
     ///
-    /// `text` is the text that was parsed.
+    /// `text` must be the text that was parsed.
     pub fn insertion(&self, text: &str, line: &str, database: &str, user: &str) -> Insertion {
         let above = if let (Some(line), false) = self.decides(database, user, None) {
             Some(line.number)
@@ -35,7 +36,7 @@ impl Hba {
     }
 }
 
-/// The byte where a line begins; lines are counted from one.
+/// The byte at which a line begins; lines are counted from 1.
 fn start_of(text: &str, number: u32) -> Option<usize> {
     let Some(n_ends) = number.checked_sub(2) else {
         return Some(0);

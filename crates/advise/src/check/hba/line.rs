@@ -6,7 +6,7 @@ use super::name::{Fit, Name, any, yes};
 /// A line in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HbaLine {
-    /// Its number in the file; the first number if it continues over several lines.
+    /// Its number in the file; for a line that continues, the first number.
     pub number: u32,
     pub(super) kind: Kind,
     pub(super) databases: Vec<Name>,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     HostNoGss,
 }
 
-/// The encryption of a connection over TCP; a socket does not have it.
+/// The encryption of a TCP connection; a connection over a socket is never encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrap {
     None,
@@ -69,7 +69,7 @@ impl Kind {
 }
 
 impl HbaLine {
-    /// Whether it covers TCP connections from there with this encryption.
+    /// Whether it covers TCP connections from `origin` with this encryption.
     pub(super) fn fits_tcp(&self, wrap: Wrap, origin: Origin) -> Fit {
         let by_kind = match self.kind {
             Kind::Local => false,
@@ -92,7 +92,7 @@ impl HbaLine {
         self.options.iter().any(|option| option.starts_with("map="))
     }
 
-    /// The line as it is in the file, except for spaces and the form of a mask.
+    /// The line as written in the file, except for spaces and the form of a mask.
     pub(super) fn shown(&self) -> String {
         let list = |names: &[Name]| {
             let names =

@@ -1,4 +1,4 @@
-//! Combines the results of logins with the rules: one cause makes one point.
+//! Combines the results of logins with the rules: one cause gives only one point.
 
 use looptax_model::record::{Outcome, Point, PointCode, StepPlace};
 
@@ -6,7 +6,7 @@ use super::socket_line::SocketLine;
 use super::verdict::RELOAD;
 use crate::check::Refusal;
 
-/// The points of a login that was tried over both transports, and of the rules for the socket.
+/// The points about a login that was tried over both transports, and about the rules for the socket.
 ///
 /// `refusal` is the server's answer over the socket; `line` would accept the client there as over TCP.
 pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, line: SocketLine) -> Vec<Point> {
@@ -23,7 +23,7 @@ pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, li
     }
 }
 
-/// A client that could log in needs no known rule.
+/// If the client could log in, the rules need not be known.
 fn beside_a_login(rules: Point) -> Point {
     match rules.outcome {
         Outcome::Unknown => Point { outcome: Outcome::Note, next: None, steps: Vec::new(), ..rules },
@@ -34,7 +34,7 @@ fn beside_a_login(rules: Point) -> Point {
     }
 }
 
-/// The rules in force reject the client, whatever the file contains.
+/// The point if the server's active rules reject the client, whatever the file contains.
 ///
 /// # Source
 /// postgresql.org/docs/current/errcodes-appendix.html

@@ -1,7 +1,7 @@
 //! The methods and options that a server accepts in a line.
 //!
-//! A server that rejects one line rejects the file: it keeps its earlier rules, or does not start. So a line counts
-//! only if every version is known to accept it; otherwise the file decides nothing.
+//! If a server rejects one line, it rejects the whole file: it keeps its earlier rules, or does not start. So a line is
+//! used only if every version is known to accept it; otherwise nothing is concluded from the file.
 //!
 //! # Source
 //! PostgreSQL, src/backend/libpq/hba.c, `parse_hba_line` and `parse_hba_auth_opt`. `sspi` and `bsd` belong to other
@@ -9,7 +9,7 @@
 
 use super::line::{HbaLine, Kind};
 
-/// Methods of both transports without options.
+/// Methods for both transports that have no options.
 const PLAIN: [&str; 5] = ["trust", "reject", "password", "md5", "scram-sha-256"];
 
 const LDAP: [&str; 12] = [
@@ -28,7 +28,7 @@ const LDAP: [&str; 12] = [
 ];
 
 impl HbaLine {
-    /// Whether every server accepts its method and options.
+    /// Whether every server version accepts the line's method and options.
     pub(super) fn is_taken(&self) -> bool {
         let method = &*self.method;
         let is_known = match (method, self.kind) {
@@ -60,10 +60,10 @@ impl HbaLine {
             "krb_realm" | "include_realm" => method == "gss",
             "pamservice" | "pam_use_hostname" => method == "pam",
             "ldapport" => method == "ldap" && value.parse().is_ok_and(|port: u16| port > 0),
-            // The server checks its parts one by one.
+            // The server checks the parts of the URL one by one.
             "ldapurl" => false,
             "radiusservers" | "radiussecrets" | "radiusidentifiers" | "radiusports" => {
-                // The server looks up names and lists, and compares them.
+                // The server looks up names and splits lists; looptax does not.
                 let is_one = !value.contains([',', '"', ' ']) && !value.is_empty();
                 method == "radius"
                     && is_one

@@ -1,4 +1,4 @@
-//! PostgreSQL's `pg_hba.conf`: the line that accepts a connection over each transport.
+//! PostgreSQL's `pg_hba.conf`: the line that decides about a connection over each transport.
 //!
 //! The first line that matches type, database, user and address decides; later lines are not tried.
 //!
@@ -35,16 +35,16 @@ use name::{Fit, yes};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hba {
     lines: Vec<HbaLine>,
-    /// Numbers of the lines that were not understood; their effect is unknown.
+    /// Numbers of the lines that were not understood; the effect of these lines is not known.
     pub unread: Vec<u32>,
 }
 
 impl Hba {
-    /// The line for a connection over the socket (`tcp` is `None`), or over TCP with this encryption; the flag shows
-    /// that an earlier line may match too, or was not understood.
+    /// The line for a connection over the socket (`tcp` is `None`), or over TCP with this encryption. The flag is set
+    /// if an earlier line may match too, or was not understood.
     fn decides(&self, database: &str, user: &str, tcp: Option<(IpAddr, Wrap)>) -> (Option<&HbaLine>, bool) {
         let session = Session::Database(database);
-        // Loopback addresses resolve to this name.
+        // Loopback addresses resolve to `localhost`.
         let is_localhost = true;
         let mut is_unsure = false;
         for line in &self.lines {

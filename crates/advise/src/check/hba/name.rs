@@ -4,18 +4,18 @@
 pub(super) enum Fit {
     Yes,
     No,
-    /// It depends on facts that cannot be seen from outside: roles, files, names of hosts.
+    /// It depends on facts that looptax cannot see: roles, files, names of hosts.
     Maybe,
 }
 
-/// A name in a list; in quotes it is never a keyword.
+/// A name in a list; if it is quoted, it is never a keyword.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Name {
     pub text: String,
     pub is_quoted: bool,
 }
 
-/// The text between white space: names with commas between them.
+/// The text between white space: names separated by commas.
 pub(super) type Word = Vec<Name>;
 
 impl Fit {
@@ -30,13 +30,13 @@ impl Fit {
 }
 
 impl Name {
-    /// The keyword that it may be.
+    /// The keyword that it may be; `None` if it is quoted.
     pub(super) fn keyword(&self) -> Option<&str> {
         (!self.is_quoted).then_some(&*self.text)
     }
 
-    /// Whether a server reads it as it appears: it is not a list in a file, which may be missing, and not a pattern,
-    /// which may be invalid.
+    /// Whether a server reads it as written: it is neither a list in a file, which may be missing, nor a pattern, which
+    /// may be invalid.
     pub(super) fn is_readable(&self) -> bool {
         let is_list = self.keyword().is_some_and(|text| text.starts_with('@'));
         let is_harmless = |c: char| c.is_alphanumeric() || "_-^$. ".contains(c);
@@ -44,7 +44,8 @@ impl Name {
         !is_list && pattern.is_none_or(|pattern| pattern.chars().all(is_harmless))
     }
 
-    /// `/pattern` is a regular expression from version 16 on, also in quotes, and is not evaluated.
+    /// Whether it matches this name. `/pattern` is a regular expression from version 16 on, also in quotes; looptax
+    /// does not evaluate it.
     pub(super) fn is(&self, wanted: &str) -> Fit {
         if self.text.starts_with('/') {
             return Fit::Maybe;

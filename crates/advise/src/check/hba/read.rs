@@ -1,8 +1,8 @@
 //! Reads the lines of `pg_hba.conf`.
 //!
-//! Lines that are not understood are kept by their numbers, because their effect is unknown: a line that the server
-//! would reject (it then keeps its earlier rules), files that are included, and text that its versions read
-//! differently.
+//! Of lines that are not understood, only the numbers are kept, because the effect of these lines is not known: lines
+//! that the server would reject (it then keeps its earlier rules), included files, and text that the server's versions
+//! read differently.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html; PostgreSQL, src/backend/libpq/hba.c, `next_token`,
@@ -15,7 +15,7 @@ use super::address::Address;
 use super::line::{HbaLine, Kind};
 use super::name::{Name, Word};
 
-/// Longest line and longest word that every version reads completely.
+/// Longest line, and longest word, that every version reads completely.
 const MAX_LINE_BYTES: usize = 8191;
 const MAX_WORD_BYTES: usize = 255;
 
@@ -27,10 +27,10 @@ impl Hba {
         let mut joined = String::new();
         for (number, line) in (1..).zip(text.split('\n')) {
             let line = line.trim_end_matches('\r');
-            // A backslash at the end joins the next line.
+            // A backslash at the end of a line joins the next line to it.
             if let Some(start) = line.strip_suffix('\\') {
                 joined.push_str(start);
-                // Whether a comment continues on the next line too depends on the version.
+                // The versions disagree about whether a comment continues on the next line, too.
                 if joined.contains('#') {
                     found.unread.push(first);
                     joined.clear();
@@ -61,7 +61,7 @@ impl Hba {
     }
 }
 
-/// Makes a line of its words; `None` if the server would reject it, or if looptax does not know its form.
+/// Makes a line from its words; `None` if the server would reject it, or if looptax does not know its form.
 fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
     let [kind, databases, users, rest @ ..] = words else {
         return None;
@@ -91,7 +91,7 @@ fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
     line.is_taken().then_some(line)
 }
 
-/// The address and its number of words: the mask may be in a separate column.
+/// The address, and the number of words that it takes: the mask may be in a separate column.
 fn address(words: &[Word]) -> Option<(Address, usize)> {
     let first = one(words.first()?)?;
     if !first.text.contains('/')
@@ -111,15 +111,15 @@ fn one(word: &Word) -> Option<&Name> {
     }
 }
 
-/// The part that ended before a letter.
+/// The text that was read before a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// A word, or nothing yet.
+    /// The end of a word, or nothing so far.
     Blank,
     Comma,
-    /// Nothing: within a name.
+    /// A part of a name.
     Name,
-    /// Nothing: within quotes.
+    /// A part of a quoted text.
     Quote,
     Quoted,
 }

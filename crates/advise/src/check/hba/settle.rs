@@ -1,21 +1,21 @@
-//! Replaces roles and patterns, whose meaning only the server knows, by the server's answers.
+//! Replaces roles and patterns, whose meaning only the server knows, by what the server reports about them.
 
 use super::Hba;
 use super::name::Name;
 
-/// The user who logs in, as the server knows it.
+/// Facts about the user who logs in, as the server reports them.
 #[derive(Debug)]
 pub struct Known<'a> {
     pub user: &'a str,
     pub database: &'a str,
-    /// The role itself, and the roles that it is a member of, directly or not; a superuser is not a member for that
-    /// reason.
+    /// The role itself, and the roles of which it is directly or indirectly a member. Being a superuser does not make
+    /// it a member.
     pub roles: &'a [String],
 }
 
 impl Hba {
-    /// Decides which roles, databases of roles and patterns match the user. `matches` reports whether a pattern matches
-    /// a name; `None` if it cannot tell.
+    /// Decides which roles, databases of roles and patterns match the user. `matches` returns whether a pattern matches
+    /// a name; `None` if that cannot be determined.
     pub fn settle(&mut self, known: &Known<'_>, mut matches: impl FnMut(&str, &str) -> Option<bool>) {
         let is_role = |name: &str| known.roles.iter().any(|it| it == name);
         for line in &mut self.lines {
@@ -27,7 +27,7 @@ impl Hba {
     }
 }
 
-/// A word that matches this name becomes the name; any other is removed.
+/// A word that matches this name is replaced by the name; any other word is removed.
 fn settle(
     names: &mut Vec<Name>,
     wanted: &str,

@@ -8,13 +8,13 @@ use super::Hba;
 use super::line::HbaLine;
 use super::socket_line::quoted;
 
-/// Makes the server read the file again.
+/// The statement that makes the server read the file again.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
 const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, \
                      will then need a password too";
 
-/// The line that accepts the account over the socket, and its difference to TCP. `tcp` is the client's address today,
-/// `system_user` the name of the user that the client runs as.
+/// The line that decides about the account over the socket, and its difference to TCP. `tcp` is the client's address
+/// now, `system_user` the name of the user that the client runs as.
 pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system_user: &str, file: &str) -> Point {
     let how = format!("read {file}, as the file is now");
     let point = |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());

@@ -1,30 +1,30 @@
 //! The settings of a systemd unit that decide the user of its program, and the sockets that it can reach.
 //!
 //! # Source
-//! systemd.exec(5) and systemd.syntax(7): lists are joined, an empty value empties them, and of single values the last
-//! one takes effect. `RestrictAddressFamilies=`: the first list decides whether families are allowed or denied, later
+//! systemd.exec(5) and systemd.syntax(7): lists are joined, an empty value empties a list, and of single values the
+//! last one is used. `RestrictAddressFamilies=`: the first list decides whether families are allowed or denied, later
 //! lists add to it or remove from it.
 
-/// The settings of a unit and its drop-ins, the drop-ins after the unit.
+/// The settings of a unit and its drop-ins; the drop-ins come after the unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnitSettings {
     pub user: Option<String>,
     pub group: Option<String>,
     pub supplementary_groups: Vec<String>,
-    /// Whether systemd creates a user for it at each start.
+    /// Whether systemd creates a user for the unit at each start.
     pub is_dynamic: bool,
-    /// Whether it has its own `/tmp` and `/var/tmp`.
+    /// Whether the unit has its own `/tmp` and `/var/tmp`.
     pub has_private_tmp: bool,
     /// Whether it may share these folders with another unit.
     pub joins_namespace: bool,
     pub home: Home,
-    /// Folders and files that it cannot use.
+    /// Folders and files that the unit cannot access.
     pub inaccessible: Vec<String>,
-    /// Folders that an empty one covers.
+    /// Folders that are hidden by an empty folder.
     pub temporary: Vec<String>,
-    /// Source and target of bind mounts, which are visible in any case.
+    /// Source and target of each bind mount, which is visible in any case.
     pub bound: Vec<(String, String)>,
-    /// The folder or image that is its `/`.
+    /// The folder or image that the unit has as `/`.
     pub root: Option<String>,
     /// The line that forbids Unix sockets, with its effective value: `RestrictAddressFamilies=AF_INET AF_INET6`.
     pub without_unix: Option<String>,
@@ -35,14 +35,14 @@ pub struct UnitSettings {
 pub enum Home {
     #[default]
     Open,
-    /// `yes` and `tmpfs`: their content is hidden. `read-only` does not affect sockets.
+    /// `yes` and `tmpfs`: the content of the folders is hidden. `read-only` does not affect sockets.
     Hidden,
 }
 
-/// Families that a unit may use.
+/// Socket families that a unit may use.
 #[derive(Debug, Default)]
 struct Families {
-    /// Whether the list allows its families; `None` before the first list.
+    /// Whether the list allows or denies its families; `None` before the first list.
     allows: Option<bool>,
     names: Vec<String>,
 }
@@ -136,8 +136,8 @@ impl Families {
     }
 }
 
-/// The settings of `[Service]`, and the setting of `[Unit]` that shares namespaces; a line that ends in a backslash
-/// continues on the next one.
+/// The settings of `[Service]`, and the setting of `[Unit]` that shares namespaces. A line that ends in a backslash
+/// continues on the next line.
 fn service_settings(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_service = false;

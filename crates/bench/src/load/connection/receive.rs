@@ -1,6 +1,7 @@
-//! Receiving: into room that all connections of a thread have in common, so that it stays in the cache.
+//! Receives into a buffer that all connections of a thread share, so that it stays in the cache.
 //!
-//! A connection whose answer is not all in takes the room along and leaves its own, until it goes on.
+//! A connection whose answer has not arrived completely keeps the buffer and leaves its own one to the thread until it
+//! goes on.
 
 use std::mem::swap;
 
@@ -14,18 +15,18 @@ use crate::sys::lent;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Nothing was there.
+    /// Nothing had arrived.
     Nothing,
     Part,
-    /// The request is answered, whole and right.
+    /// The request is answered: the answer is complete and right.
     Answer,
 }
 
 impl Connection {
-    /// Receives once. If a request takes several messages, this sends the next one.
+    /// Receives once. If the request consists of several messages, this sends the next one.
     ///
     /// # Cost
-    /// One system call; the room grows only for an answer longer than any before.
+    /// One system call; the buffer grows only for an answer longer than all before.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -48,7 +49,8 @@ impl Connection {
         Ok(received)
     }
 
-    /// One receive, behind what is there already: the number of bytes as they travelled.
+    /// Receives once, after the bytes that are there already, and returns the number of bytes, counted before
+    /// decryption.
     #[inline]
     fn receive_into(
         &mut self,
@@ -80,10 +82,10 @@ impl Connection {
         }
     }
 
-    /// Takes `n` bytes just received; true when the request is answered, whole and right.
+    /// Accepts `n` bytes just received; true if the request is answered, and the answer is complete and right.
     #[inline]
     fn accept(&mut self, room: &mut Vec<u8>, n: usize, tally: &mut Tally) -> Result<bool, LoadError> {
-        // Count what an answer holds, not the records that it travels in.
+        // Count the bytes of the answer, not those of the records in which it travels.
         let n = match self.sealed {
             None => n,
             Some(_) => self.unseal(room, n)?,
@@ -112,7 +114,7 @@ impl Connection {
         self.give_up(room, reply.bytes);
         if self.codec.goes_on() {
             self.prepare();
-            // Only a request itself knows whether there was more to ask.
+            // An empty message means that the request has nothing more to send.
             if !self.outgoing.is_empty() {
                 self.send(tally)?;
                 return Ok(false);
@@ -121,22 +123,22 @@ impl Connection {
         Ok(true)
     }
 
-    /// Opens `n` bytes just received; returns how many came out.
+    /// Decrypts the `n` bytes just received, and returns how many bytes of data they held.
     fn unseal(&mut self, room: &mut Vec<u8>, n: usize) -> Result<usize, LoadError> {
         let Some(sealed) = &mut self.sealed else {
             return Ok(0);
         };
-        // Unlike elsewhere it is as long as what is in it.
+        // For an encrypted connection, unlike the others, the buffer is only as long as the data in it.
         room.truncate(self.n_received);
         let opened = sealed.records.open(&sealed.received[..n], room);
         opened.map_err(|source| LoadError::Io { action: "open a record", source })?;
         Ok(room.len() - self.n_received)
     }
 
-    /// Drops `n_bytes` bytes at the front of what was received.
+    /// Drops the first `n_bytes` bytes of what was received.
     #[inline]
     fn give_up(&mut self, room: &mut [u8], n_bytes: usize) {
-        // Nearly always all or nothing is given up, and nothing has to be moved.
+        // Nearly always all bytes or none are dropped, so nothing has to be moved.
         if n_bytes > 0 && n_bytes < self.n_received {
             room.copy_within(n_bytes..self.n_received, 0);
         }

@@ -4,7 +4,7 @@ use looptax_wire::{echo, fastcgi, memcached, mongodb, mysql, postgres, redis, up
 
 use crate::path::Link;
 
-/// The protocol's half of a [`crate::path::Conversation`].
+/// The protocol-specific part of a [`crate::path::Conversation`].
 pub(crate) enum ProtocolConnection {
     Mysql(mysql::Connection<Link>),
     Postgres(postgres::Connection<Link>),

@@ -1,4 +1,4 @@
-//! Logins over TLS: when each protocol starts it.
+//! Logins over TLS: at which point each protocol starts it.
 
 use std::io;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use looptax_wire::{Login, WireError, mysql, postgres, redis};
 use super::protocol::ProtocolConnection;
 use crate::path::{Admitted, Link, TlsClient, TlsFacts};
 
-/// Starts TLS when the protocol requires it, and logs in; `is_brief` as an application would.
+/// Starts TLS at the point that the protocol requires, and logs in; if `is_brief`, as an application would.
 pub(crate) fn log_in(
     protocol: Protocol,
     mut link: Link,
@@ -26,20 +26,20 @@ pub(crate) fn log_in(
         Ok(())
     };
     let connection = match protocol {
-        // After the greeting.
+        // TLS starts after the server's greeting.
         Protocol::Mysql => ProtocolConnection::Mysql(mysql::Connection::login_over_tls(
             link,
             &admitted.with(login),
             limit,
             &mut start,
         )?),
-        // Asked for by the first message.
+        // The client's first message asks for TLS.
         Protocol::Postgres => {
             postgres::ask_for_tls(&mut link, limit)?;
             start(&mut link).map_err(failed)?;
             ProtocolConnection::Postgres(postgres::Connection::login(link, login, limit)?)
         }
-        // From the first byte, on a separate port.
+        // TLS starts with the first byte, on a separate port.
         Protocol::Redis => {
             start(&mut link).map_err(failed)?;
             let log_in = if is_brief { redis::Connection::login_briefly } else { redis::Connection::login };

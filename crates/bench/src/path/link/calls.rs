@@ -1,6 +1,6 @@
-//! System calls of a connection, counted.
+//! The number of system calls of a connection.
 
-/// System calls that a connection took for data, those of its set-up included.
+/// System calls that a connection made for data, including its set-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Calls {
     pub sends: u64,
@@ -8,7 +8,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Those after `before`.
+    /// The calls after `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self { sends: self.sends.saturating_sub(before.sends), receives: self.receives.saturating_sub(before.receives) }

@@ -1,11 +1,11 @@
-//! The time limits that a connection is given, and what the kernel says about it.
+//! The time limits of a connection, and what the kernel reports about it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::path::{Family, TlsFacts};
 
-/// How long the kernel may keep us waiting on one connection.
+/// How long calls on one connection may wait in the kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub connect: Duration,
@@ -13,7 +13,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 5 s to connect, 10 s for an answer: far over any healthy server's, short enough to wait for.
+    /// 5 s to connect, 10 s for an answer: far longer than any healthy server takes, but short enough to wait for.
     fn default() -> Self {
         Self { connect: Duration::from_secs(5), io: Duration::from_secs(10) }
     }
@@ -22,13 +22,13 @@ impl Default for Limits {
 /// The kernel's facts about a connection.
 #[derive(Debug, Clone)]
 pub struct LinkFacts {
-    /// By `getsockname`.
+    /// From `getsockname`.
     pub family: Family,
-    /// Our own end, where it has an IP address.
+    /// The address of our own end, if it has an IP address.
     pub local: Option<SocketAddr>,
     /// Process that listens at the other end (`SO_PEERCRED`; Unix sockets only).
     pub peer_pid: Option<u32>,
-    /// Whether small packets are sent at once (TCP only).
+    /// Whether TCP sends small packets immediately (TCP only).
     pub nodelay: Option<bool>,
     /// `SO_SNDBUF` in bytes.
     pub send_buffer_bytes: usize,

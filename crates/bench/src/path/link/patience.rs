@@ -1,5 +1,5 @@
-//! How long an answer may take as a whole, and a login with all its answers: the kernel's own limit is one per
-//! receive, which a peer that sends a byte now and then never reaches.
+//! How long one answer may take as a whole, and how long a login may take with all its answers. The kernel's own limit
+//! is for each receive; a peer that sends a byte now and then never reaches it.
 
 use std::io;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use rustix::time::{ClockId, clock_gettime};
 /// A login may take this many times as long as one answer.
 const LOGIN_ANSWERS: u32 = 3;
 
-/// The time that one answer has, from the first receive after a send.
+/// The time limit of one answer, from the first receive after a send.
 #[derive(Debug)]
 pub(super) struct Patience {
     limit: Duration,
     since: Option<Duration>,
     /// When the login began.
     begun: Option<Duration>,
-    /// Set by the code that sees the end of the login; a connection that asks one thing and ends has as much time for
-    /// all of it.
+    /// Set by the code that sees the end of the login. If a connection sends one request and ends, it is never set, and
+    /// the login's limit applies to the whole connection.
     is_logged_in: Arc<AtomicBool>,
 }
 
@@ -30,20 +30,20 @@ impl Patience {
         Self { limit, since: None, begun: None, is_logged_in: Arc::default() }
     }
 
-    /// To be set once the login is over.
+    /// The flag to set once the login is over.
     pub(super) fn is_logged_in(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_logged_in)
     }
 
-    /// Something was sent, so that another answer begins.
+    /// Called after a send: another answer begins.
     pub(super) fn begin_anew(&mut self) {
         self.since = None;
     }
 
-    /// To be asked before each receive.
+    /// Called before each receive.
     ///
     /// # Errors
-    /// That the answer, or the login, has had its time.
+    /// [`io::ErrorKind::TimedOut`] if the time of the answer, or of the login, is over.
     pub(super) fn check(&mut self) -> io::Result<()> {
         let now = coarse_now();
         let begun = *self.begun.get_or_insert(now);
@@ -58,14 +58,14 @@ impl Patience {
     }
 }
 
-/// How long one call on a socket may wait in the kernel. Each part of a wait is so long, so that a signal is heard
-/// between two of them.
+/// How long one call on a socket may wait in the kernel. A longer wait is split into such parts, so that a signal is
+/// noticed between two of them.
 pub(crate) fn part_of(limit: Duration) -> Duration {
     limit.min(waiting::STEP)
 }
 
-/// Makes a call on a socket whose own limit is [`part_of`] the limit, again and again: until it succeeds, `limit` has
-/// passed or a signal ends the wait. `check` is asked between two calls.
+/// Repeats a call on a socket whose own time limit is `part_of(limit)`, until it succeeds, `limit` has passed or a
+/// signal ends the wait. `check` is called between two calls.
 pub(crate) fn patiently<T>(
     limit: Duration,
     mut call: impl FnMut() -> Result<T, Errno>,
@@ -90,7 +90,7 @@ pub(crate) fn patiently<T>(
     }
 }
 
-/// The kernel's clock as of its last tick, which costs no more than a few nanoseconds to read.
+/// The kernel's clock as of its last tick, which takes only a few nanoseconds to read.
 fn coarse_now() -> Duration {
     let now = clock_gettime(ClockId::MonotonicCoarse);
     let seconds = Duration::from_secs(now.tv_sec.unsigned_abs());

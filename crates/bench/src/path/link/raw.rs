@@ -1,4 +1,4 @@
-//! The bytes of a socket as they travel, and how many calls they take.
+//! The bytes of a socket as they travel, and the number of system calls for them.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -11,26 +11,26 @@ use super::calls::Calls;
 use super::patience::{Patience, patiently};
 use crate::path::{Endpoint, silence};
 
-/// libpq's and libmariadb's first receive buffers.
+/// The size of libpq's and libmariadb's first receive buffers.
 const AHEAD_BYTES: usize = 16 << 10;
 
 #[derive(Debug)]
 pub(super) struct Raw {
     pub(super) fd: OwnedFd,
-    /// Where it leads.
+    /// The endpoint that the socket is connected to.
     pub(super) endpoint: Endpoint,
-    /// How long one receive or send may take.
+    /// The time limit of one receive or send.
     limit: Duration,
-    /// Why the link does not wait for its peer any more: a later answer would be taken for that of another question.
+    /// Why the link no longer waits for its peer: a late answer would be taken for the answer to another request.
     given_up: Option<GivenUp>,
     pub(super) calls: Calls,
-    /// The bytes received ahead; `None` if the socket will be handed on, so that reading ahead is not allowed.
+    /// The bytes received ahead; `None` if the socket will be passed on, so reading ahead is not allowed.
     ahead: Option<Ahead>,
     /// The time limit of one answer; `None` if only each receive has a limit.
     pub(super) patience: Option<Patience>,
 }
 
-/// Why a connection is over for us, though it is open.
+/// Why looptax no longer uses a connection, although it is open.
 #[derive(Debug, Clone, Copy)]
 enum GivenUp {
     /// No answer came within a limit.
@@ -38,7 +38,7 @@ enum GivenUp {
     Stopped,
 }
 
-/// A receive buffer as client libraries have one: set-up messages are small and come several at once.
+/// A receive buffer as client libraries have it: set-up messages are small, and several arrive together.
 #[derive(Debug)]
 struct Ahead {
     bytes: Vec<u8>,
@@ -59,7 +59,7 @@ impl Raw {
         }
     }
 
-    /// Receives as much as is there from now on.
+    /// From now on, receives as many bytes as have arrived.
     pub(super) fn receive_ahead(&mut self) {
         self.ahead = Some(Ahead { bytes: vec![0; AHEAD_BYTES], start: 0, end: 0 });
     }

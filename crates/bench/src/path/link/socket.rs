@@ -1,4 +1,4 @@
-//! The socket itself: opened by the same system calls on either transport, and asked what it is.
+//! The socket itself: opened by the same system calls on each transport; and the facts that the kernel reports.
 
 use std::io;
 use std::net::SocketAddr;
@@ -35,7 +35,7 @@ pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, Pa
     connected
 }
 
-/// A blocking connect: a full backlog makes it wait, as TCP would, up to `SO_SNDTIMEO`.
+/// A blocking connect: if the backlog is full it waits up to `SO_SNDTIMEO`, as TCP would.
 fn connect_unix(address: Result<SocketAddrUnix, Errno>, shown: &Path, limits: Limits) -> Result<OwnedFd, PathError> {
     let failed = |source: io::Error| PathError::ConnectUnix { path: shown.to_owned(), source };
     let begun = || {
@@ -49,7 +49,7 @@ fn connect_unix(address: Result<SocketAddrUnix, Errno>, shown: &Path, limits: Li
     Ok(fd)
 }
 
-/// Connects over TCP, without gathering small packets.
+/// Connects over TCP, with `TCP_NODELAY`.
 pub(crate) fn connect_tcp(address: SocketAddr, limit: Duration) -> io::Result<OwnedFd> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
@@ -65,11 +65,12 @@ pub(crate) fn connect_tcp(address: SocketAddr, limit: Duration) -> io::Result<Ow
     Ok(fd)
 }
 
-/// Also when a part of the wait is over or a signal comes in between: the same call again waits for what was begun.
+/// Connects completely, even if part of the wait is over or a signal arrives: calling connect again continues the same
+/// attempt.
 ///
 /// # Source
-/// connect(2) and socket(7), `SO_SNDTIMEO`: a blocking connect whose time is over fails with `EINPROGRESS`, and the next
-/// one with `EALREADY`; of a Unix socket with `EAGAIN`.
+/// connect(2) and socket(7), `SO_SNDTIMEO`: a blocking connect whose time is over fails with `EINPROGRESS`, and the
+/// next call with `EALREADY`; on a Unix socket with `EAGAIN`.
 fn connect_whole(fd: &OwnedFd, address: &impl SocketAddrArg, limit: Duration) -> io::Result<()> {
     let mut is_begun = false;
     let connect = || match rustix::net::connect(fd, address) {
@@ -102,7 +103,7 @@ pub(super) fn facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     })
 }
 
-/// Reads the facts that one `getsockname` returns.
+/// The facts that one `getsockname` returns.
 pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     let name = rustix::net::getsockname(fd)?;
     let family = match name.address_family() {
@@ -122,7 +123,7 @@ pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     })
 }
 
-/// Nothing that anybody was asked for.
+/// No facts: makes no system call.
 #[expect(clippy::unnecessary_wraps, reason = "it is in the place of the others, which ask")]
 pub(super) fn no_facts(_: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     Ok(LinkFacts {
@@ -140,7 +141,7 @@ fn local_address(name: SocketAddrAny) -> Option<SocketAddr> {
     SocketAddr::try_from(name).ok()
 }
 
-/// Zero means that the peer lives in a pid namespace that we cannot see: as good as unknown.
+/// The kernel reports 0 if the peer is in a pid namespace that we cannot see, so its pid is unknown.
 fn peer_pid(fd: BorrowedFd<'_>) -> Option<u32> {
     let credentials = sockopt::socket_peercred(fd).ok()?;
     u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()

@@ -1,17 +1,16 @@
-//! looptax's own network namespaces: one that plays the container, and ones that play its host.
+//! looptax's own network namespaces: one stands for the container, the others for its host.
 //!
-//! Nothing outside of them is touched: the interfaces, addresses and rules live in namespaces that have no
-//! name, and are gone with the last process in them, however that ended. The process that calls
-//! [`Network::enter`] moves into the container, so that the servers it starts are there and loopback means the
-//! container's; a thread that opens connections as the host would calls [`Network::move_to_host`].
+//! Nothing outside of these namespaces is changed: the interfaces, addresses and rules are in namespaces that have no
+//! name, and they disappear with the last process in them, however it ended. The process that calls [`Network::enter`]
+//! moves into the container; so the servers that it starts are in the container, and loopback is the container's. A
+//! thread that opens connections as the host would calls [`Network::move_to_host`].
 //!
 //! ```text
 //! host:  bridge 10.77.0.1 ── veth ── container: 10.77.0.2, servers
 //! nat:   bridge 10.78.0.1 ── veth ── container: 10.78.0.2
 //! ```
 //!
-//! Address translation has a separate host, because its rules make the kernel track every connection of the namespace
-//! that they are in.
+//! Address translation has a separate host: its rules make the kernel track every connection of their namespace.
 
 mod nat;
 mod netlink;
@@ -31,12 +30,12 @@ use netlink::Netlink;
 pub use sidecar::{in_sidecar, move_to_sidecar};
 pub use user::may_make_namespaces;
 
-/// A host's side of the made-up machine.
+/// The host that connections to the container come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host {
-    /// Reaches the container by its address, or through a port proxy.
+    /// Reaches the container by its address or through a port proxy.
     Plain,
-    /// Reaches it through a published port that the kernel translates.
+    /// Reaches the container through a published port, which the kernel translates.
     Nat,
 }
 
@@ -45,12 +44,12 @@ impl Host {
         Ipv4Addr::new(10, self.subnet(), 0, 1)
     }
 
-    /// The container's address on that bridge.
+    /// The container's address on this host's bridge.
     pub fn container_address(self) -> Ipv4Addr {
         Ipv4Addr::new(10, self.subnet(), 0, 2)
     }
 
-    /// Source: facts of this project's choosing; the namespaces hold no other network.
+    /// Source: chosen for this project; the namespaces contain no other network.
     fn subnet(self) -> u8 {
         match self {
             Self::Plain => 77,
@@ -94,18 +93,18 @@ const HOST_END: &str = "veth0";
 impl Network {
     /// Makes the namespaces and moves this process into the container.
     ///
-    /// Without root it becomes one in its own user namespace, with the same user and group numbers; so call it while
-    /// the process has no other thread.
+    /// Without root rights it first moves the process into a separate user namespace, with the same user and group
+    /// numbers. So call it while the process has only one thread.
     ///
     /// # Errors
-    /// [`NetworkError`] with the step that failed; the process is then where it was, or, where it cannot go back
-    /// without root, in its own namespace that has loopback.
+    /// [`NetworkError`] with the step that failed. The process is then in its earlier namespace or, if it cannot go
+    /// back without root rights, in a new namespace that has loopback.
     pub fn enter(hosts: &[Host]) -> Result<Self, NetworkError> {
         let before = own_namespace().map_err(failed("find our network namespace"))?;
         get_right()?;
         Self::make(hosts).inspect_err(|_| {
             if move_into(&before).is_err() {
-                // The first connection shows a failure here.
+                // If this fails, the first connection shows it.
                 let up = Netlink::open().and_then(|mut netlink| netlink.set_up("lo"));
                 up.ok();
             }
@@ -129,7 +128,7 @@ impl Network {
         Ok(network)
     }
 
-    /// A pair of interfaces from the host's bridge into the container.
+    /// Makes a pair of interfaces that connects the host's bridge with the container.
     fn connect(&self, host: Host, namespace: &OwnedFd) -> io::Result<()> {
         move_into(namespace)?;
         let made = Netlink::open().and_then(|mut netlink| {
@@ -144,17 +143,17 @@ impl Network {
         netlink.set_up(host.interface())
     }
 
-    /// Moves the calling thread, and what it starts from then on, to a host.
+    /// Moves the calling thread, and the processes and threads that it starts afterwards, to a host.
     ///
     /// # Errors
-    /// The kernel's refusal; [`io::ErrorKind::NotFound`] for a host that was not made.
+    /// The kernel's refusal; [`io::ErrorKind::NotFound`] for a host that [`Network::enter`] did not make.
     pub fn move_to_host(&self, host: Host) -> io::Result<()> {
         let found = self.hosts.iter().find(|(it, _)| *it == host);
         let (_, namespace) = found.ok_or(io::ErrorKind::NotFound)?;
         move_into(namespace)
     }
 
-    /// Runs `work` on a host, and brings the calling thread back into the container.
+    /// Runs `work` on a host, and moves the calling thread back into the container.
     ///
     /// # Errors
     /// As [`Network::move_to_host`].
@@ -169,7 +168,7 @@ impl Network {
 /// Gets the right to make namespaces, as [`Network::enter`] does.
 ///
 /// # Errors
-/// [`NetworkError`]; see there.
+/// [`NetworkError`] if the user namespace cannot be made.
 pub fn get_right() -> Result<(), NetworkError> {
     if may_make_namespaces() {
         return Ok(());
@@ -177,15 +176,15 @@ pub fn get_right() -> Result<(), NetworkError> {
     user::become_root_of_ours().map_err(failed("make a user namespace"))
 }
 
-/// Names the calling thread's network namespace as `/proc` does: `net:[4026531840]`.
+/// The name of the calling thread's network namespace, as in `/proc`: `net:[4026531840]`.
 pub fn namespace_name() -> Option<String> {
     let link = kernel::link("/proc/thread-self/ns/net").ok()?;
     Some(link.to_string_lossy().into_owned())
 }
 
-/// A new namespace, which the calling thread is in from then on.
+/// Makes a namespace and moves the calling thread into it.
 fn new_namespace() -> Result<OwnedFd, NetworkError> {
-    // SAFETY: no table of open files is unshared.
+    // SAFETY: the table of open files stays shared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
         .map_err(io::Error::from)
         .and_then(|()| own_namespace())

@@ -1,6 +1,6 @@
-//! A published port that the kernel translates to the container's, by rules of nftables.
+//! A published port that the kernel translates to the container's port, by nftables rules.
 //!
-//! Loaded by the program `nft`, only into the namespace that looptax made for the host.
+//! The program `nft` loads the rules, only into the namespace that looptax made for the host.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use super::{Host, Network};
 
 const NFT: &str = "nft";
 
-/// Whether the rules can be loaded at all: whether `nft` is installed.
+/// Whether `nft` is installed, so that rules can be loaded.
 pub fn has_nft() -> bool {
     let Ok(nft) = find_program(NFT) else {
         return false;
@@ -26,13 +26,14 @@ pub fn has_nft() -> bool {
 }
 
 impl Network {
-    /// Translates connections to `port` of the host [`Host::Nat`] to the container's port of that number.
+    /// Translates connections to `port` of the host [`Host::Nat`] to the same port of the container.
     ///
     /// # Errors
     /// [`io::Error`] with the message of `nft`.
     pub fn translate(&self, port: u16) -> io::Result<()> {
         let to = SocketAddr::from((Host::Nat.container_address(), port));
-        // Connections made on the host itself pass only the output chain; those from elsewhere pass only the other.
+        // Connections from the host itself pass only the output chain; connections from elsewhere pass only the
+        // prerouting chain.
         let rules = format!(
             "table ip looptax {{\n\
              chain from_elsewhere {{ type nat hook prerouting priority -100; fib daddr type local tcp dport {port} dnat to {to}; }}\n\
@@ -43,8 +44,8 @@ impl Network {
     }
 }
 
-/// In a user namespace this process is the user that it was, and such a one keeps no right over an exec unless it
-/// is asked for.
+/// In a user namespace this process keeps its user, who is not root, so it would lose its capabilities at exec. This
+/// function passes the needed capability on.
 fn keep_right() -> io::Result<()> {
     let right = CapabilitySet::NET_ADMIN;
     let mut sets = capabilities(None)?;
@@ -61,7 +62,7 @@ fn load(rules: &str) -> io::Result<()> {
     unsafe { nft.pre_exec(keep_right) };
     let mut nft = nft.spawn()?;
     if let Some(mut input) = nft.stdin.take() {
-        // Whether it was read, its status says.
+        // If `nft` has not read the rules, its exit status shows that.
         input.write_all(rules.as_bytes()).ok();
     }
     let output = nft.wait_with_output()?;

@@ -19,16 +19,16 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use rustix::net::netdevice::name_to_index;
 
 const ANSWER_BYTES: usize = 32 << 10;
-/// Bits of an address that name the network.
+/// Number of address bits that identify the network.
 const PREFIX_BITS: u8 = 24;
 
-/// A conversation with the kernel about one namespace.
+/// A netlink socket, through which the kernel changes one namespace.
 pub(super) struct Netlink {
     socket: Socket,
 }
 
 impl Netlink {
-    /// About the namespace that the calling thread is in now.
+    /// Opens a socket for the namespace that the calling thread is in now.
     pub(super) fn open() -> io::Result<Self> {
         Ok(Self { socket: Socket::new(NETLINK_ROUTE)? })
     }
@@ -38,7 +38,7 @@ impl Netlink {
         self.add_link(name, info)
     }
 
-    /// A pair of interfaces whose other end is in the namespace with that descriptor.
+    /// Adds a pair of interfaces; the other end is in the namespace of the descriptor `namespace`.
     pub(super) fn add_veth(&mut self, name: &str, peer: &str, namespace: RawFd) -> io::Result<()> {
         let mut other = LinkMessage::default();
         other.attributes = vec![LinkAttribute::IfName(peer.to_owned()), LinkAttribute::NetNsFd(namespace)];
@@ -81,7 +81,7 @@ impl Netlink {
         Ok(name_to_index(&self.socket, name)?)
     }
 
-    /// Sends one request, and waits for the kernel's word that it is done.
+    /// Sends one request, and waits until the kernel reports that it is done.
     fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
@@ -92,7 +92,8 @@ impl Netlink {
         self.socket.send(&bytes, 0)?;
         let mut answer = Vec::with_capacity(ANSWER_BYTES);
         self.socket.recv(&mut answer, 0)?;
-        // The library's own reading of answers knows every message there is, and is a large part of a small program.
+        // The library could parse the answer itself, but that code knows all messages and would be a large part of a
+        // small program.
         let answer = NetlinkBuffer::new_checked(&answer).map_err(io::Error::other)?;
         if answer.message_type() != NLMSG_ERROR {
             return Err(io::ErrorKind::InvalidData.into());

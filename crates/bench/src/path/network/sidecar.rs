@@ -1,4 +1,4 @@
-//! A client in a container beside the server's: it shares a folder with it and nothing else.
+//! A client in a container next to the server's container; the two share only a folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use rustix::thread::UnshareFlags;
 
 use crate::path::Endpoint;
 
-/// Where the shared folder is seen: a folder that every system has for this.
+/// The mount point of the shared folder: a folder that every system has for mounts.
 const SHARED: &str = "/mnt";
 
-/// Moves the calling thread, and what it starts from then on, to its own network and mount namespaces, in which
-/// `folder` is at another place.
+/// Moves the calling thread, and the processes that it starts afterwards, to new network and mount namespaces, in which
+/// `folder` is mounted at another path.
 ///
 /// # Errors
 /// The kernel's refusal.
 pub fn move_to_sidecar(folder: &Path) -> io::Result<()> {
-    // A thread that shares its working folder with others cannot have its own mounts.
+    // Only a thread that does not share its working folder with others can have separate mounts.
     let flags = UnshareFlags::FS | UnshareFlags::NEWNS | UnshareFlags::NEWNET;
-    // SAFETY: no table of open files is unshared.
+    // SAFETY: the table of open files stays shared.
     unsafe { rustix::thread::unshare_unsafe(flags) }?;
-    // Nothing that is mounted here shall be seen outside.
+    // Mounts in this namespace must not appear outside.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     Ok(mount_bind(folder, SHARED)?)
 }
 
-/// A socket in `folder` as it is named there; any other endpoint as it is.
+/// For a socket in `folder`, its path inside the sidecar; any other endpoint unchanged.
 pub fn in_sidecar(endpoint: &Endpoint, folder: &Path) -> Endpoint {
     let Endpoint::Unix(path) = endpoint else {
         return endpoint.clone();

@@ -1,12 +1,12 @@
-//! The accounts of this machine: ours, the system's, and whose the numbers of containers are.
+//! The accounts of this machine: our own, those of the system, and the owners of the id ranges for containers.
 //!
-//! Reads files that only root writes.
+//! Reads only files that root writes.
 
 use looptax_host::read;
 
 use super::rule::{Accounts, Lent};
 
-/// The first number of a person's account, if the files do not set another.
+/// The lowest id of a person's account, unless login.defs sets another.
 ///
 /// # Source
 /// login.defs(5), `UID_MIN`.
@@ -25,7 +25,7 @@ pub(super) fn name(uid: u32) -> Option<String> {
     name_of(&read::system_text("/etc/passwd"), uid).map(str::to_owned)
 }
 
-/// An account's name and number, for a person.
+/// An account's name and number, to be shown to a person.
 pub(super) fn named(uid: u32) -> String {
     match name(uid) {
         Some(name) => format!("{name} (uid {uid})"),
@@ -33,7 +33,8 @@ pub(super) fn named(uid: u32) -> String {
     }
 }
 
-/// Ours as a program: a thread may have taken a client's rights. The second number is the one that counts.
+/// The effective uid of our process, which is the second number of the line; the calling thread may have assumed a
+/// client's rights.
 fn own(status: &str) -> u32 {
     let line = status.lines().find_map(|it| it.strip_prefix("Uid:"));
     let told = line.and_then(|it| it.split_whitespace().nth(1)?.parse().ok());
@@ -48,7 +49,7 @@ fn first_ordinary(definitions: &str) -> u32 {
     definitions.lines().find_map(value).unwrap_or(USUAL_FIRST)
 }
 
-/// `alice:100000:65536`, where the name may be a number.
+/// Parses lines such as `alice:100000:65536`, which may have an id instead of the name.
 fn lent(ranges: &str, passwd: &str) -> Vec<Lent> {
     let range = |line: &str| {
         let mut fields = line.trim().split(':');
@@ -62,7 +63,7 @@ fn lent(ranges: &str, passwd: &str) -> Vec<Lent> {
     ranges.lines().filter_map(range).collect()
 }
 
-/// Name and number of each account.
+/// The name and the id of each account.
 fn entries(passwd: &str) -> impl Iterator<Item = (&str, u32)> {
     passwd.lines().filter_map(|line| {
         let mut fields = line.split(':');

@@ -1,8 +1,9 @@
-//! Who is at the other end of a connection, by what the kernel says of its sockets.
+//! Which account is at the other end of a connection, from what the kernel reports about the sockets.
 //!
-//! Of a Unix socket: the process that called `listen`. Of TCP: the process that has accepted the connection, or until
-//! then the one that listens. The listener is asked for first: while a connection waits to be accepted its listener
-//! exists, so that no process can accept it and put another process's listener in its place.
+//! For a Unix socket this is the account of the process that called `listen`. For TCP it is that of the process that
+//! accepted the connection or, before that, of the process that listens. The query for the listener comes first: as
+//! long as a connection waits to be accepted, its listener exists, so no process can accept it and then replace the
+//! listener by another process's.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,7 +16,7 @@ use super::rule::{FarEnd, Process};
 use super::sock_diag::{End, end_of};
 use crate::path::Link;
 
-/// Who it is, and by what its process is found.
+/// The far end's account, and the means to find its process.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) who: FarEnd,
@@ -25,13 +26,13 @@ pub(super) struct Found {
 #[derive(Debug)]
 enum By {
     Nothing,
-    /// The process that listens on a Unix socket, where it is seen from here.
+    /// The process that listens on a Unix socket, if its pid is visible in our namespace.
     Pid(Option<u32>),
     Sockets {
         uid: u32,
         inodes: Vec<u64>,
     },
-    /// It is the account that a listener of root's runs its work as.
+    /// The listener belongs to root, which runs its workers as this account.
     Root,
 }
 
@@ -50,7 +51,7 @@ impl Found {
     }
 }
 
-/// Asks from the calling thread, in whose network namespace the connection was opened.
+/// Finds the far end. The calling thread must be in the network namespace in which the connection was opened.
 pub(super) fn of(link: &Link) -> Found {
     let socket = link.as_fd();
     match getsockname(socket).map(|name| name.address_family()) {
@@ -61,7 +62,8 @@ pub(super) fn of(link: &Link) -> Found {
 }
 
 /// # Source
-/// unix(7), `SO_PEERCRED`: of the process that called `listen`; its number is 0 if it is not in our PID namespace.
+/// unix(7), `SO_PEERCRED`: the credentials of the process that called `listen`; the pid is 0 if it is not in our PID
+/// namespace.
 fn of_unix(socket: BorrowedFd<'_>) -> Found {
     let Ok(told) = sockopt::socket_peercred(socket) else {
         return Found::without_process(FarEnd::Untold);
@@ -79,7 +81,7 @@ fn of_tcp(socket: BorrowedFd<'_>) -> Found {
     let Some((near, far)) = addresses() else {
         return Found::without_process(FarEnd::Untold);
     };
-    // In this order: see above.
+    // The order matters: see the head of this file.
     let (Ok(listener), Ok(accepted)) = (end_of(far, None), end_of(far, Some(near))) else {
         return Found::without_process(FarEnd::Untold);
     };
@@ -99,7 +101,7 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
         Some(listener) if listener.uid == 0 => By::Root,
         Some(listener) if listener.uid == end.uid => By::Sockets {
             uid: end.uid,
-            // The listener stays, while each connection has its own socket.
+            // The listener's socket stays the same, while each connection has a new one.
             inodes: vec![listener.inode],
         },
         _ => By::Sockets { uid: end.uid, inodes: vec![end.inode] },
@@ -107,7 +109,7 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
     Found { who: FarEnd::Account(end.uid), by }
 }
 
-/// Whether the address is this machine's: only such a one can be bound to.
+/// Whether the address belongs to this machine: only then can a socket be bound to it.
 fn is_own(address: SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()

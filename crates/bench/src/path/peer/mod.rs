@@ -1,7 +1,7 @@
-//! Who is at the other end of a connection, before anything of a login leaves: the one place where that is decided.
+//! Decides who is at the other end of a connection before any part of a login is sent. No other module decides that.
 //!
-//! Every login of this room calls [`admit`], and so does other code that logs in over a [`Link`]. `rule` holds the
-//! rule; `far_end`, `sock_diag` and `process` ask the kernel.
+//! Every login of this room calls [`admit`], and so does other code that logs in over a [`Link`]. `rule` contains the
+//! rule; `far_end`, `sock_diag` and `process` query the kernel.
 
 mod accounts;
 mod far_end;
@@ -22,28 +22,28 @@ use rule::{Ruling, Why, ruling};
 /// The setting of `--trust-peer`.
 static TRUSTS_ANYBODY: AtomicBool = AtomicBool::new(false);
 
-/// The environment's word for MySQL's plugin that takes the password as it is.
+/// The environment variable that enables MySQL's plugin for clear-text passwords.
 ///
 /// # Source
 /// dev.mysql.com, "Client-Side Cleartext Pluggable Authentication": the value begins with 1, Y or y.
 const ENABLES_CLEAR: &str = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";
 
-/// From now on this process logs in to any server that answers, because the user insists.
+/// From now on this process logs in to any server that answers, because the user insists on that.
 pub fn trust_peers() {
     TRUSTS_ANYBODY.store(true, Ordering::Relaxed);
 }
 
-/// Leave to log in over a connection: that its peer was looked at.
+/// Permission to log in over a connection: proof that its peer was checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Admitted {
     /// The channel between us and the server.
     pub(crate) channel: Channel,
-    /// Whether the password may be sent in the clear if no process can listen in.
+    /// Whether the password may be sent in the clear over a channel on which no process can listen.
     pub(crate) enables_clear: bool,
 }
 
 impl Admitted {
-    /// The login with what the environment says to it.
+    /// The login, with the setting that the environment adds.
     pub(crate) fn with(self, login: &Login) -> Cow<'_, Login> {
         if self.enables_clear == login.enables_clear {
             return Cow::Borrowed(login);
@@ -51,7 +51,7 @@ impl Admitted {
         Cow::Owned(Login { enables_clear: self.enables_clear, ..login.clone() })
     }
 
-    /// Whether a password may go as it is, or as an md5 of it.
+    /// Whether a password may be sent unencrypted, or as an md5 hash.
     pub fn clear(self) -> Clear {
         match self.channel {
             Channel::Foreign => Clear::NeverGoes,
@@ -60,20 +60,20 @@ impl Admitted {
     }
 }
 
-/// Decides whether `login` may leave over the connection, which is not sealed yet.
+/// Decides whether `login` may be sent over the connection, which is not encrypted yet.
 ///
 /// # Errors
-/// [`PathError::Stranger`] where nothing proves that the server is at the other end.
+/// [`PathError::Stranger`] if nothing proves that the server is at the other end.
 ///
 /// # Cost
-/// A few system calls; the first time for a server of an account of the system's, a look at every process.
+/// A few system calls; for a server under one of the system's accounts, the first time also a check of all processes.
 pub fn admit(protocol: Protocol, link: &Link, login: &Login) -> Result<Admitted, PathError> {
     let trusts_anybody = TRUSTS_ANYBODY.load(Ordering::Relaxed);
     decide(trusts_anybody, false, protocol, link, login)
 }
 
-/// The same for a link that is sealed before anything else is sent: then the password is hidden from every process on
-/// the way.
+/// Like [`admit`], for a link that is encrypted before anything else is sent, so that no process on the way sees the
+/// password.
 pub(crate) fn admit_sealed(protocol: Protocol, link: &Link, login: &Login) -> Result<Admitted, PathError> {
     let trusts_anybody = TRUSTS_ANYBODY.load(Ordering::Relaxed);
     decide(trusts_anybody, true, protocol, link, login)
@@ -115,7 +115,7 @@ fn decide(
     }
 }
 
-/// Whether nothing of a login leaves, because the protocol has no login or because neither user nor password is given.
+/// Whether no part of a login is sent, because the protocol has no login or because user and password are empty.
 fn says_nothing(protocol: Protocol, login: &Login) -> bool {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => false,
@@ -124,7 +124,7 @@ fn says_nothing(protocol: Protocol, login: &Login) -> bool {
     }
 }
 
-/// Whether the protocol has no way to log in but in clear.
+/// Whether this login can only send its password in the clear.
 fn is_clear(protocol: Protocol, login: &Login) -> bool {
     protocol == Protocol::Redis && !login.password.is_empty()
 }

@@ -1,6 +1,6 @@
-//! Which program an account's listener is, by name.
+//! Which program the listening process of an account runs, by its name.
 //!
-//! Names prove nothing of a person's process, so they are checked only for the system's accounts.
+//! For a person's process the name proves nothing, so names are checked only for the system's accounts.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,18 +12,18 @@ use looptax_model::dsn::{Kind, Protocol};
 use super::accounts;
 use super::rule::Process;
 
-/// Programs that hand logins on to servers, beside those that looptax knows more of.
+/// Further poolers that pass logins on to servers; looptax knows only their names.
 const POOLERS: [(&str, Protocol); 3] =
     [("mysqlrouter", Protocol::Mysql), ("odyssey", Protocol::Postgres), ("pgcat", Protocol::Postgres)];
 
-/// The account that servers without one, and much else, run as.
+/// The account of servers that do not have a separate one, and of many other programs.
 const ANYBODY: &str = "nobody";
 
-/// Sockets that were found to be a server's. The kernel does not reuse a number while a socket is open, so the same
-/// number means the same socket.
+/// Sockets that belong to a server, as earlier checks found. While a socket is open the kernel does not reuse its inode
+/// number, so the same number means the same socket.
 static KNOWN: Mutex<Vec<(u64, Protocol)>> = Mutex::new(Vec::new());
 
-/// That of a process that is known.
+/// The kind of process with this pid.
 pub(super) fn of_pid(pid: Option<u32>, protocol: Protocol) -> Process {
     let Some(folder) = pid.map(|pid| format!("/proc/{pid}")) else {
         return Process::Unseen;
@@ -35,8 +35,8 @@ pub(super) fn of_pid(pid: Option<u32>, protocol: Protocol) -> Process {
     }
 }
 
-/// That of an account's process which holds one of these sockets. If we may not look into processes, any process of the
-/// account that is such a server is accepted.
+/// The kind of the account's process that holds one of these sockets. If we may not inspect the open files of
+/// processes, any process of the account that is such a server is accepted.
 pub(super) fn of_sockets(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known = |inode: &u64| known().contains(&(*inode, protocol));
@@ -76,7 +76,7 @@ fn search(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
     }
 }
 
-/// Whether the process holds one of the sockets; `None` where we may not look.
+/// Whether the process holds one of the sockets; `None` if we may not inspect its open files.
 fn holds(process: &Path, links: &[String]) -> Option<bool> {
     let folder = process.join("fd");
     for file in kernel::names(&folder).ok()? {
@@ -91,7 +91,7 @@ fn holds(process: &Path, links: &[String]) -> Option<bool> {
     Some(false)
 }
 
-/// Returns the user that a process acts as. Its folder belongs to root if others may not look into it.
+/// Returns the effective user of a process. Its folder in `/proc` belongs to root if other users may not inspect it.
 fn uid_of(process: &Path) -> Option<u32> {
     let owner = kernel::metadata(process).ok()?.uid();
     if owner != 0 {
@@ -102,10 +102,10 @@ fn uid_of(process: &Path) -> Option<u32> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Whether a process's program is a server of the protocol, by the name of its file, or by what the process calls itself
-/// if we may not see the file. `None` if we can see neither.
+/// Whether the process's program is a server of the protocol. This is decided by the file name of the program or, if we
+/// may not see the file, by the process's own name. `None` if we can see neither.
 ///
-/// An account that is not made for servers can give a server's name to its own program: then the name proves nothing.
+/// An account that is not reserved for servers can name its own program like a server; then the name proves nothing.
 fn is_server(process: &Path, protocol: Protocol) -> Option<bool> {
     let file = kernel::link(process.join("exe")).ok();
     let Some(name) = file.as_deref().and_then(Path::file_name) else {
@@ -119,7 +119,7 @@ fn is_server(process: &Path, protocol: Protocol) -> Option<bool> {
     Some(is_genuine && serves(name.trim_end_matches(" (deleted)"), protocol))
 }
 
-/// Whether servers of the protocol have an account of this name to themselves.
+/// Whether an account of this name is reserved for servers of the protocol.
 fn is_for_servers(account: &str, protocol: Protocol) -> bool {
     let mut kinds = Kind::ALL.into_iter().filter(|it| it.protocol() == Some(protocol));
     let private = kinds.find_map(|it| it.facts().private.as_ref().filter(|it| it.accounts.contains(&account)));

@@ -1,7 +1,7 @@
-//! Whether the process at the other end may receive a login: the rule, without a look at the machine.
+//! Whether the process at the other end may receive a login: only the rule, which does not inspect the machine.
 //!
-//! looptax does not log in to an account of this machine that could be any person's: a password that is not sent itself
-//! can still be relayed to the true server, or guessed from what was answered.
+//! looptax does not log in to a process under an account of this machine that may be a person's. Even if the password
+//! itself is not sent, that process could relay the login to the true server, or guess the password from the exchange.
 
 /// The range in which systemd picks a user for a service that does not name one (`DynamicUser=`).
 ///
@@ -9,42 +9,42 @@
 /// systemd.io, "Users, Groups, UIDs and GIDs on systemd systems".
 const DYNAMIC: std::ops::RangeInclusive<u32> = 61_184..=65_519;
 
-/// The account `nobody`, and every user that the kernel cannot name in our user namespace.
+/// The account `nobody`, which also stands for every user that the kernel cannot name in our user namespace.
 const NOBODY: u32 = 65_534;
 
-/// Who is at the other end, as far as the kernel tells.
+/// The far end of the connection, as far as the kernel reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FarEnd {
     Account(u32),
-    /// The network's rules lead on from an address of this machine, to a container: they are root's.
+    /// Network rules lead from an address of this machine on to a container. Only root can set such rules.
     Routed,
-    /// An address that is not this machine's, or one in a separate network namespace.
+    /// An address of another machine, or one in a separate network namespace.
     Elsewhere,
-    /// The kernel does not tell.
+    /// The kernel does not report the far end.
     Untold,
 }
 
 /// The kind of process that the account runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Process {
-    /// Its program is a server of what is spoken, by its name.
+    /// By its name, its program is a server of this protocol.
     Server,
     Other,
-    /// None of the account's processes is seen: they are in another container, or hidden from us.
+    /// No process of the account is visible: they are in another container, or hidden from us.
     Unseen,
 }
 
-/// The accounts of this machine, as far as they matter here.
+/// The facts about this machine's accounts that the rule needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Accounts {
     pub(super) own: u32,
-    /// The first that is made for a person; those below are the system's.
+    /// The lowest id that is meant for persons; lower ids belong to the system.
     pub(super) first_ordinary: u32,
-    /// Numbers that were lent to an account for its containers.
+    /// Id ranges that an account was given for its containers.
     pub(super) lent: Vec<Lent>,
 }
 
-/// Numbers of `/etc/subuid`.
+/// An id range of `/etc/subuid`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lent {
     pub(super) to: u32,
@@ -54,20 +54,20 @@ pub(super) struct Lent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ruling {
-    /// Log in, in any way that the server asks for.
+    /// Log in, by any method that the server asks for.
     Proved,
-    /// Log in, but do not show the password to any process on the way.
+    /// Log in, but never so that a process on the way could see the password.
     NotInClear,
     Stranger(Why),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
-    /// A person's account, which is neither root's nor ours.
+    /// The process belongs to a person's account, neither root's nor ours.
     Person(u32),
-    /// An account of the system's whose program is not one of the protocol's servers.
+    /// The process belongs to a system account, but its program is not a server of the protocol.
     Program(u32),
-    /// The kernel does not tell whose it is.
+    /// The kernel does not report whose the process is.
     Untold,
 }
 
@@ -94,7 +94,7 @@ impl Accounts {
     }
 }
 
-/// The rule. Looks for `process` only if it decides.
+/// The rule. It calls `process` only if the decision depends on it.
 pub(super) fn ruling(far_end: FarEnd, accounts: &Accounts, process: impl FnOnce() -> Process) -> Ruling {
     let uid = match far_end {
         FarEnd::Account(uid) => uid,
@@ -109,7 +109,7 @@ pub(super) fn ruling(far_end: FarEnd, accounts: &Accounts, process: impl FnOnce(
             Process::Server | Process::Unseen => Ruling::Proved,
             Process::Other => Ruling::Stranger(Why::Program(uid)),
         },
-        // A user that the kernel cannot name may be a person of another namespace.
+        // A user that the kernel cannot name may be a person in another user namespace.
         Standing::Nobody => match process() {
             Process::Server => Ruling::Proved,
             Process::Other | Process::Unseen => Ruling::Stranger(Why::Program(uid)),

@@ -1,6 +1,7 @@
-//! One TCP socket of the calling thread's network namespace, by its addresses: whose it is.
+//! Finds one TCP socket in the calling thread's network namespace by its addresses, and returns its owner.
 //!
-//! The kernel looks it up as it does for a packet that arrives. If it cannot be asked that way, its list is read.
+//! The kernel looks the socket up as it does for an arriving packet. If `sock_diag` is not available, the kernel's list
+//! of sockets in `/proc` is read.
 //!
 //! # Source
 //! `sock_diag(7)`; the kernel's `include/uapi/linux/inet_diag.h`, `proc_pid_net(5)`.
@@ -20,11 +21,11 @@ const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 const TCP_LISTEN: u8 = 10;
 
-/// A message's header, and what is asked and answered behind it: `inet_diag_req_v2` and `inet_diag_msg`.
+/// The sizes of a message's header, and of the request and the answer after it: `inet_diag_req_v2` and `inet_diag_msg`.
 const HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 const ANSWER_BYTES: usize = HEADER_BYTES + 72;
-/// Of the answer: its state, and the last two numbers.
+/// Positions in the answer: the state, the uid and the inode.
 const STATE_AT: usize = HEADER_BYTES + 1;
 const UID_AT: usize = HEADER_BYTES + 64;
 const INODE_AT: usize = HEADER_BYTES + 68;
@@ -32,7 +33,7 @@ const INODE_AT: usize = HEADER_BYTES + 68;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) uid: u32,
-    /// 0 as long as no process has it: it waits to be accepted, or was closed.
+    /// 0 while no process holds the socket: it waits to be accepted, or was closed.
     pub(super) inode: u64,
 }
 
@@ -42,8 +43,8 @@ impl End {
     }
 }
 
-/// The socket at `local` that is connected to `remote`; without one the socket that listens there. `None` if there is
-/// no such socket.
+/// Returns the socket at `local` that is connected to `remote`; without `remote`, the socket that listens at `local`.
+/// `None` if there is no such socket.
 pub(super) fn end_of(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Option<End>> {
     asked(local, remote).or_else(|_| listed(local, remote))
 }
@@ -70,23 +71,23 @@ fn request(local: SocketAddr, remote: Option<SocketAddr>) -> Vec<u8> {
     bytes.extend((REQUEST_BYTES as u32).to_ne_bytes());
     bytes.extend(BY_FAMILY.to_ne_bytes());
     bytes.extend(NLM_F_REQUEST.to_ne_bytes());
-    // Its number and its sender: there is one of each.
+    // Sequence number and sender; both may be 0, since there is only one request and one sender.
     bytes.extend([0; 8]);
     bytes.extend([family, IPPROTO_TCP, 0, 0]);
-    // Whatever its state.
+    // In any state.
     bytes.extend(u32::MAX.to_ne_bytes());
     bytes.extend(local.port().to_be_bytes());
     bytes.extend(remote.port().to_be_bytes());
     bytes.extend(words(local.ip()));
     bytes.extend(words(remote.ip()));
-    // Of whatever interface.
+    // On any interface.
     bytes.extend([0; 4]);
-    // Whichever it is.
+    // With any socket cookie.
     bytes.extend([0xff; 8]);
     bytes
 }
 
-/// An address in the four words that either family has there.
+/// The four words in which the message holds an address of either family.
 fn words(ip: IpAddr) -> [u8; 16] {
     let mut words = [0; 16];
     match ip {
@@ -115,12 +116,12 @@ fn read(answer: &[u8], wants_listener: bool) -> io::Result<Option<End>> {
         return Err(invalid());
     }
     let end = End { uid: u32::from_ne_bytes(number(UID_AT)?), inode: u64::from(u32::from_ne_bytes(number(INODE_AT)?)) };
-    // If no socket has that connection, the kernel returns the one that listens for it.
+    // If no socket has this connection, the kernel returns the socket that listens for it.
     let is_listener = answer[STATE_AT] == TCP_LISTEN;
     Ok((is_listener == wants_listener).then_some(end))
 }
 
-/// The same out of the kernel's list.
+/// Like `asked`, but from the kernel's list.
 fn listed(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Option<End>> {
     let mut text = kernel::text("/proc/thread-self/net/tcp")?;
     // A kernel without IPv6 does not have this file.
@@ -138,7 +139,7 @@ fn in_list(text: &str, local: SocketAddr, remote: Option<SocketAddr>) -> Option<
             None => row.listens && row.local == plain(at),
         })
     };
-    // A listener for this address comes before a listener for all.
+    // A listener on this address takes precedence over a listener on all addresses.
     let found = find(local.ip()).or_else(|| {
         let any: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
         let own_family = any.into_iter().filter(|it| it.is_ipv4() == local.is_ipv4());
@@ -148,7 +149,7 @@ fn in_list(text: &str, local: SocketAddr, remote: Option<SocketAddr>) -> Option<
     found.map(|row| row.end)
 }
 
-/// IPv4 in IPv6 is IPv4.
+/// Turns an IPv4 address that is mapped into IPv6 back into IPv4.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
@@ -161,7 +162,7 @@ struct Row {
 }
 
 impl Row {
-    /// Number, two addresses, state, four columns of queues and timers, uid, one more, inode.
+    /// The columns: number, two addresses, state, four columns of queues and timers, uid, another column, inode.
     fn read(line: &str) -> Option<Self> {
         let columns: Vec<&str> = line.split_ascii_whitespace().collect();
         Some(Self {
@@ -173,7 +174,7 @@ impl Row {
     }
 }
 
-/// `0100007F:0CEA`: each four bytes of the address are a number of the machine's.
+/// Parses `0100007F:0CEA`: each four bytes of the address are a number in the machine's byte order.
 fn address(text: &str) -> Option<SocketAddr> {
     let (digits, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

@@ -1,5 +1,5 @@
-//! A server's figures on the connections of one user beside ours: those that are logged in, and how many there have
-//! been so far.
+//! A server's figures about a user's connections other than ours: those that are logged in now, and how many
+//! connections there have been so far.
 
 use looptax_wire::WireError;
 use looptax_wire::redis::Connection;
@@ -12,19 +12,20 @@ use crate::path::{Conversation, Link, PathError};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerCounts {
-    /// Connections of anybody since it started; PostgreSQL: sessions of the database. `None` where it does not tell.
+    /// Connections of all users since the server started; PostgreSQL: sessions of the database. `None` if the server
+    /// does not report it.
     pub n_connections: Option<u64>,
-    /// Logins of anybody that it refused since it started. `None` where it does not tell.
+    /// Logins of all users that the server refused since it started. `None` if the server does not report it.
     pub n_refused: Option<u64>,
-    /// Connections that are open now, and that it may count later only. 0 where it counts them at once.
+    /// Connections that are open now, and that the server may count later. 0 if the server counts them immediately.
     pub n_uncounted: u64,
 }
 
 impl Conversation {
-    /// Asks who else is logged in as `user`, which is ours. A light question.
+    /// Lists the other sessions of `user`, under which we are logged in. A cheap query.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question, or is gone.
+    /// [`PathError::Protocol`] if the server refuses the query or has ended.
     pub fn other_sessions(&mut self, user: &str) -> Result<Vec<ClientSeen>, PathError> {
         let endpoint = self.endpoint().to_string();
         let answer = match &mut self.connection {
@@ -40,10 +41,10 @@ impl Conversation {
         answer.map_err(|source| PathError::Protocol { action: ASK_CONNECTIONS, endpoint, source })
     }
 
-    /// Asks what the server has counted so far: to be asked now and then.
+    /// Queries what the server has counted so far; meant to be called now and then.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question, or is gone.
+    /// [`PathError::Protocol`] if the server refuses the query or has ended.
     ///
     /// # Source
     /// `Connections` and `Aborted_connects`: dev.mysql.com and mariadb.com, server status variables. `sessions` of
@@ -122,13 +123,13 @@ fn postgres_sessions(connection: &mut looptax_wire::postgres::Connection<Link>) 
 }
 
 fn postgres_counts(connection: &mut looptax_wire::postgres::Connection<Link>) -> Result<ServerCounts, WireError> {
-    // A session may report itself ten seconds late.
+    // A session may appear in the statistics ten seconds late.
     let counted = connection.ask(
         "SELECT sessions, (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()) \
          FROM pg_stat_database WHERE datname = current_database()",
     );
     match counted {
-        // Before version 14.
+        // PostgreSQL before version 14.
         Err(WireError::Server { .. }) => Ok(ServerCounts::default()),
         counted => {
             let [n, n_open] = only(POSTGRES, table(POSTGRES, counted?)?)?;
@@ -148,7 +149,7 @@ fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, 
     let is_own = |line: &&str| redis_client(line, None).is_some_and(|it| it.connection_id == own);
     let ours = list.lines().find(is_own);
     let ours = ours.ok_or_else(|| unfit(REDIS, "a list that contains our own connection", list.as_bytes()))?;
-    // Before version 6 there is one user.
+    // Redis before version 6 has only one user.
     let user = user_of(ours);
     let sessions = list.lines().filter(|line| user_of(line) == user);
     let sessions = sessions.filter_map(|line| redis_client(line, None));
@@ -157,14 +158,15 @@ fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, 
 
 fn redis_counts(connection: &mut Connection<Link>) -> Result<ServerCounts, WireError> {
     let stats = redis_text(connection, &[b"INFO", b"stats"])?;
-    // Since Redis 6.2.
+    // Redis reports these since 6.2.
     let errors = redis_text(connection, &[b"INFO", b"errorstats"])?;
     let received = stats.lines().find_map(|line| line.strip_prefix("total_connections_received:"));
     let received = received.map(|count| parsed(REDIS, count));
     Ok(ServerCounts { n_connections: received.transpose()?, n_refused: redis_refusals(&errors), n_uncounted: 0 })
 }
 
-/// `errorstat_WRONGPASS:count=2`: logins that failed, and commands without one. `None` if there is no such section.
+/// Parses lines such as `errorstat_WRONGPASS:count=2`, and counts failed logins and commands without a login. `None` if
+/// there is no such section.
 fn redis_refusals(errors: &str) -> Option<u64> {
     let has_section = errors.lines().any(|it| it.trim().eq_ignore_ascii_case("# errorstats"));
     let count = |line: &str| {

@@ -1,4 +1,4 @@
-//! Which thread of a server answers on a connection, by what the kernel counts: that one sleeps after each answer.
+//! Which thread of a server answers on a connection, from what the kernel counts: that thread sleeps after each answer.
 //!
 //! For a MySQL account that may not read `performance_schema.threads`.
 
@@ -10,16 +10,16 @@ use looptax_host::processes::{n_turns, threads};
 
 use crate::path::Conversation;
 
-/// How many questions are asked in turn. Another thread that slept as often in one round does not in all three.
+/// Number of queries in each round. Another thread may sleep as often by chance in one round, but hardly in all three.
 const ROUNDS: [u64; 3] = [23, 41, 16];
-/// Other processes on the machine may preempt the thread more often than it sleeps.
+/// Number of attempts: other processes on the machine may preempt the thread, so it seems to sleep more often.
 const ATTEMPTS: usize = 8;
-/// Most threads of a server that are looked at.
+/// A server with more threads than this is not checked.
 const MOST_THREADS: usize = 512;
 
 impl Conversation {
-    /// The thread of process `pid` that answers here; `None` where several may, where the server's threads serve several
-    /// connections each, or where it does not say that they do not.
+    /// The thread of process `pid` that answers on this connection. `None` if it may be one of several threads, or
+    /// unless the server says that each connection has a thread.
     pub fn answering_thread(&mut self, pid: u32) -> Option<u32> {
         let of_connection = [vec![Some("one-thread-per-connection".to_owned())]];
         if self.query("SELECT @@thread_handling").ok()? != of_connection {
@@ -33,7 +33,7 @@ impl Conversation {
         for n in ROUNDS {
             let before = turns(pid)?;
             for _ in 0..n {
-                // Long enough for the thread to fall asleep.
+                // Long enough for the server's thread to fall asleep.
                 thread::sleep(Duration::from_micros(20));
                 self.execute("DO 0").ok()?;
             }
@@ -52,14 +52,14 @@ impl Conversation {
     }
 }
 
-/// Whether a thread that was given a core `more` times may have answered `n` questions: it may have found some without
-/// sleeping, and on the core of the client it may have to wait for the client in the middle of each answer. The thread
-/// that answers always fits: if only one fits, it is that one.
+/// Whether a thread that was given a core `more` times may have answered `n` queries. It may have found some of them
+/// without sleeping; and if it shares a core with the client, it may have to wait for the client in the middle of each
+/// answer. The thread that answers always fits, so if only one thread fits, it is that thread.
 fn is_near(more: u64, n: u64) -> bool {
     (n - n / 4..=2 * n + 4).contains(&more)
 }
 
-/// Returns how often each thread of a process was given a core; `None` if there are too many threads to look at.
+/// Returns how often each thread of a process was given a core; `None` if there are too many threads.
 fn turns(pid: u32) -> Option<BTreeMap<u32, u64>> {
     let tids = threads(pid).ok().filter(|it| it.len() <= MOST_THREADS)?;
     // A thread that has just ended is left out.

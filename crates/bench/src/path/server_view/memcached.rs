@@ -1,6 +1,6 @@
-//! A memcached process's figures on itself, and which of its threads does the work.
+//! A memcached process's figures about itself, and which of its threads does the work.
 //!
-//! Reads `/proc` of the process that answers. Called by `server_view`, only for memcached.
+//! Reads `/proc` for the process that answers. Called by `server_view`, only for memcached.
 
 use std::net::SocketAddr;
 
@@ -13,9 +13,9 @@ use super::seen::{ClientSeen, SeenAs, ServerView};
 use crate::path::answers::{number, unfit};
 use crate::path::{Family, Link, LinkFacts};
 
-/// Options and settings that say where a process listens: two that differ in nothing else are alike.
+/// Options that set where a process listens. Two processes that differ only in these count as alike.
 const ADDRESS_OPTIONS: [&str; 3] = ["-s", "-l", "-p"];
-/// See [`ADDRESS_OPTIONS`].
+/// Settings that say where a process listens; see [`ADDRESS_OPTIONS`].
 const ADDRESS_SETTINGS: [&str; 3] = ["tcpport", "inter", "domain_socket"];
 
 const TITLE: &str = Protocol::Memcached.title();
@@ -23,10 +23,10 @@ const TITLE: &str = Protocol::Memcached.title();
 /// memcached's name for the threads that serve connections (seen in 1.6.18).
 const WORKER: &str = "mc-worker";
 
-/// Asks over one connection; `facts` are its own.
+/// Queries the server over one connection, whose facts are `facts`.
 ///
-/// The identity is what all processes started alike have in common: version, settings and command
-/// line. There is no more to prove, for a memcached that listens on a socket does not listen on TCP.
+/// All processes that were started alike have the same identity: version, settings and command line. More cannot be
+/// proved, because a memcached that listens on a socket does not listen on TCP.
 pub(super) fn server_view(
     connection: &mut Connection<Link>,
     facts: &LinkFacts,
@@ -34,7 +34,7 @@ pub(super) fn server_view(
 ) -> Result<ServerView, WireError> {
     let pid = process(&connection.stats("")?)?;
     let settings = connection.stats("settings")?;
-    // Those that every version has.
+    // Settings that every version has.
     for name in ["maxbytes", "num_threads"] {
         let setting = settings.iter().find(|it| it.0 == name);
         number::<u64>(TITLE, setting.map(|it| it.1.clone()))?;
@@ -52,7 +52,7 @@ pub(super) fn server_view(
     let worker = worker_of(pid);
     let seen = |connection_id, seen_as| ClientSeen { connection_id, seen_as, worker, behind: None };
     let clients = if facts.family == Family::Unix {
-        // It lists connections over the socket without an address; who answers is all it tells.
+        // memcached lists connections over the socket without an address, so only the process that answers is known.
         ids.iter().map(|id| seen(*id, SeenAs::SocketOf(pid))).collect()
     } else {
         connection
@@ -76,7 +76,7 @@ fn process(stats: &[(String, String)]) -> Result<u32, WireError> {
     })
 }
 
-/// The address of a client: `11:addr` has the value `tcp:127.0.0.1:40000`, or `tcp6:[::1]:40000`.
+/// The address of a client: for `11:addr` the value is `tcp:127.0.0.1:40000` or `tcp6:[::1]:40000`.
 fn client(name: &str, value: &str) -> Option<SocketAddr> {
     let value = name.ends_with(":addr").then_some(value)?;
     let (family, address) = value.split_once(':')?;
@@ -84,7 +84,7 @@ fn client(name: &str, value: &str) -> Option<SocketAddr> {
     is_tcp.then(|| address.parse().ok()).flatten()
 }
 
-/// The one thread of this name; `None` when there are several, or none.
+/// The only thread with the name [`WORKER`]; `None` if there are several or no such threads.
 fn worker_of(pid: u32) -> Option<u32> {
     let tasks = kernel::names(format!("/proc/{pid}/task")).ok()?;
     let mut workers = tasks.filter_map(|task| {
@@ -96,7 +96,7 @@ fn worker_of(pid: u32) -> Option<u32> {
     workers.next().is_none().then_some(worker).flatten()
 }
 
-/// A number for all settings but the addresses.
+/// A hash of all settings except the addresses.
 ///
 /// # Source
 /// The hash is FNV-1a of 64 bits (Fowler, Noll, Vo).
@@ -107,7 +107,7 @@ fn fingerprint(settings: &[(String, String)]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The words of `/proc/PID/cmdline` without those that say where it listens.
+/// The command line from `/proc/PID/cmdline` without the options that set where the process listens.
 fn command_line(cmdline: &[u8]) -> String {
     let text = String::from_utf8_lossy(cmdline);
     let mut words = text.split_terminator('\0');

@@ -1,8 +1,8 @@
-//! How a pooler before PostgreSQL treats the connections that it holds: whether clients share them, and whether a
-//! client's prepared statements then stay its own.
+//! How a pooler in front of PostgreSQL treats its server connections: whether clients share them, and whether a
+//! client's prepared statements then stay with that client.
 //!
-//! Asked before anything is prepared on a running one, by `experiment`: nothing of ours may stay with a connection
-//! that somebody else gets next.
+//! For a running pooler, `experiment` checks this before it prepares anything: nothing of ours may stay on a server
+//! connection that another client gets next.
 
 use looptax_model::dsn::Protocol;
 use looptax_wire::WireError;
@@ -12,17 +12,17 @@ use crate::path::conversation::ProtocolConnection;
 use crate::path::error::ASK_CONNECTIONS;
 use crate::path::{Conversation, PathError};
 
-/// A statement that is there for a moment, to see under which name the server has it.
+/// A statement that exists for a moment, to see under which name the server knows it.
 const LOOK: &str = "looptax_look";
 
 impl Conversation {
-    /// Whether the server's process behind this connection is not always the same, or is that of `other` as well,
-    /// which logged in alike: then the pooler's connections go from client to client.
+    /// Whether the pooler gives its server connections to different clients: the server's process behind this
+    /// connection changes, or is also the one behind `other`, which logged in the same way.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question, or is not a PostgreSQL.
+    /// [`PathError::Protocol`] if the server refuses the query or is not PostgreSQL.
     pub fn shares_backends_with(&mut self, other: &mut Self) -> Result<bool, PathError> {
-        // Twice in a row each: if connections take turns, these are two of them.
+        // Twice in a row for each connection: if server connections take turns, the two queries use different ones.
         let own = [self.backend()?.pid, self.backend()?.pid];
         let others = [other.backend()?.pid, other.backend()?.pid];
         let again = self.backend()?.pid;
@@ -30,11 +30,12 @@ impl Conversation {
         Ok(!is_own)
     }
 
-    /// Whether the pooler renames the statements that this connection prepares, and so keeps them: `PgBouncer` does
-    /// from 1.21 on, if `max_prepared_statements` is not 0. The statement that this prepares is gone afterwards.
+    /// Whether the pooler renames the statements that this connection prepares, and so can keep them: `PgBouncer` does
+    /// that since 1.21, if `max_prepared_statements` is not 0. The statement prepared for this check is removed
+    /// afterwards.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the connection breaks, or is not one to PostgreSQL.
+    /// [`PathError::Protocol`] if the connection breaks or does not lead to PostgreSQL.
     pub fn keeps_prepared(&mut self) -> Result<bool, PathError> {
         let endpoint = self.endpoint().to_string();
         let kept = match &mut self.connection {
@@ -42,14 +43,14 @@ impl Conversation {
             _ => Err(WireError::Unsupported { what: "a pooler".to_owned() }),
         };
         match kept {
-            // Statement pooling ends a connection that asks for a transaction.
+            // With statement pooling, the pooler ends a connection that begins a transaction.
             Err(WireError::Server { .. } | WireError::Closed { .. }) => Ok(false),
             kept => kept.map_err(|source| PathError::Protocol { action: ASK_CONNECTIONS, endpoint, source }),
         }
     }
 }
 
-/// Within one transaction, for which the pooler keeps one of its connections to us.
+/// Checks within one transaction, during which the pooler reserves one server connection for us.
 fn renames<S: looptax_wire::Stream>(connection: &mut looptax_wire::postgres::Connection<S>) -> Result<bool, WireError> {
     connection.execute("BEGIN")?;
     connection.prepare(LOOK, "SELECT 1")?;

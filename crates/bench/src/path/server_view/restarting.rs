@@ -1,4 +1,4 @@
-//! The data that a restart of a server would lose, by the server's own figures.
+//! The data that a restart of a server would lose, from the server's own figures.
 
 use std::collections::BTreeMap;
 
@@ -10,42 +10,43 @@ use crate::path::conversation::ProtocolConnection;
 use crate::path::error::ASK_CONNECTIONS;
 use crate::path::{Conversation, PathError};
 
-/// A server as it is before a restart; `None` where it does not tell, or not to this account.
+/// Facts about a server before a restart; `None` if the server does not report them, or not to this account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BeforeRestart {
-    /// The file that it was started with, as the server sees it.
+    /// The configuration file that the server was started with, under the path that the server sees.
     pub config_file: Option<String>,
-    /// Connections of clients, ours included.
+    /// Connections of clients, including ours.
     pub n_clients: Option<u64>,
-    /// Servers that copy this one.
+    /// Servers that replicate this one.
     pub n_replicas: Option<u64>,
-    /// Keys or items that it holds in memory.
+    /// Keys or items that the server holds in memory.
     pub n_items: Option<u64>,
     pub saved: Option<Saved>,
 }
 
-/// How a server that holds its data in memory keeps them.
+/// How a server that holds its data in memory stores them permanently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Saved {
-    /// Not at all.
+    /// The data are not stored.
     Never,
     /// Every change is appended to a file.
     Appended,
-    /// In snapshots.
+    /// The server takes snapshots.
     Snapshots {
-        /// How long ago the last one was taken, by the server's clock; `None` if there is none, or it does not tell.
+        /// How long ago the last snapshot was taken, by the server's clock; `None` if there is no snapshot, or the
+        /// server does not report it.
         ago_s: Option<u64>,
         n_changes_since: u64,
-        /// Whether it takes one when it ends; `None` where it does not say.
+        /// Whether the server takes a snapshot when it ends; `None` if it does not report that.
         takes_one_at_end: Option<bool>,
     },
 }
 
 impl Conversation {
-    /// Asks what a restart would lose. A light question.
+    /// Queries what a restart would lose. A cheap query.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question, or is gone.
+    /// [`PathError::Protocol`] if the server refuses the query or has ended.
     ///
     /// # Source
     /// redis.io, INFO and CONFIG GET; memcached's doc/protocol.txt; `Threads_connected` of MySQL and MariaDB;
@@ -91,7 +92,7 @@ fn only_clients(n: u64) -> BeforeRestart {
 
 fn redis(connection: &mut looptax_wire::redis::Connection<crate::path::Link>) -> Result<BeforeRestart, WireError> {
     let info = redis_text(connection, &[b"INFO"])?;
-    // Settings may be kept from the account, and versions before 7 do not know the second one.
+    // The account may not be allowed to read settings, and versions before 7 do not have the second one.
     let points = setting(connection, b"save");
     let at_end =
         points.map(|points| saves_at_end(&points, &setting(connection, b"shutdown-on-sigterm").unwrap_or_default()));
@@ -108,16 +109,17 @@ fn setting(connection: &mut looptax_wire::redis::Connection<crate::path::Link>, 
     }
 }
 
-/// Whether it takes a snapshot when SIGTERM ends it: if it takes some by itself, unless `on_sigterm` sets otherwise.
+/// Whether Redis takes a snapshot when SIGTERM ends it: it does if it takes snapshots by itself, unless `on_sigterm`
+/// sets something else.
 ///
 /// # Source
-/// redis.conf of Redis 7; tried with Redis 7.0 and Valkey 9.1 (2026-11-28): keys before and after.
+/// redis.conf of Redis 7; tested with Redis 7.0 and Valkey 9.1 (2026-11-28) by comparing the keys before and after.
 fn saves_at_end(points: &str, on_sigterm: &str) -> bool {
     let is_told = |word| on_sigterm.split_whitespace().any(|it| it == word);
     is_told("save") || !points.is_empty() && !is_told("nosave")
 }
 
-/// `INFO` of Redis; `takes_one_at_end` says whether it takes a snapshot when it ends.
+/// Parses Redis's `INFO`; `takes_one_at_end` says whether Redis takes a snapshot when it ends.
 fn of_info(info: &str, takes_one_at_end: Option<bool>) -> BeforeRestart {
     let lines: BTreeMap<&str, &str> = info.lines().filter_map(|it| it.trim().split_once(':')).collect();
     let count = |name: &str| lines.get(name)?.parse::<u64>().ok();
@@ -128,9 +130,9 @@ fn of_info(info: &str, takes_one_at_end: Option<bool>) -> BeforeRestart {
     let saved = match (count("aof_enabled"), count("rdb_last_save_time"), count("rdb_changes_since_last_save")) {
         (Some(1), _, _) => Some(Saved::Appended),
         (_, Some(at_s), Some(n_changes_since)) => {
-            // Told since Redis 6.
+            // Redis reports this since version 6.
             let now_s = count("server_time_usec").map(|it| it / 1_000_000);
-            // Without a snapshot the time is that of its start.
+            // If there is no snapshot, Redis reports its start time instead.
             let has_one = count("rdb_saves") != Some(0);
             let ago_s = now_s.filter(|_| has_one).map(|now_s| now_s.saturating_sub(at_s));
             Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end })

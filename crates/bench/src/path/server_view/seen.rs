@@ -2,25 +2,25 @@
 
 use std::net::SocketAddr;
 
-/// How the server sees where a connection comes from.
+/// The origin of a connection as the server sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeenAs {
     Socket,
-    /// A local socket, whose far end is this process, says that process.
+    /// A local socket whose listener is the process with this pid, as that process itself reports.
     SocketOf(u32),
     Tcp(SocketAddr),
-    /// The server does not tell (echo).
+    /// The server does not report the origin (echo).
     Untold,
     Other(String),
 }
 
-/// The process of PostgreSQL behind one connection.
+/// The PostgreSQL process that serves one connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backend {
     pub pid: u32,
-    /// The address or socket from which the server sees its client come, or the pooler if there is one.
+    /// The address or socket of its client, as the server sees it; with a pooler, the pooler is the client.
     pub seen_as: SeenAs,
-    /// Distinguishes its server from any other.
+    /// Different for each server.
     pub identity: String,
 }
 
@@ -28,27 +28,27 @@ pub struct Backend {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientSeen {
     pub connection_id: u64,
-    /// Where it comes from.
+    /// Where the connection comes from.
     pub seen_as: SeenAs,
-    /// Kernel thread (or process) id that serves it, where the server tells.
+    /// Id of the kernel thread or process that serves the connection, if the server reports it.
     pub worker: Option<u32>,
-    /// Behind a pooler: where the server sees the pooler come from. `None` without a pooler.
+    /// With a pooler: the pooler's origin as the server sees it. `None` without a pooler.
     pub behind: Option<SeenAs>,
 }
 
 /// The server's view of itself and of some of its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerView {
-    /// Distinguishes this server instance from any other; memcached: equal for two processes with the same settings.
+    /// Different for each server instance; for memcached, equal for two processes with the same settings.
     pub identity: String,
-    /// Its process id, where it tells.
+    /// The server's process id, if it reports it.
     pub server_pid: Option<u32>,
-    /// The connections that were asked for, as far as the server lists them.
+    /// The requested connections, as far as the server lists them.
     pub clients: Vec<ClientSeen>,
 }
 
 impl ServerView {
-    /// Whether the server told of this connection.
+    /// Whether the server listed this connection.
     pub fn lists(&self, connection_id: u64) -> bool {
         let mut clients = self.clients.iter();
         clients.any(|it| it.connection_id == connection_id)

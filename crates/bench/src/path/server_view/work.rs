@@ -1,4 +1,4 @@
-//! A server's work so far, to be read before and after a load: how many requests, and how long they took it.
+//! A server's work so far, to be read before and after a load: how many requests it served, and how long they took.
 
 use looptax_model::dsn::Protocol;
 use looptax_wire::WireError;
@@ -14,19 +14,19 @@ use crate::path::{Conversation, Link, PathError};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerWork {
     pub counter: &'static str,
-    /// Requests since it started, those that ask for this among them.
+    /// Requests since the server started, including those that read this count.
     pub n_requests: u64,
-    /// How many of these each asking for this adds.
+    /// By how many requests each reading increases `n_requests`.
     pub n_own: u64,
-    /// Time in requests by its own clock, µs; `None` where it does not tell.
+    /// Time spent in requests by the server's clock, µs; `None` if the server does not report it.
     pub busy_us: Option<f64>,
 }
 
 impl Conversation {
-    /// Asks what the server has done so far; `None` where it keeps no count.
+    /// Queries what the server has done so far; `None` if it keeps no count.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses the question, or is gone.
+    /// [`PathError::Protocol`] if the server refuses the query or has ended.
     ///
     /// # Source
     /// `Questions`, `events_statements_summary_global_by_event_name`: dev.mysql.com and mariadb.com. `pg_stat_database`:
@@ -39,7 +39,7 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => postgres(it).map(Some),
             ProtocolConnection::Redis(it) => redis(it).map(Some),
             ProtocolConnection::Memcached(it) => it.stats("").and_then(|stats| memcached(&stats).map(Some)),
-            // Our own are among them, if the server lists any.
+            // If the server lists any commands, ours are among them.
             ProtocolConnection::Mongodb(it) => it.status().map(|status| {
                 (!status.commands.is_empty()).then(|| ServerWork {
                     counter: "metrics.commands",
@@ -60,14 +60,14 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>) -> Result<Serve
          FROM performance_schema.events_statements_summary_global_by_event_name",
     );
     let busy_us = match busy {
-        // Only some accounts may look there.
+        // Only some accounts may read this table.
         Err(WireError::Server { .. }) => None,
         busy => {
             let [us] = only(MYSQL, table(MYSQL, busy?)?)?;
             us.map(|us| parsed::<u64>(MYSQL, &us)).transpose()?
         }
     };
-    // MariaDB has the table without anything in it, unless it is set to keep it.
+    // In MariaDB this table is empty unless a setting enables it.
     let busy_us = busy_us.filter(|us| *us > 0);
     let questions = connection.query("SHOW GLOBAL STATUS LIKE 'Questions'")?;
     let [_, questions] = only(MYSQL, table(MYSQL, questions)?)?;
@@ -86,7 +86,7 @@ fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>) -> Result
         number::<u64>(POSTGRES, cell)
     };
     let busy_us = match connection.ask(&of("round(active_time * 1000)::bigint")) {
-        // Before version 14.
+        // PostgreSQL before version 14.
         Err(WireError::Server { .. }) => None,
         busy => Some(cell(busy?)?),
     };
@@ -109,14 +109,14 @@ fn redis(connection: &mut Connection<Link>) -> Result<ServerWork, WireError> {
         n_requests = n_requests.saturating_add(calls);
         busy_us = busy_us.saturating_add(us);
     }
-    // Our own are among them.
+    // At least our own commands must be counted.
     if n_requests == 0 {
         return Err(unfit(REDIS, "counts of commands", stats.as_bytes()));
     }
     Ok(ServerWork { counter: "commandstats", n_requests, n_own: 1, busy_us: Some(busy_us as f64) })
 }
 
-/// `cmdstat_get:calls=21,usec=175,usec_per_call=8.33`: calls and µs.
+/// Parses `cmdstat_get:calls=21,usec=175,usec_per_call=8.33` into calls and µs.
 fn calls(line: &str) -> Option<(u64, u64)> {
     let (_, figures) = line.trim().strip_prefix("cmdstat_")?.split_once(':')?;
     let figure = |name: &str| {

@@ -1,24 +1,24 @@
-//! The requests to the echo server, for which only the transport costs time.
+//! The requests to the echo server, whose time is spent only in the transport.
 
 use looptax_wire::echo::{Hello, Traffic};
 
 /// Default number of bytes of a request and its reply: about what a point select sends and receives.
 const PING_BYTES: u32 = 64;
 
-/// A conversation with the echo server.
+/// The settings of a connection to the echo server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
     pub request: EchoRequest,
-    /// Whether both ends send small packets at once over TCP; a Unix socket has no such choice.
+    /// Whether both ends send small packets immediately over TCP; a Unix socket has no such setting.
     pub is_nodelay: bool,
 }
 
 /// One request to the echo server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EchoRequest {
-    /// A message there and one back.
+    /// A message from the client, and one back.
     Ping { request_bytes: u32, reply_bytes: u32 },
-    /// Bytes there, and eight back when the last one is in.
+    /// A stream from the client, and eight bytes back when the last byte has arrived.
     Stream {
         /// Bytes of all writes together.
         bytes: u64,
@@ -28,14 +28,14 @@ pub enum EchoRequest {
 }
 
 impl Default for Echo {
-    /// 64 bytes there and back, with `TCP_NODELAY` as database clients set it.
+    /// 64 bytes in each direction, with `TCP_NODELAY` as database clients set it.
     fn default() -> Self {
         Self { request: EchoRequest::Ping { request_bytes: PING_BYTES, reply_bytes: PING_BYTES }, is_nodelay: true }
     }
 }
 
 impl Echo {
-    /// The word for it, in options and records.
+    /// The request's name in options and records.
     pub fn name(&self) -> &'static str {
         match self.request {
             EchoRequest::Ping { .. } => "ping",
@@ -51,7 +51,7 @@ impl Echo {
         Hello { traffic, is_nodelay: self.is_nodelay }
     }
 
-    /// Bytes that leave in one write.
+    /// Number of bytes in one write.
     pub(crate) fn write_bytes(&self) -> u32 {
         match self.request {
             EchoRequest::Ping { request_bytes, .. } => request_bytes,

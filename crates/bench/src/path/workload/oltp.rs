@@ -1,4 +1,5 @@
-//! sysbench's transactions, statement by statement, so that figures can be compared with `sysbench oltp_*`.
+//! sysbench's transactions, statement by statement, so that the results can be compared with those of `sysbench
+//! oltp_*`.
 //!
 //! # Source
 //! sysbench 1.0.20's manual and its `oltp_*.lua`: 10 point selects, one range of each kind over 100
@@ -8,7 +9,7 @@ use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
 const N_POINT_SELECTS: usize = 10;
 const RANGE_SIZE: i64 = 100;
-/// Groups of digits in the columns `c` and `pad`.
+/// Number of digit groups in the columns `c` and `pad`.
 const C_GROUPS: usize = 10;
 const PAD_GROUPS: usize = 5;
 
@@ -57,7 +58,7 @@ impl Oltp {
         self != Self::ReadOnly
     }
 
-    /// Its statements on `table`.
+    /// The transaction's statements on `table`.
     pub(super) fn transaction(self, table: &str) -> Transaction {
         let mut building = Building::on(table);
         let in_transaction = matches!(self, Self::ReadOnly | Self::ReadWrite | Self::WriteOnly);
@@ -169,7 +170,7 @@ impl<'a> Building<'a> {
         self.step(sql, vec![k, c, pad], Expected::Changed(1));
     }
 
-    /// As in sysbench, more and more of the ids are gone already.
+    /// As in sysbench, more and more of the ids have already been deleted.
     fn delete_any(&mut self) {
         let key = self.key();
         let sql = format!("DELETE FROM {} WHERE id=?", self.table);

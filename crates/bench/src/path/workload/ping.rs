@@ -1,19 +1,20 @@
-//! Questions that need nothing of ours on a server: one that costs it the least, and one row of its own tables.
+//! Requests that need no data of ours on a server: the cheapest one, and one for a row of the server's own tables.
 
 use looptax_model::dsn::Protocol;
 
-/// Bytes that [`ping`] asks for: 120, as a point select returns.
+/// The number of bytes that [`ping`] requests: 120, as many as a point select returns.
 pub(crate) const PING_BYTES: usize = 120;
 
-/// The statement behind [`crate::path::Workload::Ping`] for SQL servers: it reads no table.
+/// The statement of [`crate::path::Workload::Ping`] for SQL servers: it reads no table.
 pub(crate) fn ping() -> String {
     format!("SELECT '{}'", "x".repeat(PING_BYTES))
 }
 
-/// A row of a table that the server itself keeps, by its key: what [`crate::path::Workload::SystemRow`] asks for.
+/// The statement of [`crate::path::Workload::SystemRow`]: reads a row of a table that the server itself keeps, by its
+/// key.
 ///
-/// PostgreSQL lets every account read its types. MySQL and MariaDB keep the words of `HELP` in a table, which accounts with
-/// rights on all databases may read, where it was filled.
+/// On PostgreSQL every account may read the table of types. MySQL and MariaDB keep the texts of `HELP` in a table;
+/// accounts with rights on all databases may read it, and it may be empty.
 ///
 /// # Source
 /// PostgreSQL's manual, system catalogs, `pg_type` (25 is `text`); MySQL's, server-side help support, `help_topic`.

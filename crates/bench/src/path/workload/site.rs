@@ -1,4 +1,4 @@
-//! Pages of an application behind a web server: of looptax's own site, or the one that a URL names.
+//! Pages of an application behind a web server: of looptax's own site, or the page that a URL names.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use looptax_wire::{WireError, fastcgi, site, upstream};
 /// A page as one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SitePage {
-    /// 200 bytes.
+    /// A page of 200 bytes.
     Hello,
     /// A page of this many bytes.
     Sized {
@@ -23,7 +23,7 @@ pub enum SitePage {
 }
 
 impl SitePage {
-    /// The word for it, in options and records.
+    /// The page's name in options and records.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Hello => site::HELLO,
@@ -32,7 +32,7 @@ impl SitePage {
         }
     }
 
-    /// Its request to an HTTP server; `named` is the page that the target's URL names.
+    /// The page's request to an HTTP server; `named` is the page that the target's URL names.
     pub(crate) fn fetch(self, named: &str, is_last: bool) -> Result<upstream::Fetch, WireError> {
         let target = match self {
             Self::Named => named.to_owned(),
@@ -47,7 +47,7 @@ impl SitePage {
         })
     }
 
-    /// Its request to PHP-FPM, whose scripts are in `folder`.
+    /// The page's request to PHP-FPM, whose scripts are in `folder`.
     pub(crate) fn script(self, folder: &str, is_last: bool) -> Result<fastcgi::Page, WireError> {
         let query = match self {
             Self::Sized { bytes } => format!("{}={bytes}", site::BYTES),
@@ -69,7 +69,7 @@ impl SitePage {
         }
     }
 
-    /// Bytes of a right answer, where they are known.
+    /// The length of a right answer in bytes, if known.
     fn answer_bytes(self) -> Option<u64> {
         match self {
             Self::Hello => Some(site::HELLO_BYTES),

@@ -7,10 +7,10 @@ use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
 pub const TPCB_ACCOUNTS: u32 = 100_000;
 const TELLERS: i64 = 10;
-/// A transaction moves at most this much.
+/// A transaction changes a balance by at most this much.
 const MOST_MOVED: i64 = 5_000;
 
-/// Its statements on the tables of `schema`.
+/// The transaction's statements on the tables of `schema`.
 pub(super) fn transaction(schema: &str, scale: u32) -> Transaction {
     let scale = i64::from(scale.max(1));
     let draws = vec![
@@ -26,7 +26,7 @@ pub(super) fn transaction(schema: &str, scale: u32) -> Transaction {
         values: values.to_vec(),
         expects,
     };
-    // A balance that moves by 0 counts as unchanged on MySQL: updates are not held to a count.
+    // MySQL counts a row as unchanged if its balance changes by 0, so the number of updated rows is not checked.
     let steps = vec![
         step("BEGIN", &[], Expected::Done),
         step("UPDATE pgbench_accounts SET abalance = abalance + ? WHERE aid = ?", &[moved, account], Expected::Done),

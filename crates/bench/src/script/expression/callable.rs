@@ -1,6 +1,6 @@
-//! The functions that can be called: their names, and how many arguments they take.
+//! The functions that expressions can call: their names and their numbers of arguments.
 //!
-//! Used by the parser; `function` takes the names in its messages from here.
+//! Used by the parser; `function` uses these names in its messages.
 
 use looptax_model::failure::nearest;
 
@@ -43,7 +43,7 @@ const CALLABLE: [Callable; 19] = [
 ];
 
 impl Function {
-    /// Its sign or name, for messages.
+    /// The function's sign or name, for messages.
     pub(super) fn operation(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -70,7 +70,7 @@ impl Function {
     }
 }
 
-/// The function of this name, in upper or lower case.
+/// Finds the function of this name; case does not matter.
 pub(crate) fn find(name: &str) -> Result<&'static Callable, ParseFault> {
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     if is("permute") {

@@ -1,7 +1,7 @@
-//! Functions and operators: how they are evaluated.
+//! How functions and operators are evaluated.
 //!
-//! NULL in, NULL out, for all but the tests for NULL and truth. Where the manual is silent the
-//! results are those of pgbench.
+//! If an argument is NULL the result is NULL, except for the tests for NULL and truth. In cases that the manual does
+//! not describe, the results are those of pgbench.
 
 use super::hash;
 use crate::script::fault::RunFault;
@@ -54,7 +54,7 @@ impl Function {
     /// Returns the function's value.
     ///
     /// # Errors
-    /// Division by zero, overflow, a wrong type, a range or parameter that is not allowed.
+    /// Division by zero, overflow, a wrong type, or a range or parameter that is not allowed.
     pub(crate) fn call(self, arguments: &[Value], random: &mut dyn FnMut() -> u64) -> Result<Value, RunFault> {
         if let Some(truth) = self.test(arguments) {
             return Ok(Value::Boolean(truth));
@@ -71,7 +71,7 @@ impl Function {
         }
     }
 
-    /// The tests, which NULL can pass too.
+    /// The tests, which also accept NULL.
     fn test(self, arguments: &[Value]) -> Option<bool> {
         let value = arguments.first()?;
         match self {
@@ -94,7 +94,7 @@ impl Function {
             (_, value) => {
                 let double = value.double()?;
                 Ok(Value::Double(match self {
-                    // As pgbench: no negative zero.
+                    // As in pgbench, there is no negative zero.
                     Self::Negate => 0.0 - double,
                     Self::Abs => double.abs(),
                     Self::Sqrt => double.sqrt(),
@@ -120,14 +120,14 @@ impl Function {
         self.with_integers(left, right, random)
     }
 
-    /// Whether one double among the arguments makes the calculation one with doubles.
+    /// Whether this function calculates with doubles if at least one argument is a double.
     fn is_overloaded(self) -> bool {
         use Function as F;
         matches!(self, F::Add | F::Subtract | F::Multiply | F::Divide | F::Equal | F::NotEqual)
             || matches!(self, F::Less | F::LessOrEqual | F::Greater | F::GreaterOrEqual)
     }
 
-    // Equal means equal here: a script that compares doubles asks for exactly that.
+    // Exact comparison is intended: a script that compares doubles asks for that.
     #[allow(clippy::float_cmp)]
     fn with_doubles(self, left: f64, right: f64) -> Value {
         match self {
@@ -159,7 +159,7 @@ impl Function {
             Self::Subtract => left.checked_sub(right),
             Self::Multiply => left.checked_mul(right),
             Self::Divide => left.checked_div(right),
-            // The least integer modulo -1 is 0, and its quotient overflows.
+            // The least integer modulo -1 is 0, although the quotient overflows.
             Self::Modulo => Some(left.wrapping_rem(right)),
             Self::BitOr => Some(left | right),
             Self::BitXor => Some(left ^ right),

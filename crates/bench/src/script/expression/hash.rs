@@ -1,15 +1,15 @@
-//! The hash functions of the script language: 64 bits in, 64 bits out, with a seed.
+//! The hash functions of the script language: from 64 bits to 64 bits, with a seed.
 //!
 //! # Source
-//! FNV-1a: <http://www.isthe.com/chongo/tech/comp/fnv/>. `MurmurHash64A`: Austin Appleby's algorithm,
-//! public domain. How pgbench seeds them was found with the two examples of its manual.
+//! FNV-1a: <http://www.isthe.com/chongo/tech/comp/fnv/>. `MurmurHash64A`: Austin Appleby's algorithm, public domain.
+//! How pgbench uses the seed was derived from the two examples in its manual.
 
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const MURMUR_FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
 const MURMUR_SHIFT: u32 = 47;
 
-/// FNV-1a over the value's eight bytes, the lowest first.
+/// FNV-1a over the value's eight bytes, least significant byte first.
 pub(crate) fn fnv1a(value: i64, seed: i64) -> i64 {
     let start = FNV_BASIS ^ seed.cast_unsigned();
     let bytes = value.to_le_bytes();

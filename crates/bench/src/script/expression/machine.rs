@@ -1,16 +1,16 @@
-//! The stack machine that an expression runs on.
+//! The stack machine that runs an expression.
 //!
-//! Called for every `\set` and `\if` of a measured loop: no recursion, and no allocation once the
-//! stack has its size.
+//! Called for every `\set` and `\if` of a measured loop: it does not recurse, and does not allocate once the stack has
+//! its final size.
 
 use super::function::Function;
 use crate::script::fault::RunFault;
 use crate::script::value::Value;
 
-/// An expression, ready to run. Steps are in order; jumps go forward only.
+/// An expression, ready to run. Steps run in order; jumps only lead forward.
 pub(crate) type Code = Box<[Step]>;
 
-/// One step, with the offset in the script that an error points at.
+/// One step, with the position in the script that an error reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Step {
     pub(crate) op: Op,
@@ -18,7 +18,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// The variable that the step reads, to give it another index.
+    /// The variable that the step reads, so that the caller can change its index.
     pub(crate) fn variable(&mut self) -> Option<&mut u32> {
         match &mut self.op {
             Op::Load(variable) => Some(variable),
@@ -30,25 +30,25 @@ impl Step {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Op {
     Push(Value),
-    /// Pushes a variable, by its index.
+    /// Pushes the value of a variable, given by its index.
     Load(u32),
-    /// Replaces this many values by the function's result.
+    /// Replaces this many values by the result of the function.
     Call(Function, u32),
-    /// Takes a value; goes on at the step unless it is true.
+    /// Pops a value; unless it is true, continues at the given step.
     Unless(u32),
     Jump(u32),
-    /// The left side of AND: NULL and false decide, and stay; true is taken.
+    /// After the left side of AND: NULL and false are the result and stay on the stack; true is popped.
     And(u32),
-    /// The left side of OR: NULL and true decide, and stay; false is taken.
+    /// After the left side of OR: NULL and true are the result and stay on the stack; false is popped.
     Or(u32),
-    /// A number as its truth value.
+    /// Replaces a number by its truth value.
     Truth,
 }
 
-/// Runs `code` to its value. `load` gives the value of a variable.
+/// Runs `code` and returns its value. `load` returns the value of a variable.
 ///
 /// # Errors
-/// The fault and the offset in the script.
+/// The fault and its position in the script.
 pub(crate) fn run(
     code: &[Step],
     stack: &mut Vec<Value>,
@@ -90,7 +90,7 @@ pub(crate) fn run(
     Ok(pop(stack))
 }
 
-/// The parser never takes more than it pushed; NULL stands for what cannot be.
+/// Pops a value. The parser never pops more than it pushed; NULL stands for the impossible case.
 fn pop(stack: &mut Vec<Value>) -> Value {
     stack.pop().unwrap_or(Value::Null)
 }

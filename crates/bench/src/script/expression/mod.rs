@@ -1,8 +1,7 @@
-//! The expressions of `\set`, `\if` and `\elif`: read once, checked, and run as steps of a stack
-//! machine.
+//! The expressions of `\set`, `\if` and `\elif`: parsed once, checked, and run as steps of a stack machine.
 //!
-//! No tree is kept: `parser` writes the steps in the order in which they run, so a run recurses
-//! nowhere and allocates nothing.
+//! No syntax tree is kept: `parser` writes the steps in the order in which they run, so running them needs no recursion
+//! and no allocation.
 
 mod callable;
 mod function;

@@ -1,7 +1,7 @@
-//! Operators between two values: how tight each binds, and its function.
+//! Binary operators: how tightly each binds, and its function.
 //!
-//! From loose to tight: OR; AND; NOT; IS; comparisons, which do not chain; bits; sums; products;
-//! signs. All bits operators bind alike, as in pgbench.
+//! From the loosest to the tightest: OR; AND; NOT; IS; comparisons, which cannot be chained; bit operators; sums;
+//! products; signs. All bit operators bind equally tightly, as in pgbench.
 
 use super::function::Function;
 use super::token::Token;
@@ -17,7 +17,7 @@ pub(crate) const SUM: u8 = 7;
 pub(crate) const PRODUCT: u8 = 8;
 pub(crate) const SIGN: u8 = 9;
 
-/// How tight an operator between two values binds, and its function; AND, OR and IS do not have a function.
+/// How tightly a binary operator binds, and its function; AND, OR and IS do not have a function.
 pub(crate) fn infix(token: &Token<'_>) -> Option<(u8, Option<Function>)> {
     use Function as F;
     let (strength, function) = match token {

@@ -1,6 +1,6 @@
-//! Reads an expression by precedence climbing and writes the steps of the stack machine.
+//! Parses an expression by precedence climbing and writes the steps of the stack machine.
 //!
-//! `operator` defines how tight operators bind. Depth is limited, because the text is untrusted.
+//! `operator` defines how tightly operators bind. The depth is limited, because the text is untrusted.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use crate::script::place::word;
 use crate::script::symbols::Symbols;
 use crate::script::value::Value;
 
-/// Deepest nesting of parentheses, signs, calls and CASE: far over what people write, and far below
-/// what a thread's stack holds.
+/// Deepest nesting of parentheses, signs, calls and CASE: far more than people write, and far less than a thread's
+/// stack can hold.
 const MAX_DEPTH: usize = 100;
 
-/// The expression up to the end of the meta command.
+/// Parses the expression up to the end of the meta command.
 pub(crate) fn parse(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Code, ScriptError> {
     let next = reader.next_token()?;
     let mut parser = Parser { reader, symbols, next, steps: Vec::new(), depth: 0 };
@@ -39,7 +39,7 @@ struct Parser<'r, 'a> {
 }
 
 impl<'a> Parser<'_, 'a> {
-    /// An expression whose operators all bind tighter than `loosest`, or as tight.
+    /// Parses an expression whose operators all bind at least as tightly as `loosest`.
     fn expression(&mut self, loosest: u8) -> Result<(), ScriptError> {
         const LIMIT: ParseFault = ParseFault::TooMuch { what: "the expression is nested too deeply", limit: MAX_DEPTH };
         self.depth += 1;
@@ -62,7 +62,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// An operator and what is right of it; the left side is written already.
+    /// Parses an operator and its right side; the steps of the left side are already written.
     fn operator(&mut self, strength: u8, function: Option<Function>) -> Result<(), ScriptError> {
         if strength == IS {
             return self.test();
@@ -82,7 +82,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// `IS [NOT] NULL|TRUE|FALSE`, `ISNULL`, `NOTNULL`.
+    /// Parses `IS [NOT] NULL|TRUE|FALSE`, `ISNULL`, `NOTNULL`.
     fn test(&mut self) -> Result<(), ScriptError> {
         let (token, span) = self.advance()?;
         let mut is_negated = token.is_word("notnull");
@@ -134,7 +134,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// A sign, `~` or parentheses.
+    /// Parses a sign, `~` or parentheses.
     fn prefix(&mut self, symbol: &str, span: &Range<usize>) -> Result<(), ScriptError> {
         let (strength, function) = match symbol {
             "(" => {
@@ -160,7 +160,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// A constant, NOT, CASE or a call.
+    /// Parses a constant, NOT, CASE or a call.
     fn named(&mut self, found: &str, span: &Range<usize>) -> Result<(), ScriptError> {
         let is = |keyword: &str| found.eq_ignore_ascii_case(keyword);
         let constant = match found {

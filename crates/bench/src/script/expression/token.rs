@@ -1,7 +1,7 @@
-//! The words of an expression, read from one meta command.
+//! The tokens of an expression, read from one meta command.
 //!
-//! A meta command ends at its line's end; a backslash before the line's end continues it. Offsets
-//! are those of the whole script.
+//! A meta command ends at the end of its line, unless a backslash before the line feed continues it. Offsets count from
+//! the start of the whole script.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::script::fault::ParseFault;
 use crate::script::place::word;
 use crate::script::symbols::{Source, is_name_character};
 
-/// The magnitude of the least integer: allowed behind a minus only.
+/// The magnitude of the least integer; allowed only after a minus sign.
 const LEAST_INTEGER: &str = "9223372036854775808";
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Token<'a> {
     Integer(i64),
-    /// 9223372036854775808, which needs a minus before it.
+    /// 9223372036854775808, which must follow a minus sign.
     LeastInteger,
     Double(f64),
     Variable(&'a str),
@@ -32,11 +32,11 @@ impl Token<'_> {
     }
 }
 
-/// Longer ones first: `<=` is not `<` and `=`.
+/// Longer symbols first, so that `<=` is not read as `<` and `=`.
 const SYMBOLS: [&str; 20] =
     ["<=", ">=", "<>", "!=", "<<", ">>", "+", "-", "*", "/", "%", "=", "<", ">", "|", "&", "#", "~", "(", ")"];
 
-/// Reads the words of one meta command.
+/// Reads the tokens of one meta command.
 pub(crate) struct Reader<'a> {
     pub(crate) source: Source<'a>,
     at: usize,
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         self.end
     }
 
-    /// Text up to the next white space, with its place; empty at the end of the command.
+    /// The text up to the next white space, with its place; empty at the end of the command.
     pub(crate) fn next_argument(&mut self) -> (&'a str, Range<usize>) {
         self.skip_blanks();
         let start = self.at;
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         (&self.source.text[start..self.at], start..self.at)
     }
 
-    /// The next word of an expression, with its place.
+    /// The next token of an expression, with its place.
     pub(crate) fn next_token(&mut self) -> Result<(Token<'a>, Range<usize>), ScriptError> {
         self.skip_blanks();
         let start = self.at;
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns how many bytes of white space or continuation follow.
+    /// Returns how many bytes of white space or line continuation follow.
     fn n_blank_bytes(&self) -> usize {
         let rest = &self.source.text.as_bytes()[self.at..self.end];
         match rest {
@@ -157,7 +157,7 @@ fn leading(text: &str, is_part: impl Fn(char) -> bool) -> &str {
     text.find(|c| !is_part(c)).map_or(text, |end| &text[..end])
 }
 
-/// The first line feed from `at` on that no backslash continues.
+/// The first line feed from `at` on that is not preceded by a continuing backslash.
 fn command_end(text: &str, at: usize) -> usize {
     let mut from = at;
     while let Some(n_bytes) = text[from..].find('\n') {

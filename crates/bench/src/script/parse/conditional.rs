@@ -1,7 +1,7 @@
-//! `\if`, `\elif`, `\else`, `\endif`: which belongs to which, and the jumps between them.
+//! `\if`, `\elif`, `\else`, `\endif`: which of them belong together, and the jumps between them.
 //!
-//! Each branch starts with an `Unless` that leads to the next one and ends with a `Jump` behind the
-//! `\endif`; targets are filled in when they are known.
+//! Each branch starts with an `Unless` that leads to the next branch, and ends with a `Jump` to the position after the
+//! `\endif`. Targets are filled in when they are known.
 
 use std::ops::Range;
 
@@ -18,14 +18,15 @@ pub(super) struct Conditionals {
 
 struct Conditional {
     span: Range<usize>,
-    /// The `Unless` of the branch before, whose target is the next branch; none behind `\else`.
+    /// The `Unless` of the branch before, whose target is the next branch; `None` after `\else`.
     pending: Option<usize>,
-    /// The `Jump`s at the ends of branches.
+    /// The `Jump`s at the ends of the branches.
     jumps: Vec<usize>,
 }
 
 impl Conditionals {
-    /// `\if` when `is_first`, else `\elif`: gives the instruction that has to become the `Unless`.
+    /// Handles `\if` if `is_first`, otherwise `\elif`. Returns the index of the instruction that has to become the
+    /// `Unless`.
     pub(super) fn enter(
         &mut self,
         source: Source<'_>,
@@ -70,7 +71,7 @@ impl Conditionals {
         Ok(())
     }
 
-    /// At the end of the script nothing may be open.
+    /// Checks that no `\if` is open at the end of the script.
     pub(super) fn finish(&self, source: Source<'_>) -> Result<(), ScriptError> {
         match self.open.last() {
             None => Ok(()),
@@ -81,7 +82,7 @@ impl Conditionals {
         }
     }
 
-    /// Ends a branch with a jump, and aims the branch's condition behind it.
+    /// Ends a branch with a jump, and sets the target of the branch's condition to the position after that jump.
     fn end_branch(
         &mut self,
         source: Source<'_>,

@@ -1,10 +1,10 @@
-//! The instructions of a parsed script: the steps that a session takes.
+//! The instructions of a parsed script, which a session runs.
 
 use std::ops::Range;
 
 use crate::script::expression::Code;
 
-/// The next step of a session, with the place that an error points at.
+/// An instruction, with the place that an error reports.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Instruction {
     pub(crate) span: Range<usize>,
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
         variable: u32,
         code: Code,
     },
-    /// Goes on at `target` unless the expression is true.
+    /// Continues at `target` unless the expression is true.
     Unless {
         code: Code,
         target: usize,
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     SyncPipeline,
 }
 
-/// How long to sleep, in the command's unit.
+/// The duration of a sleep, in the command's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Amount {
     Constant(u64),

@@ -1,4 +1,4 @@
-//! The variables that a session starts with.
+//! The variables that a session has at its start.
 
 /// The variables that a session has without a `\set`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,6 @@ pub struct Presets {
     pub scale: i64,
     /// `:random_seed`: the seed of the run.
     pub random_seed: i64,
-    /// `:default_seed`: the seed of hash functions that do not name one.
+    /// `:default_seed`: the seed of hash function calls that do not specify one.
     pub default_seed: i64,
 }

@@ -1,6 +1,6 @@
 //! The variables of one session, by index.
 //!
-//! Names are looked up for messages only.
+//! Names are looked up only for messages.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::script::spec::Definition;
 use crate::script::symbols::Symbols;
 use crate::script::value::Value;
 
-/// Values of variables, and the stack that expressions run on.
+/// The values of the variables, and the stack on which expressions run.
 #[derive(Debug, Clone)]
 pub(super) struct Variables {
     slots: Vec<Slot>,
@@ -26,7 +26,7 @@ pub(super) struct Variables {
 enum Slot {
     Unset,
     Value(Value),
-    /// A definition: its text goes into SQL as it is, and its value into expressions.
+    /// A definition: SQL receives its text unchanged, expressions use its value.
     Text {
         text: Arc<str>,
         value: Option<Value>,

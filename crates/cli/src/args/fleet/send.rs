@@ -13,8 +13,8 @@ pub(crate) struct CollectorArgs {
     /// The collector: the URL of a ClickHouse or PostgreSQL database.
     ///
     /// `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`.
-    /// The certificate and name of a collector on another machine are verified, unless sslmode disables it or
-    /// `secure` is missing. `fleet send` also accepts a folder, which gets one file per report (`./NAME` makes one),
+    /// The certificate and name of a collector on another machine are verified, unless sslmode disables this or
+    /// `secure` is missing. `fleet send` also accepts a folder, which gets one file per report (`./NAME` creates it),
     /// and `-` for standard output.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: String,
@@ -23,9 +23,9 @@ pub(crate) struct CollectorArgs {
     /// The password may also be in the URL or in `LOOPTAX_COLLECTOR_PASSWORD`.
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
-    /// PEM file of authorities for the collector's certificate.
+    /// PEM file of certificate authorities for the collector.
     ///
-    /// They replace the authorities of the system.
+    /// They replace the system's certificate authorities.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     #[command(flatten)]
@@ -45,28 +45,29 @@ pub(crate) struct SendArgs {
     /// Use the same key on all machines, and do not store it on the collector.
     #[arg(long, value_name = "FILE", requires = "anonymous")]
     pub(crate) key_file: Option<PathBuf>,
-    /// Folder for reports while the collector is away.
+    /// Folder that keeps reports while the collector is unreachable.
     ///
     /// Default: /var/lib/looptax/spool as root, otherwise `looptax/spool` in `XDG_STATE_HOME`.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) spool: Option<PathBuf>,
     /// Which records of `compare` to send.
     ///
-    /// new: those that were not sent yet; all: every one, in several reports if they are too large for one; none.
+    /// new: records that were not sent yet; all: every record, in several reports if they are too large for one; none:
+    /// no record.
     #[arg(long, value_enum, default_value_t = RecordsWord::New, value_name = "WHICH")]
     pub(crate) records: RecordsWord,
-    /// First wait a random time of at most this.
+    /// First wait a random time, at most this many seconds.
     ///
-    /// So that not all machines report at once.
+    /// With this option not all machines report at the same time.
     #[arg(long, default_value_t = 0, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=86_400))]
     pub(crate) jitter: u32,
     /// Do nothing while FILE exists.
     #[arg(long, default_value = STOP_FILE, value_name = "FILE")]
     pub(crate) stop_file: PathBuf,
-    /// Send reports that were gathered earlier instead.
+    /// Send reports that were made earlier instead.
     ///
-    /// The reports (JSON lines) are in a file, in the files of a folder, or on `-`. looptax does not look at this
-    /// machine. A report that is sent twice counts once.
+    /// The reports (JSON lines) are in a file, in the files of a folder, or on standard input (`-`). looptax does not
+    /// inspect this machine. A report that is sent twice counts once.
     #[arg(long, value_name = "PLACE")]
     pub(crate) from: Option<PathBuf>,
     /// Print the report; send and keep nothing.

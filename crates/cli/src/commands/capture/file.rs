@@ -1,4 +1,5 @@
-//! The file that packets go to: new, readable by its owner only, whole blocks up to the last one also if looptax is killed.
+//! The file for the packets: new, readable only by its owner, and consisting of whole blocks up to the last one, even
+//! if looptax is killed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,7 +8,7 @@ use looptax_host::output::Output;
 use looptax_model::failure::Failure;
 use looptax_wire::packets;
 
-/// The bytes that are written at once.
+/// How many bytes are written together.
 const CHUNK: usize = 1 << 20;
 
 pub(super) struct CaptureFile {
@@ -19,7 +20,7 @@ pub(super) struct CaptureFile {
 }
 
 impl CaptureFile {
-    /// Makes it, with what each such file begins with.
+    /// Makes the file, and writes the blocks with which each such file begins.
     pub(super) fn create(place: &Output, most_bytes: u64) -> Result<Self, Failure> {
         let file = place.create(0o600).map_err(|error| {
             Failure::from(error)
@@ -33,7 +34,7 @@ impl CaptureFile {
         Ok(it)
     }
 
-    /// Appends whole blocks; nothing if they would make the file too large. False then.
+    /// Appends whole blocks. Returns false, and writes nothing, if they would make the file too large.
     pub(super) fn append(&mut self, blocks: impl FnOnce(&mut Vec<u8>)) -> io::Result<bool> {
         let begin = self.waiting.len();
         blocks(&mut self.waiting);

@@ -1,4 +1,4 @@
-//! One connection: its process, its position in its streams, and the bytes that may be written.
+//! One connection of a capture: its process, its position in its streams, and the bytes that may be written.
 
 use std::net::SocketAddr;
 
@@ -10,13 +10,13 @@ use looptax_wire::packets::Conversation;
 
 use super::known::comm;
 
-/// Ports of invented addresses begin here, and end where the kernel's own begin.
+/// The range of ports for invented addresses; it ends where the kernel's own range begins.
 const INVENTED_PORTS: std::ops::Range<u32> = 1024..32_768;
 /// The port of an invented address if no protocol names one.
 const ANY_PORT: u16 = 64_000;
-/// A record of TLS begins so: a handshake, version 3.
+/// A TLS record begins with these bytes: a handshake, version 3.
 const TLS: [u8; 2] = [0x16, 3];
-/// The most bytes of a client that are searched for TLS: a request for it may come before.
+/// Search at most this many bytes from the client for TLS, since a request for TLS may come before.
 const MOST_BEFORE_TLS: u64 = 64;
 
 pub(super) struct Flow {
@@ -30,16 +30,16 @@ pub(super) struct Flow {
     pub(super) is_old: bool,
     pub(super) n_packets: u64,
     watch: Watch,
-    /// The positions at which the next piece of each direction begins: sent, received.
+    /// The positions at which the next piece of each direction is expected: sent, received.
     next: [u64; 2],
     n_of_client: u64,
 }
 
 enum Watch {
-    /// Everything is written.
+    /// All bytes are written.
     Everything,
     Logins(Logins),
-    /// Nothing is written: its logins are not known.
+    /// No bytes are written, because looptax cannot follow the connection's logins.
     Nothing,
 }
 
@@ -76,7 +76,7 @@ impl Flow {
         if is_received == (self.side == Side::Server) { Sender::Client } else { Sender::Server }
     }
 
-    /// Bytes between the last piece and this one, which were not captured.
+    /// Returns how many bytes between the last piece and this one were not captured.
     pub(super) fn gap_before(&mut self, is_received: bool, at: u64, n_bytes: u64) -> u64 {
         let next = &mut self.next[usize::from(is_received)];
         let gap = at.saturating_sub(*next);
@@ -84,7 +84,7 @@ impl Flow {
         gap
     }
 
-    /// Bytes of this sender are missing here.
+    /// Notes that bytes from this sender are missing here.
     pub(super) fn skip(&mut self, sender: Sender, n: u64) {
         self.conversation.skip(sender, n);
         if let Watch::Logins(logins) = &mut self.watch {
@@ -92,7 +92,7 @@ impl Flow {
         }
     }
 
-    /// Returns whether these bytes may be written, with secrets hidden, and how many were hidden.
+    /// Returns whether these bytes may be written, after it has hidden secrets in them, and how many bytes it hid.
     pub(super) fn look(&mut self, sender: Sender, bytes: &mut [u8]) -> (Fate, u64) {
         if sender == Sender::Client && !self.is_encrypted {
             self.is_encrypted = self.n_of_client <= MOST_BEFORE_TLS && bytes.starts_with(&TLS);
@@ -115,8 +115,8 @@ impl Flow {
     }
 }
 
-/// Those of TCP are its own. Those of a socket are invented: the server's port is the protocol's, so that a dissector
-/// is chosen by it.
+/// The addresses of a TCP connection are its own. Those of a socket connection are invented; the server's port is the
+/// protocol's usual one, by which Wireshark chooses a dissector.
 fn addresses(it: &Connection, number: u32, protocol: Option<Protocol>) -> (SocketAddr, SocketAddr) {
     match (&it.ends, it.side) {
         (Ends::Tcp { own, other, .. }, Side::Client) => (*own, *other),
@@ -142,10 +142,10 @@ fn comment(it: &Connection) -> String {
     let (client, server) = if it.side == Side::Client { (own, other) } else { (other, own) };
     let old = if it.is_old { "; it may have begun before the capture" } else { "" };
     let end = if it.side == Side::Client { "client" } else { "server" };
-    format!("client {client}, server {server}, over {}; captured at the {end}'s end{old}", way(&it.asked()))
+    format!("client {client}, server {server}, over {}; captured in the {end}{old}", way(&it.asked()))
 }
 
-/// The true name of a way, for Wireshark's columns.
+/// The real name of the way, for Wireshark's columns.
 pub(super) fn way(asked: &Asked) -> String {
     match asked {
         Asked::Tcp { to, .. } => format!("tcp:{to}"),

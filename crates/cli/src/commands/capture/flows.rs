@@ -1,4 +1,4 @@
-//! All connections of a capture: from what the kernel hands over to packets in the file.
+//! All connections of a capture: turns the kernel's pieces into packets in the file.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,19 +17,19 @@ use super::file::CaptureFile;
 use super::flow::{Flow, way};
 use super::known::protocol_at;
 
-/// Connections that are kept in mind. When there are more, those that were silent longest are forgotten.
+/// Remember at most this many connections; then those that were silent longest are forgotten.
 const MOST_FLOWS: usize = 50_000;
 
 pub(super) struct Flows {
     file: CaptureFile,
     servers: Vec<Server>,
     with_logins: bool,
-    /// By the socket that is read.
+    /// By the cookie of the socket that is read.
     by_cookie: HashMap<u64, Kept>,
-    /// Which end of a connection is read.
+    /// The end that is read, for each connection.
     ends: HashMap<Key, (u64, Side)>,
     interfaces: HashMap<Asked, u32>,
-    /// From the clock of the kernel's programs to the time of day.
+    /// Offset from the clock of the kernel's programs to the time of day.
     offset_ns: u64,
     scratch: Vec<u8>,
     written: Written,
@@ -38,11 +38,11 @@ pub(super) struct Flows {
 struct Kept {
     key: Key,
     last_ns: u64,
-    /// `None` for the other end of a connection that is read already.
+    /// `None` if the other end of the connection is read already.
     flow: Option<Flow>,
 }
 
-/// The same from both ends of a connection.
+/// A key that is the same for both ends of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
     Unix(u64),
@@ -54,17 +54,17 @@ enum Key {
 pub(super) struct Written {
     pub(super) n_connections: u64,
     pub(super) n_packets: u64,
-    /// Of what was sent, without headers.
+    /// Bytes that the programs sent, without headers.
     pub(super) n_bytes: u64,
     pub(super) n_file_bytes: u64,
     pub(super) n_hidden: u64,
-    /// Bytes of connections of which looptax did not know what they belong to.
+    /// Bytes whose connection looptax did not know.
     pub(super) n_unknown: u64,
     pub(super) n_encrypted: u64,
-    /// Connections whose logins cannot be followed.
+    /// Connections with logins that looptax cannot follow.
     pub(super) n_unfollowed: u64,
     pub(super) n_old: u64,
-    /// Of servers at another port than their protocol's: the options for tshark.
+    /// Options for tshark, for servers at another port than their protocol's usual one.
     pub(super) decode_as: Vec<(u16, &'static str)>,
     pub(super) is_full: bool,
 }
@@ -101,7 +101,7 @@ impl Flows {
         self.file.flush()
     }
 
-    /// Writes the rest, and returns the result.
+    /// Writes the remaining bytes, and returns the result.
     pub(super) fn finish(mut self) -> Result<Written, Failure> {
         let flows: Vec<Kept> = std::mem::take(&mut self.by_cookie).into_values().collect();
         flows.iter().filter_map(|it| it.flow.as_ref()).for_each(|it| self.count(it));
@@ -112,7 +112,7 @@ impl Flows {
     fn open(&mut self, connection: &Connection) -> io::Result<()> {
         let key = key(connection);
         let other = self.ends.get(&key);
-        // Two chosen processes, of one connection. Addresses of TCP come again, with the same end.
+        // Two chosen processes are the ends of the same connection. A TCP address that is used again has the same end.
         let is_other_end = other.is_some_and(|(cookie, side)| *cookie != connection.cookie && *side != connection.side);
         let mut kept = Kept { key: key.clone(), last_ns: connection.ns, flow: None };
         if !is_other_end {
@@ -144,7 +144,7 @@ impl Flows {
         let number = self.interfaces.len() as u32;
         let description = match asked {
             Asked::Unix { .. } => "a Unix socket: addresses and ports of its packets are invented",
-            Asked::Tcp { .. } => "TCP as programs send and receive it: not the packets of the network",
+            Asked::Tcp { .. } => "TCP data as programs send and receive it, not the packets of the network",
         };
         self.file.append(|out| packets::interface(out, &way(asked), description))?;
         self.interfaces.insert(asked.clone(), number);
@@ -153,7 +153,7 @@ impl Flows {
 
     fn piece(&mut self, piece: &Piece<'_>) -> io::Result<()> {
         let Some(kept) = self.by_cookie.get_mut(&piece.cookie) else {
-            // It was forgotten.
+            // The connection was forgotten.
             self.written.n_unknown += piece.bytes.len() as u64;
             return Ok(());
         };
@@ -210,7 +210,7 @@ impl Flows {
     }
 }
 
-/// Writes bytes as segments, the first time with the handshake before them. Returns how many were written.
+/// Writes bytes as segments, the first time with a handshake before them. Returns how many bytes were written.
 fn write(file: &mut CaptureFile, flow: &mut Flow, sender: Sender, bytes: &[u8], at_ns: u64) -> io::Result<u64> {
     let interface = flow.interface;
     let mut n_written = 0;
@@ -238,7 +238,7 @@ fn write(file: &mut CaptureFile, flow: &mut Flow, sender: Sender, bytes: &[u8], 
     Ok(n_written)
 }
 
-/// Returns tshark's name for it.
+/// Returns tshark's name for the protocol.
 fn dissector(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql => "mysql",

@@ -1,7 +1,8 @@
-//! `watch -w`: what chosen connections send and receive, as a file for Wireshark.
+//! `watch -w`: writes what chosen connections send and receive to a file for Wireshark.
 //!
-//! The kernel hands over the bytes (`eyes::bytes`), `wire::logins` hides what logins hold, `wire::packets` makes packets of
-//! the rest. Here it is decided which connections are read, that the user agrees to it, and when it ends.
+//! The kernel passes the bytes on (`eyes::bytes`), `wire::logins` hides the secrets of logins, and `wire::packets`
+//! makes packets of the rest. This module decides which connections are read, asks the user to agree, and decides when
+//! the capture ends.
 
 mod file;
 mod flow;
@@ -31,12 +32,12 @@ use file::CaptureFile;
 use flows::Flows;
 use summary::{ended, size};
 
-/// The longest wait for bytes: after it, what was read is written, and the end is looked for.
+/// Longest wait for bytes; after it, looptax writes what it has read, and checks whether the capture should end.
 const STEP: Duration = Duration::from_millis(100);
-/// The longest time for reading the rest of the ring at the end.
+/// Time limit for reading the rest of the ring at the end.
 const REST: Duration = Duration::from_secs(2);
 
-/// The most sockets that a hint names.
+/// Name at most this many sockets in a hint.
 const MOST_SOCKETS: usize = 4;
 
 /// Runs `watch -w`.
@@ -96,7 +97,7 @@ fn follow(
     Ok(())
 }
 
-/// Which connections the options name.
+/// Returns the connections that the options choose.
 fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     if args.pid.is_empty() && args.server.is_empty() && args.socket.is_empty() {
         return Err(Failure::usage(
@@ -117,14 +118,14 @@ fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     Ok(Chosen { pids: args.pid.clone(), places: args.server.clone(), files, most_bytes: args.snaplen })
 }
 
-/// That nothing can be read at this path, with the sockets that servers listen on.
+/// The failure if nothing can be read at this path; it lists the sockets on which servers listen.
 fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<String>) -> Failure {
     let path = path.display();
     let what = match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => format!("there is no socket at {path}"),
         io::ErrorKind::InvalidInput => format!("{path} is not a socket"),
         _ => {
-            let hint = "pass the path of a server's socket to --socket, or choose a server or client by --pid";
+            let hint = "pass the path of a server's socket to --socket, or choose a server or client with --pid";
             return Failure::from(error).context(format!("cannot inspect the socket {path}")).with_hint(hint);
         }
     };
@@ -132,8 +133,10 @@ fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<Str
     let more = sockets.len().saturating_sub(MOST_SOCKETS);
     let first = sockets.into_iter().take(MOST_SOCKETS).collect::<Vec<_>>().join(", ");
     let hint = match (&*first, more) {
-        ("", _) => "looptax sees no server's socket on this machine; choose connections by --server PORT or --pid PID"
-            .to_owned(),
+        ("", _) => {
+            "looptax sees no server's socket on this machine; choose connections with --server PORT or --pid PID"
+                .to_owned()
+        }
         (_, 0) => format!("sockets of servers on this machine: {first}"),
         (_, more) => format!("sockets of servers on this machine: {first}, {more} more (looptax find)"),
     };
@@ -149,7 +152,7 @@ fn sockets_of(servers: &[Server]) -> Vec<String> {
     paths.collect()
 }
 
-/// A new file: what was there before is not replaced.
+/// Returns the place of a new file; an existing file is not replaced.
 fn place(path: &Path) -> Result<Output, Failure> {
     Outputs::default().writes("-w", Some(path))?;
     let output = (path.as_os_str() != "-").then(|| Output::find(path)).transpose()?;
@@ -158,11 +161,11 @@ fn place(path: &Path) -> Result<Output, Failure> {
             Err(Failure::usage(format!("{} exists already", path.display()), "choose a new file, or remove this one"))
         }
         Some(output) if !output.is_stream() => Ok(output),
-        _ => Err(Failure::usage("-w writes only an ordinary file", "choose a new file, such as looptax.pcapng")),
+        _ => Err(Failure::usage("-w writes only to an ordinary file", "choose a new file, such as looptax.pcapng")),
     }
 }
 
-/// A server that is named, and whose logins cannot be followed, is read with its logins or not at all.
+/// Refuses a named server with logins that looptax cannot follow, unless the user allows logins in the file.
 fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Failure> {
     if args.with_logins {
         return Ok(());
@@ -176,8 +179,8 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
             continue;
         }
         let what = match (server, protocol) {
-            (Some(_), Some(protocol)) => format!("cannot tell logins of {}", protocol.title()),
-            (Some(server), None) => format!("cannot tell logins of {}", server.name()),
+            (Some(_), Some(protocol)) => format!("cannot tell the logins of {}", protocol.title()),
+            (Some(server), None) => format!("cannot tell the logins of {}", server.name()),
             (None, _) => {
                 return Err(Failure::usage(
                     format!("no server of a kind that looptax knows listens at {name}"),
@@ -186,7 +189,7 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
             }
         };
         return Err(Failure::usage(
-            format!("looptax {what}, at {name}, from its other bytes"),
+            format!("looptax {what} at {name} from its other bytes"),
             "--with-logins writes all bytes, passwords included",
         ));
     }
@@ -209,20 +212,20 @@ fn server_of_place(place: ServerPlace, servers: &[Server]) -> Option<&Server> {
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_it(&endpoint.place)))
 }
 
-/// Says what will be in the file, and asks.
+/// Explains what the file will contain, and asks for agreement.
 fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), Failure> {
     if args.yes {
         return Ok(());
     }
     let logins = if args.with_logins {
-        "Passwords of logins are among them."
+        "This includes the passwords of logins."
     } else {
-        "Passwords of logins are left out; passwords within statements are not."
+        "It leaves out the passwords of logins, but not passwords within statements."
     };
-    let end = if time.is_some() { "--for" } else { "Ctrl-C" };
+    let end = if time.is_some() { "after the time of --for" } else { "at Ctrl-C" };
     let question = format!(
-        "This reads what the chosen connections send and receive, statements and results in clear, and writes it to {}, \
-         which only you can read. {logins} It ends by {end}, or at {}. Go ahead?",
+        "looptax reads what the chosen connections send and receive, including statements and results in clear text, \
+         and writes it to {}, which only you can read. {logins} It stops {end}, or when the file has {}. Go ahead?",
         path.display(),
         size(args.max),
     );
@@ -236,7 +239,7 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
         return Ok(());
     }
     Err(Failure::usage(
-        "nothing was read, because you did not agree",
+        "looptax read nothing, because you did not agree",
         "`looptax watch` counts requests without reading them",
     ))
 }

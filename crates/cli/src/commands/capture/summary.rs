@@ -1,4 +1,4 @@
-//! The result of a capture, in words.
+//! The result of a capture, as text.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,10 +8,10 @@ use looptax_host::eyes::bytes::Missing;
 use super::flows::Written;
 use crate::args::CaptureArgs;
 
-/// The words at its end.
+/// The text at the end of a capture.
 pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &CaptureArgs) -> String {
     let mut text = format!(
-        "{}: {}, {}, {} of contents; the file has {}\n",
+        "{}: {}, {}, {} of data; the size of the file is {}\n",
         path.display(),
         counted(written.n_connections, "connection"),
         counted(written.n_packets, "packet"),
@@ -23,21 +23,22 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
             let _ = writeln!(text, "  {words}");
         }
     };
-    line(written.is_full, format!("it ended at --max ({})", size(args.max)));
+    line(written.is_full, format!("looptax stopped at the limit of --max ({})", size(args.max)));
     line(written.n_hidden > 0, format!("{} of logins were replaced by `*`", counted(written.n_hidden, "byte")));
     line(
         written.n_unfollowed > 0,
         format!(
-            "left out completely: {}, because looptax cannot tell their logins from other bytes; --with-logins writes \
-             them",
+            "left out completely: {}, because looptax cannot tell their logins from other bytes; --with-logins \
+             includes them",
             counted(written.n_unfollowed, "connection")
         ),
     );
     line(
         written.n_unknown > 0 && !args.with_logins,
         format!(
-            "{} were left out because they may belong to a login: in connections whose protocol looptax does not \
-             follow, in those that began before (until their second request), and after missing bytes",
+            "{} were left out because they may belong to a login. They are from connections whose protocol looptax \
+             does not follow, from connections that began before the capture (until their second request), or follow \
+             missing bytes",
             counted(written.n_unknown, "byte")
         ),
     );
@@ -49,7 +50,8 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     line(
         missing.n_unreadable > 0,
         format!(
-            "{} could not be read: sent or received by io_uring, sendfile, splice, sendmmsg or a 32-bit program",
+            "{} could not be read, because they were sent or received by io_uring, sendfile, splice, sendmmsg or a \
+                32-bit program",
             counted(missing.n_unreadable, "byte")
         ),
     );
@@ -78,7 +80,7 @@ fn counted(n: u64, noun: &str) -> String {
     format!("{words} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A size that somebody chose: `64 KiB`, `1 GiB`.
+/// A size that the user chose: `64 KiB`, `1 GiB`.
 pub(super) fn size(n: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.into_iter().find(|(unit, _)| n >= *unit && n.is_multiple_of(*unit));

@@ -1,4 +1,4 @@
-//! `check --sarif`: files by their text only, for a repository's continuous integration.
+//! `check --sarif`: checks files by their text only, for a repository's continuous integration.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::args::CheckArgs;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// Runs it.
+/// Runs `check --sarif`.
 pub(super) fn run(named: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let root = root(named)?;
     let url = uri(Url::from_directory_path(&root), &root)?;
@@ -51,13 +51,13 @@ pub(super) fn run(named: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Re
     })
 }
 
-/// The folder that paths are below: the one that is named by itself, else the working folder.
+/// The folder to which paths are relative: the only folder that was named, else the working folder.
 fn root(named: &[PathBuf]) -> Result<PathBuf, Failure> {
     let root = match named {
         [folder] if read::is_folder(folder) => folder,
         _ => Path::new("."),
     };
-    // The folder is opened once more by its name; here a link is only a name.
+    // The folder is opened by its name later; here a link is only a name.
     read::real_path(root).map_err(|error| Failure::new(format!("cannot find `{}`: {error}", root.display())))
 }
 
@@ -66,8 +66,8 @@ fn uri(made: Result<Url, ()>, path: &Path) -> Result<String, Failure> {
     Ok(url.to_string())
 }
 
-/// A URI below another one; itself if it is not below it.
+/// Returns a URI relative to another one, or unchanged if it is not below that one.
 fn below(uri: &str, root: &str) -> String {
-    // A colon before the first slash would be a scheme's.
+    // A colon before the first slash would be read as the end of a scheme.
     uri.strip_prefix(root).map_or_else(|| uri.to_owned(), |it| it.replace(':', "%3A"))
 }

@@ -1,4 +1,4 @@
-//! The files that `check` names: each by itself, and those of a folder.
+//! The files that `check` reads: those that were named, and those in named folders.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use looptax_host::{read, source_tree};
 use looptax_model::failure::Failure;
 use looptax_switch::MOST_FILE_BYTES;
 
-/// Files to read, and what is left out of a folder.
+/// The files to read, and what was left out of a folder.
 #[derive(Debug, Default)]
 pub(super) struct SourceFiles {
     pub(super) files: Vec<SourceFile>,
@@ -17,15 +17,15 @@ pub(super) struct SourceFiles {
 #[derive(Debug)]
 pub(super) struct SourceFile {
     pub(super) path: PathBuf,
-    /// Whether it was named itself, so that it has to be readable.
+    /// Whether the user named the file itself, so that it has to be readable.
     pub(super) is_named: bool,
 }
 
 impl SourceFiles {
-    /// Finds them.
+    /// Finds the files.
     ///
     /// # Errors
-    /// That a folder cannot be read.
+    /// If a folder cannot be read.
     pub(super) fn find(named: &[PathBuf]) -> Result<Self, Failure> {
         let mut found = Self::default();
         for path in named {
@@ -43,7 +43,7 @@ impl SourceFiles {
             let words = format!("cannot read `{}`: {error}", folder.display());
             Failure::usage(words, "run it as a user who may read it")
         })?;
-        // Patterns are about whole paths: config/database.yml is there if `config` is the folder.
+        // Patterns match whole paths: `config` as the folder has to match config/database.yml.
         let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let is_worth_it = |it: &PathBuf| is_worth_reading(&whole.join(it).to_string_lossy());
         let files = tree.files.into_iter().filter(is_worth_it);

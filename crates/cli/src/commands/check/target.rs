@@ -1,4 +1,4 @@
-//! The target of `check`, from the arguments.
+//! The target of `check`, as the arguments name it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ pub(super) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Tells processes and addresses from files.
+    /// Distinguishes processes and addresses from files.
     ///
     /// # Errors
-    /// Several words that are not all files, or a process that has another client beside it.
+    /// If there are several words that are not all files, or a process together with another client.
     pub(super) fn find(args: &'a CheckArgs) -> Result<Self, Failure> {
         let targets = &*args.targets;
         let one = match targets {
@@ -30,7 +30,7 @@ impl<'a> Target<'a> {
             several if several.iter().any(|it| process(it).is_some() || address(it).is_some()) => {
                 return Err(Failure::usage(
                     "several targets have to be files or folders",
-                    "check a URL or a process by itself",
+                    "check a URL or a process on its own",
                 ));
             }
             several => return Ok(Self::Files(several)),
@@ -48,13 +48,13 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The process that a word names: a number. `./123` is a file.
+/// The process that a word names by its number. `./123` is a file.
 fn process(word: &Path) -> Option<u32> {
     let word = word.to_str()?;
     word.parse().ok().filter(|_| word.bytes().all(|it| it.is_ascii_digit()))
 }
 
-/// The address that a word is, unless a file has that name.
+/// The address that a word is, unless there is a file with that name.
 fn address(word: &Path) -> Option<&str> {
     let is_address = |it: &&str| ["://", "=", "@"].iter().any(|sign| it.contains(sign));
     let is_path = |it: &&str| ["/", "./", "../"].iter().any(|start| it.starts_with(start));

@@ -1,4 +1,4 @@
-//! `fleet init`: tables and views of a collector.
+//! `fleet init`: makes a collector's tables and views.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::terminal::{self, Terminal};
 
-/// How long a statement may take.
+/// Time limit for a statement.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 /// Runs `fleet init`.
 pub(super) fn run(args: &InitArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?;
     let (destination, mut access) = place::collector(&args.collector)?;
-    // A month's rows may have to move.
+    // A statement may have to move a month's rows.
     access.answer_limit = LIMIT;
     let options = InitOptions { cluster: args.cluster.clone(), keep_days: args.keep };
     if args.print {

@@ -1,4 +1,4 @@
-//! `fleet`: the collector that machines report to.
+//! `fleet`: commands about the collector to which machines report.
 
 mod ask;
 mod init;

@@ -1,4 +1,4 @@
-//! The destination of reports, the folder in which they wait, and the password, from the arguments and the environment.
+//! The collector, the folder in which reports wait, and the password, from the arguments and the environment.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use crate::args::CollectorArgs;
 use crate::sys;
 use crate::terminal::Terminal;
 
-/// The environment's password of the collector.
+/// The environment variable with the collector's password.
 const PASSWORD: &str = "LOOPTAX_COLLECTOR_PASSWORD";
-/// Most bytes of a file that holds a password or a key.
+/// Read at most this many bytes of a file with a password or a key.
 const MOST_SECRET_BYTES: u64 = 64 << 10;
 
-/// The collector that the arguments name, and how it is reached.
+/// Returns the collector that the arguments name, and how to reach it.
 pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), Failure> {
     let destination = Destination::parse(&args.destination)?;
     let of_environment = std::env::var(PASSWORD).ok();
@@ -24,7 +24,7 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     let password = match &args.password_file {
         Some(_) if destination.has_password() => {
             return Err(Failure::usage(
-                "the address contains a password, and --password-file gives another one",
+                "the URL contains a password, and --password-file contains another one",
                 "use only one of the two",
             ));
         }
@@ -35,7 +35,7 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     Ok((destination, access))
 }
 
-/// Refuses a folder that is not there and whose name does not look like a path: it may be an address mistyped.
+/// Refuses a folder that does not exist and whose name does not look like a path: it may be a mistyped address.
 pub(super) fn refuse_word(destination: &Destination) -> Result<(), Failure> {
     let Place::Folder(folder) = &destination.place else {
         return Ok(());
@@ -47,12 +47,13 @@ pub(super) fn refuse_word(destination: &Destination) -> Result<(), Failure> {
     Err(Failure::usage(
         format!("`{name}` is neither a URL nor an existing folder"),
         format!(
-            "./{name} for a folder, clickhouse://USER@HOST/DATABASE or postgres://USER@HOST/DATABASE for a collector, - to print"
+            "pass ./{name} for a folder, clickhouse://USER@HOST/DATABASE or postgres://USER@HOST/DATABASE for a \
+                collector, or - to print"
         ),
     ))
 }
 
-/// Says what others may read on the way.
+/// Warns about what others could read on the way to the collector.
 pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
     if let Some(words) = destination.caution() {
         terminal.words(&format!("note: {words}\n"));
@@ -66,7 +67,7 @@ pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
         .map_err(|_| Failure::new(format!("cannot use the secret in `{}`: it is not text", path.display())))
 }
 
-/// The same of a key, which may be any bytes, but no fewer than these.
+/// Returns the contents of a key file: any bytes, but at least this many.
 pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure> {
     let failed = |what: String| {
         Failure::usage(
@@ -80,13 +81,13 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
     match bytes.len() {
         0 => Err(failed("it is empty".to_owned())),
         n if n < least_bytes => Err(failed(format!(
-            "it has {n} bytes, and a key needs at least {least_bytes}: `head -c 32 /dev/urandom` makes one"
+            "it has {n} bytes, and a key needs at least {least_bytes}: `head -c 32 /dev/urandom` makes a key"
         ))),
         _ => Ok(bytes),
     }
 }
 
-/// The spool that was named, or the usual one.
+/// Returns the spool that the user named, or the usual one.
 pub(super) fn spool(named: Option<&Path>, collector: &Destination) -> Result<Spool, Failure> {
     let folder = match named {
         Some(folder) => folder.to_owned(),
@@ -123,7 +124,7 @@ pub(super) fn random_below(limit: u64) -> u64 {
 pub(super) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-    // Up to 256 bytes come whole, and a kernel without the call is older than those that looptax runs on.
+    // Up to 256 bytes always arrive whole, and a kernel without this call is older than looptax supports.
     debug_assert_eq!(filled, Ok(N));
     bytes
 }

@@ -1,4 +1,4 @@
-//! Lines of standard input, bounded, until it ends or a signal comes.
+//! Reads lines of standard input, up to a length, until the input ends or a signal comes.
 
 use std::io;
 use std::mem;
@@ -7,7 +7,7 @@ use looptax_host::waiting;
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 
-/// The longest message: the arguments of a tool have a few hundred bytes.
+/// The longest message: the arguments of a tool need only a few hundred bytes.
 const MOST_BYTES: usize = 1 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -16,18 +16,18 @@ pub(super) enum Line {
     TooLong,
 }
 
-/// The bytes that were read and not given out yet.
+/// The bytes that were read but not returned yet.
 #[derive(Default)]
 pub(super) struct Lines {
     bytes: Vec<u8>,
-    /// The number of bytes without an end of a line.
+    /// How many bytes were searched without finding the end of a line.
     n_searched: usize,
-    /// Whether the rest of a line that is too long is skipped.
+    /// Whether it is skipping the rest of a line that is too long.
     skips: bool,
 }
 
 impl Lines {
-    /// The next line that is not blank; `None` at the end.
+    /// Returns the next line that is not blank; `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.take() {
@@ -48,7 +48,7 @@ impl Lines {
         }
     }
 
-    /// A line that is there as a whole, or the beginning of one that is too long.
+    /// Returns a line that is complete, or the beginning of one that is too long.
     fn take(&mut self) -> Option<Line> {
         loop {
             let end = self.bytes[self.n_searched..].iter().position(|byte| *byte == b'\n');

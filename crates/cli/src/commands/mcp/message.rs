@@ -1,13 +1,13 @@
-//! Messages of JSON-RPC 2.0, as the protocol has them: one request, notification or answer a line.
+//! Messages of JSON-RPC 2.0 in the protocol's form: one request, notification or answer per line.
 //!
 //! # Source
-//! JSON-RPC 2.0 specification; the codes that begin with -320 are those of the protocol's version 2026-07-28.
+//! JSON-RPC 2.0 specification; the codes that begin with -320 are from version 2026-07-28 of the protocol.
 
 use serde_json::{Map, Value, json};
 
-/// The versions with a handshake, the newest first. 2025-03-26 is left out: it has messages that are lists.
+/// The versions with a handshake, the newest first. 2025-03-26 is left out, since its messages may be lists.
 pub(super) const HANDSHAKE_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
-/// The version without one: each request has it among its parameters.
+/// The version without a handshake: each request has the version among its parameters.
 const STATELESS_VERSION: &str = "2026-07-28";
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -22,7 +22,7 @@ pub(super) fn server_info() -> Value {
     json!({ "name": "looptax", "title": "looptax", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// How a request is to be read and answered.
+/// How to read and answer a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     Handshake,
@@ -36,7 +36,7 @@ pub(super) enum Message {
         method: String,
         params: Value,
     },
-    /// To a request, and none is ever sent.
+    /// An answer to a request; looptax never sends a request.
     Answer,
 }
 
@@ -51,10 +51,10 @@ pub(super) struct Request {
 }
 
 impl Message {
-    /// Reads a line.
+    /// Reads a message from a line.
     ///
     /// # Errors
-    /// The problem, with the id to answer to: null if it is not known.
+    /// The problem, and the id for its answer: null if the id is not known.
     pub(super) fn read(line: &[u8]) -> Result<Self, (Value, Problem)> {
         let message: Value = serde_json::from_slice(line).map_err(|_| (Value::Null, Problem::parse()))?;
         let Value::Object(mut message) = message else {
@@ -87,7 +87,7 @@ impl Message {
     }
 }
 
-/// The version that a request has among its parameters.
+/// Returns the version that a request has among its parameters.
 fn version(params: &Value) -> Result<Version, Problem> {
     let meta = &params["_meta"];
     let Some(version) = meta.get(VERSION_KEY) else {
@@ -104,7 +104,7 @@ fn version(params: &Value) -> Result<Version, Problem> {
 }
 
 impl Request {
-    /// The message that answers it.
+    /// Returns the answer to this request.
     pub(super) fn reply(&self, mut result: Value) -> Value {
         if self.version == Version::Stateless {
             result["resultType"] = "complete".into();
@@ -114,7 +114,7 @@ impl Request {
     }
 }
 
-/// Why a message is not answered with a result. It repeats nothing of the message but a version.
+/// The reason why a message gets no result. It repeats nothing from the message except a version.
 #[derive(Debug)]
 pub(super) struct Problem {
     code: i32,
@@ -144,11 +144,11 @@ impl Problem {
     }
 
     pub(super) fn method() -> Self {
-        Self::new(-32601, "looptax does not know this method, or not in this version of the protocol")
+        Self::new(-32601, "looptax does not know this method in this version of the protocol")
     }
 
     pub(super) fn params(name: &str) -> Self {
-        Self::new(-32602, format!("`{name}` is missing, or looptax does not know its value"))
+        Self::new(-32602, format!("`{name}` is missing, or has a value that looptax does not know"))
     }
 
     fn version(requested: &str) -> Self {
@@ -156,7 +156,7 @@ impl Problem {
         Self { data, ..Self::new(-32022, "looptax does not support this version of the protocol") }
     }
 
-    /// The message that tells it.
+    /// Returns the message that reports the problem.
     pub(super) fn reply(&self, id: &Value) -> Value {
         let mut error = json!({ "code": self.code, "message": self.words });
         if let Some(data) = &self.data {

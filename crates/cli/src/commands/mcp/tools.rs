@@ -1,7 +1,7 @@
-//! The tools: what each takes, and the command that it runs.
+//! The tools: the arguments of each, and the command that it runs.
 //!
-//! The types are the schemas that clients see, and what is read is checked by them. A command that writes a file, loads a
-//! running server or takes a password has no tool, and no option of that kind is here.
+//! The types define the schemas that clients see, and arguments are checked against them. A command that writes a file,
+//! loads a running server or needs a password is not a tool, and no tool has an option of that kind.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -13,45 +13,45 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Longest string among arguments: paths have at most this many bytes.
+/// Longest string among the arguments, which is the longest path.
 const MOST_BYTES: usize = 4096;
-/// For what only looks: two looks at a large machine take some seconds.
+/// Time limit for tools that only look: two looks at a large machine take some seconds.
 const LOOKING: Duration = Duration::from_secs(60);
 
-/// Every tool, as they are listed.
+/// All tools, in the order in which they are listed.
 pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
     [
         tool::<Find, Found>(
             "find",
-            "Who pays for TCP",
+            "Programs that pay for TCP",
             "Lists the database, cache and web servers of this machine with their sockets, and which local programs \
-             are connected to them over TCP or over a Unix socket, with rates and what they lose. Two snapshots within a \
-             second; nothing is sent to any server. As root it sees the processes of all users.",
+             are connected to them over TCP or over a Unix socket, with rates and what they lose. Takes two snapshots \
+             within a second; sends nothing to any server. As root it sees the processes of all users.",
         ),
         tool::<Check, Listed<Checked>>(
             "check",
             "Would the switch work?",
             "Checks whether one program's connection would work over the server's Unix socket: path, permissions, \
-             account, backlog, and the changes to make. `target` is the connection's address, the application's \
-             configuration file, or its process. Opens a few connections to that server, and logs in where the \
-             password is known (from the file, or LOOPTAX_PASSWORD of this server's environment). Writes nothing.",
+             account, backlog, and the changes to make. `target` is the connection's URL, the application's \
+             configuration file, or its process. Opens a few connections to that server, and logs in if it knows the \
+             password (from the file, or from LOOPTAX_PASSWORD in the environment of `looptax mcp`). Writes nothing.",
         ),
         tool::<Dsn, Listed<Vec<Spelling>>>(
             "dsn",
-            "Addresses in drivers' words",
-            "Spells a connection over the Unix socket for drivers, frameworks and applications (mysqli, pgx, django, \
-             wordpress, ...). Passwords are shown as ****.",
+            "Connections as drivers expect them",
+            "Writes a connection over the Unix socket in the form that each driver, framework or application \
+             expects (mysqli, pgx, django, wordpress, ...). Passwords are shown as ****.",
         ),
         tool::<Watch, Watched>(
             "watch",
             "Requests by client",
-            "Counts for some seconds the requests of local programs to local servers, over TCP and over sockets, with \
-             their times. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
+            "For some seconds, counts and times the requests of local programs to local servers, over TCP and over \
+             sockets. Sends nothing itself. Needs root (or CAP_BPF with CAP_PERFMON) and Linux 6.3 or newer.",
         ),
         tool::<Show, Shown>(
             "show",
             "List of runs",
-            "Lists the runs that were measured and kept on this machine, the newest first. With `run` it judges the \
+            "Lists the runs that were measured and saved on this machine, the newest first. With `run` it judges the \
              saved record of that run again and shows its verdicts.",
         ),
         tool::<DiffOf, Differences>(
@@ -62,8 +62,8 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<Compare, Record>(
             "compare",
             "Measure on a private server",
-            "Measures what TCP costs instead of the Unix socket, with an interval: starts a private copy of an \
-             installed server in a scratch folder, loads it, stops it and removes it. Running servers are not \
+            "Measures, with an interval, what TCP costs compared with the Unix socket: starts a private copy of an \
+             installed server in a scratch folder, sends it requests, stops it and removes it. Running servers are not \
              touched, but the load takes a core or two for half a minute to minutes: ask the person first. One \
              comparison runs at a time.",
         ),
@@ -83,23 +83,23 @@ pub(super) struct Tool {
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) command: &'static str,
-    /// Each in one word with its value: `--for=10s`.
+    /// Options, each as one word with its value: `--for=10s`.
     pub(super) options: Vec<String>,
     /// The words after `--`.
     pub(super) words: Vec<String>,
     pub(super) within: Duration,
-    /// Whether it starts a server and loads it.
+    /// Whether the command starts a server and loads it.
     pub(super) measures: bool,
 }
 
 impl Tool {
-    /// Returns the tool's description for a client; a comparison whose record is kept writes that.
+    /// Returns the tool's description for a client. A comparison whose record is kept is described as writing.
     pub(super) fn describe(&self, keeps_records: bool) -> Value {
         let only_reads = !(keeps_records && self.name == "compare");
         let (mut input, mut output) = ((self.input)(), (self.output)());
         simplify(&mut input, true);
         simplify(&mut output, false);
-        // Before 2026-07-28 it has to say so, also where each of several forms does.
+        // Before 2026-07-28 the schema has to state this, even if each of its alternatives does.
         output["type"] = "object".into();
         json!({
             "name": self.name,
@@ -117,7 +117,7 @@ impl Tool {
         })
     }
 
-    /// The command for these arguments; else why there is none, without a word of them.
+    /// Returns the command for these arguments; else the reason why there is none, without repeating the arguments.
     pub(super) fn call(&self, arguments: Value) -> Result<Call, String> {
         let arguments = if arguments.is_null() { json!({}) } else { arguments };
         check_strings(&arguments)?;
@@ -127,15 +127,15 @@ impl Tool {
 
 fn tool<A: Arguments, R: JsonSchema>(name: &'static str, title: &'static str, description: &'static str) -> Tool {
     let call = |arguments: Value| {
-        // The words of the reader may repeat a value.
+        // The error message of the JSON reader may repeat a value.
         let read = serde_json::from_value::<A>(arguments);
         read.map_err(|_| "an argument is missing, unknown, or of another type".to_owned())?.call()
     };
     Tool { name, title, description, input: schema_of::<A>, output: schema_of::<R>, call }
 }
 
-/// Takes out of a schema what clients stumble over: the protocol's inspector warns of each format that is Rust's own, and
-/// sends a number as a text where null is allowed, too. Arguments are left out rather than null.
+/// Removes parts of a schema that cause trouble in clients: the protocol's inspector warns about each Rust-specific
+/// format, and sends a number as text if null is also allowed. Clients leave arguments out instead of sending null.
 fn simplify(schema: &mut Value, without_null: bool) {
     match schema {
         Value::Object(fields) => {
@@ -153,7 +153,7 @@ fn simplify(schema: &mut Value, without_null: bool) {
     }
 }
 
-/// Refuses what no argument holds: secrets, control characters, endless strings.
+/// Refuses strings that do not belong in any argument: secrets, control characters, very long strings.
 fn check_strings(value: &Value) -> Result<(), String> {
     match value {
         Value::String(text) if text.len() > MOST_BYTES => Err(format!("a string has more than {MOST_BYTES} bytes")),
@@ -171,27 +171,27 @@ fn check_strings(value: &Value) -> Result<(), String> {
 
 /// The arguments of a tool.
 trait Arguments: DeserializeOwned + JsonSchema {
-    /// The command that it runs.
+    /// Returns the command that the tool runs with these arguments.
     fn call(self) -> Result<Call, String>;
 }
 
-/// `--name=value` for each value that is there.
+/// Returns `--name=value` for each value.
 fn options<T: ToString>(name: &str, values: impl IntoIterator<Item = T>) -> impl Iterator<Item = String> {
     values.into_iter().map(move |it| format!("--{name}={}", it.to_string()))
 }
 
-/// `--name` if it is wanted.
+/// Returns `--name` if the option is wanted.
 fn flag(name: &str, is_wanted: bool) -> Option<String> {
     is_wanted.then(|| format!("--{name}"))
 }
 
-/// A list for an option that divides it by commas.
+/// Returns an option with a list, divided by commas.
 fn list<T: ToString>(name: &str, values: &[T]) -> Option<String> {
     let values: Vec<_> = values.iter().map(ToString::to_string).collect();
     (!values.is_empty()).then(|| format!("--{name}={}", values.join(",")))
 }
 
-/// Refuses a word that could mean a file or a list.
+/// Refuses a word that looptax could take for a file or a list.
 fn check_word(word: &str) -> Result<(), String> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_+.:".contains(it);
     let is_word = !word.is_empty() && word.chars().all(is_plain);
@@ -203,14 +203,14 @@ fn check_range(name: &str, value: u32, range: std::ops::RangeInclusive<u32>) -> 
     is_in.then_some(()).ok_or_else(|| format!("`{name}` has to be from {} to {}", range.start(), range.end()))
 }
 
-/// A list as an object: older versions of the protocol have no other results.
+/// A list as an object, since older versions of the protocol allow only objects as results.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "for its schema")]
 struct Listed<T> {
     result: T,
 }
 
-/// The answer of `show`: the list of runs, or one of them.
+/// The result of `show`: the list of runs, or one run.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for its schema")]
@@ -219,7 +219,7 @@ enum Shown {
     Run(Box<Record>),
 }
 
-/// The answer of `diff`: for two runs, or for two looks at a machine.
+/// The result of `diff`: for two runs, or for two looks at a machine.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for its schema")]
@@ -231,7 +231,7 @@ enum Differences {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Find {
-    /// One look, without rates.
+    /// Take one snapshot, without rates.
     #[serde(default)]
     once: bool,
 }
@@ -248,17 +248,17 @@ impl Arguments for Find {
 struct Check {
     /// The connection as it is now, without its password (`mysql://user@127.0.0.1:3306/db`, `postgres://...`,
     /// `redis://...`); or the application's configuration file (wp-config.php, .env, settings.py, ...), or a folder; or
-    /// the number of a process. Without it every program here that is connected to a server over TCP is checked.
+    /// the number of a process. Default: every program here that is connected to a server over TCP.
     target: Option<String>,
-    /// Which application's the file is, if that is not clear from it.
+    /// Name of the application that reads the file, if the file does not show it.
     application: Option<String>,
-    /// The client's process, for its user and its view of the folders, if `target` is an address or a file.
+    /// The client's process, whose user and view of the folders apply, if `target` is a URL or a file.
     pid: Option<u32>,
-    /// The client's user, if no process is given: www-data.
+    /// The client's user, if no process is given, such as www-data.
     user: Option<String>,
-    /// The server's socket or its folder, if it is not the one that is found.
+    /// The server's socket or its folder, if it is not the one that looptax finds.
     socket: Option<String>,
-    /// How many connections the client opens at once.
+    /// How many connections the client opens together.
     #[schemars(range(min = 1, max = 1_000_000))]
     connections: Option<u32>,
 }
@@ -283,7 +283,7 @@ struct Dsn {
     /// Drivers, frameworks, applications or languages (mysqli, django, php). All, if none is given.
     #[serde(default, rename = "for")]
     wanted: Vec<String>,
-    /// The server's socket or its folder, if it is not the one that is found.
+    /// The server's socket or its folder, if it is not the one that looptax finds.
     socket: Option<String>,
 }
 
@@ -298,10 +298,10 @@ impl Arguments for Dsn {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Watch {
-    /// How long to count. Default: 10.
+    /// How many seconds to count. Default: 10.
     #[schemars(range(min = 1, max = 60))]
     seconds: Option<u32>,
-    /// Include programs that are not known as servers, such as the desktop bus.
+    /// Include programs that looptax does not know as servers, such as the desktop bus.
     #[serde(default)]
     all: bool,
     /// Include clients and servers on other machines.
@@ -323,7 +323,7 @@ impl Arguments for Watch {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Show {
-    /// One run: its name, its label, `last`, or a record's file. Without it the runs are listed.
+    /// One run: its name, its label, `last`, or a record's file. Without it looptax lists the runs.
     run: Option<String>,
     /// List at most this many runs. Default: 20.
     #[schemars(range(min = 1, max = 1000))]
@@ -342,9 +342,10 @@ impl Arguments for Show {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DiffOf {
-    /// The earlier one: a record's file, a run's name or label in the history, or a name of `looptax watch --save`.
+    /// The earlier run or count: a record's file, a run's name or label in the history, or a name of `looptax watch
+    /// --save`.
     before: String,
-    /// The later one.
+    /// The later run or count.
     after: String,
 }
 
@@ -362,23 +363,23 @@ struct Compare {
     /// private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm, private:http, or echo (no database).
     #[schemars(regex(pattern = r"^(private:[a-z-]+|echo)$"))]
     target: String,
-    /// Connections, a comparison each. Default: 1.
+    /// Numbers of connections, with one comparison for each. Default: 1.
     #[serde(default)]
     #[schemars(length(max = 4), inner(range(min = 1, max = 256)))]
     connections: Vec<u32>,
-    /// Ways to compare: unix, tcp, tcp6, abstract, tls, tls-unix, bridge, nat, proxy, redirect. Default: unix and tcp.
+    /// Arms to compare: unix, tcp, tcp6, abstract, tls, tls-unix, bridge, nat, proxy, redirect. Default: unix and tcp.
     #[serde(default)]
     arms: Vec<String>,
-    /// The requests: point-select, read-write, tpcb, get, set, ping, ... Default: the kind's own.
+    /// The requests: point-select, read-write, tpcb, get, set, ping, ... Default: the usual workload of the server.
     workload: Option<String>,
-    /// Time limit; what was measured until then is the result. Default: 120.
+    /// Time limit in seconds; the result is what was measured by then. Default: 120.
     #[schemars(range(min = 10, max = 600))]
     seconds: Option<u32>,
 }
 
 impl Arguments for Compare {
     fn call(self) -> Result<Call, String> {
-        // A private server has such a name, and no running one.
+        // Private servers have such names, running ones do not.
         let kind = self.target.strip_prefix("private:").unwrap_or("");
         let is_private = !kind.is_empty() && kind.chars().all(|it| it.is_ascii_lowercase() || it == '-');
         if !is_private && self.target != "echo" {
@@ -389,7 +390,7 @@ impl Arguments for Compare {
         }
         self.connections.iter().try_for_each(|it| check_range("connections", *it, 1..=256))?;
         self.arms.iter().chain(&self.workload).try_for_each(|it| check_word(it))?;
-        // A script is a file, and a storm opens as many connections as the machine has.
+        // A script is a file, and a storm opens as many connections as the machine allows.
         if self.workload.iter().any(|it| it.starts_with("script") || it == "storm") {
             return Err("`workload` has to be a built-in one, and not a storm".to_owned());
         }

@@ -1,4 +1,5 @@
-//! `show --html` and `show --publish`: records as one page that needs nothing outside itself, and as figures for a pool.
+//! `show --html` and `show --publish`: writes records as one page that needs nothing outside itself, and as figures for
+//! a pool of results.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,7 @@ pub(super) fn write(sources: &[Source<'_>], path: &Path, terminal: Terminal) -> 
     Ok(())
 }
 
-/// Writes the figures that the records give to a pool of results.
+/// Writes the figures that the records contribute to a pool of results.
 pub(super) fn publish(records: &[(Record, PathBuf)], path: &Path, terminal: Terminal) -> Result<(), Failure> {
     let records: Vec<&Record> = records.iter().map(|(record, _)| record).collect();
     let (made, n_left_out) = contribution(&records).map_err(|error| Failure::usage(error.to_string(), HINT))?;
@@ -40,7 +41,7 @@ pub(super) fn publish(records: &[(Record, PathBuf)], path: &Path, terminal: Term
         terminal.words(&format!("published: {}, {} results\n", path.display(), made.results.len()));
     }
     if n_left_out > 0 {
-        terminal.words(&format!("left out: {n_left_out} comparisons of scripts, programs or applications\n"));
+        terminal.words(&format!("left out: {n_left_out} comparisons that use scripts, programs or applications\n"));
     }
     Ok(())
 }

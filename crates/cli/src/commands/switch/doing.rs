@@ -1,4 +1,4 @@
-//! The state that every part of `switch` shares: the arguments, the terminal, and the folder of kept switches.
+//! The state that all parts of `switch` share: the arguments, the terminal, and the folder of kept switches.
 
 use looptax_model::record::{StepCode, SwitchStep, Switched};
 use looptax_report::terminal as report;
@@ -10,7 +10,7 @@ use crate::earlier_runs::data_folder;
 use crate::failure::{Exit, Failure};
 use crate::terminal::{self, Terminal};
 
-/// Where switches are kept.
+/// The folder in which switches are kept.
 pub(super) fn kept() -> Result<Kept, Failure> {
     let Some(data) = data_folder() else {
         return Err(Failure::usage(
@@ -21,13 +21,13 @@ pub(super) fn kept() -> Result<Kept, Failure> {
     Ok(Kept::in_data_folder(&data))
 }
 
-/// Does something under a name of now.
+/// Runs a function with a name made from the present time.
 pub(super) fn named<T>(title: &str, run: impl FnOnce(Named<'_>) -> T) -> T {
     let now = jiff::Zoned::now();
     run(Named { day: &now.strftime("%Y%m%d").to_string(), at: &now.timestamp().to_string(), title })
 }
 
-/// The state that every part of the command shares.
+/// The state that all parts of the command share.
 #[derive(Clone, Copy)]
 pub(super) struct Doing<'a> {
     pub(super) args: &'a SwitchArgs,
@@ -35,17 +35,17 @@ pub(super) struct Doing<'a> {
 }
 
 impl Doing<'_> {
-    /// Whether no steps are shown, because no person has to agree to them.
+    /// Whether steps are not shown, because no person has to agree to them.
     pub(super) fn is_silent(self) -> bool {
         self.terminal.is_quiet && self.args.yes && !self.args.dry_run
     }
 
-    /// Shows what is done, unless the output is silent.
+    /// Shows what is being done, unless the output is silent.
     pub(super) fn show(self, text: &str) -> Result<(), Failure> {
         if self.is_silent() { Ok(()) } else { self.show_result(text) }
     }
 
-    /// Shows a piece of the result, unless all of it is printed as JSON at the end.
+    /// Shows a piece of the result, unless the whole result is printed as JSON at the end.
     pub(super) fn show_result(self, text: &str) -> Result<(), Failure> {
         if self.args.json.is_printed() {
             return Ok(());
@@ -53,7 +53,8 @@ impl Doing<'_> {
         Ok(terminal::data(text)?)
     }
 
-    /// Shows a step, in silence if it failed or somebody has to do it; if the reader of the output has ended, the switch continues all the same.
+    /// Shows a step; in silent mode only if it failed or a person has to do it. If the reader of the output has ended,
+    /// the switch continues anyway.
     pub(super) fn show_step(self, step: &SwitchStep) {
         let is_needed = report::is_failure(step) || step.code == StepCode::ReloadByHand;
         if self.is_silent() && !is_needed {
@@ -73,13 +74,13 @@ impl Doing<'_> {
         Ok(exit)
     }
 
-    /// Whether somebody can be asked, or need not be.
+    /// Checks that looptax can ask a person, or need not ask.
     pub(super) fn may_ask(self) -> Result<(), Failure> {
         let is_silent = self.args.json.is_printed() || !terminal::can_ask();
         if is_silent && !self.args.yes {
             return Err(Failure::usage(
                 "without a terminal looptax cannot ask you",
-                "--yes does it without asking, --dry-run only shows what it would do",
+                "--yes does it without asking; --dry-run only shows what looptax would do",
             ));
         }
         Ok(())

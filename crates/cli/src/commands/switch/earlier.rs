@@ -1,4 +1,4 @@
-//! Switches of earlier: listed, undone, finished, and offered where one was interrupted.
+//! Earlier switches: listed, undone, finished, and offered to the user if one was interrupted.
 
 use looptax_model::failure::Failure;
 use looptax_model::record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
@@ -69,7 +69,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let fixes = { others.iter() }.filter(|it| it.fix.is_some() && switch.fix.is_none());
     let stay = fixes.map(|it| {
         let (id, title) = (&it.id, &it.title);
-        format!("note: {title} stays; to undo it: looptax switch --undo {id}\n")
+        format!("note: this switch stays in effect: {title}; to undo it: looptax switch --undo {id}\n")
     });
     let is_said = switch.fix.is_some() || doing.is_silent();
     let done = is_said.then(|| "undone\n".to_owned());
@@ -90,12 +90,12 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     }
     let reload = reload.map_or_else(String::new, |it| format!(" --reload '{it}'"));
     Err(Failure::usage(
-        format!("{} closes its socket at a restart, so the application has to read its old file first", of.name),
+        format!("{} closes its socket when it restarts, so the application has to read its old file first", of.name),
         format!("to undo both: looptax switch --undo {} --yes --restart{reload}", switch.id),
     ))
 }
 
-/// Whether the server of a switch may be restarted once its old file is back.
+/// Whether the server of a switch may be restarted after its old file is back.
 fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     let Some(of) = switch.server().filter(|_| args.restart.is_none() && !args.yes) else {
         return args.may_restart();
@@ -104,20 +104,20 @@ fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 
-/// Whether an application reads its files by a command of the caller's.
+/// Whether the application reads its files by the caller's command: not so for a web server's switch, or for a fix.
 fn is_of_application(switch: &Switch) -> bool {
     switch.fix.is_none() && switch.stack().is_none()
 }
 
 fn question(switch: &Switch) -> String {
     match switch.stack() {
-        _ if switch.fix.is_some() => "Undo that?".to_owned(),
+        _ if switch.fix.is_some() => "Undo this switch?".to_owned(),
         Some(stack) => format!("Put the old files back, and reload {}?", stack.titles()),
         None => "Put the old files back?".to_owned(),
     }
 }
 
-/// The step for an application that keeps running: what it has to be asked to do.
+/// The step about an application that keeps running: it says what to do with the application.
 fn still_over_the_socket(switch: &Switch) -> SwitchStep {
     let told = || {
         let mut told = switch.steps.iter().filter_map(|it| match it {
@@ -126,10 +126,11 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
         });
         told.next_back()
     };
-    let then = reload_of(switch).or_else(told).map_or_else(String::new, |it| format!("; at the switch it was: {it}"));
+    let then = reload_of(switch).or_else(told);
+    let then = then.map_or_else(String::new, |it| format!("; at the switch the step was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
-        words: format!("reload the application, which uses the socket until then{then}"),
+        words: format!("reload the application; it uses the socket until then{then}"),
     }
 }
 
@@ -153,7 +154,8 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
-/// Refuses if a later switch may depend on this one: it moved an application after a server was prepared.
+/// Refuses if a later switch may depend on this one: an application may have been moved after this switch prepared its
+/// server.
 fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
     let stands_on_it = |it: &Switch| match switch.server() {
         Some(of) => it.moved_from(of.tcp),
@@ -166,11 +168,11 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
     }
     Err(Failure::usage(
         format!("{} was made before {}, whose application may need it", switch.id, later.join(", ")),
-        "undo those first, or undo it anyway with --force",
+        "undo the later switches first, or use --force",
     ))
 }
 
-/// The last command after all files were written: a server is restarted before that.
+/// The last command after all files were written; a server is restarted before that.
 fn reload_of(switch: &Switch) -> Option<String> {
     let after = switch.steps.iter().rev().take_while(|it| !matches!(it, Step::Written));
     let mut commands = after.filter_map(|it| match it {
@@ -180,7 +182,7 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// The command that had the application read its files then; it runs if a person agrees to it.
+/// The command that made the application read its files in that switch; it runs if a person agrees to it.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {
@@ -189,7 +191,7 @@ fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     terminal::agrees(&format!("Run `{command}` afterwards, as at the switch?")).then_some(command)
 }
 
-/// Writes what is left to be written.
+/// Writes the files that have not been written yet.
 pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let kept = kept()?;
     let switch = find(&kept, id)?;
@@ -215,7 +217,7 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
     Ok(Exit::Invalid)
 }
 
-/// That a server has to be restarted before its application finds the socket.
+/// Explains that a server has to be restarted before its application can find the socket.
 fn restart_first(switch: &Switch) -> String {
     switch.server().map_or_else(String::new, |of| format!("restart {} first: {}\n", of.name, of.restart))
 }
@@ -234,7 +236,7 @@ fn find(kept: &Kept, id: &str) -> Result<Switch, Failure> {
     found.ok_or_else(|| looptax_switch::SwitchError::Unknown { id: id.to_owned() }.into())
 }
 
-/// Says which switches were interrupted, and offers to finish or undo each; without a terminal it only says so.
+/// Lists the interrupted switches, and offers to finish or undo each of them; without a terminal it only lists them.
 pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
     let kept = kept()?;
     let (all, _) = looptax_switch::list(&kept)?;
@@ -244,11 +246,11 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         let how = if is_fix {
             format!("`looptax switch --undo {id} --admin DSN` undoes it")
         } else {
-            format!("`looptax switch --undo {id}` puts the old files back, `--finish {id}` writes the rest")
+            format!("`looptax switch --undo {id}` puts the old files back; `--finish {id}` writes the remaining files")
         };
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);
-        // Two programs are reloaded with a web server's files, a server for a fix: that is for --undo.
+        // A web server's files need a reload of two programs, and a fix needs a server: only --undo does that.
         let is_by_undo = !is_of_application(&switch) || switch.server().is_some();
         if is_by_undo || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;

@@ -1,4 +1,4 @@
-//! Fixes what is in the way on the server, if the command line asks for it.
+//! Removes obstacles on the server, if the command line asks for that.
 
 use looptax_host::discover::Survey;
 use looptax_model::dsn::{Address, Protocol, Secret};
@@ -12,7 +12,7 @@ use super::doing::{Doing, kept, named};
 use crate::args::SwitchArgs;
 use crate::terminal;
 
-/// The administrator that was named.
+/// Returns the administrator's login that the user named.
 ///
 /// # Errors
 /// If the text is not an address.
@@ -31,11 +31,11 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
     Ok(Some(address))
 }
 
-/// Fixes what it can and returns the names of the switches that did it. With `--dry-run` it only prints what it would
+/// Fixes what it can, and returns the names of the switches that did it. With `--dry-run` it only prints what it would
 /// do.
 ///
 /// # Errors
-/// If a fix fails; what was begun is then taken back.
+/// If a fix fails; the part of it that was begun is then taken back.
 pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec<String>, Failure> {
     let args = doing.args;
     let mut prepared = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec
     Ok(prepared)
 }
 
-/// Nothing is fixed for a file that would not be written anyway.
+/// Refuses to fix anything for a file that would not be written anyway.
 fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(titles) = planned.found.may_be(args.application.as_deref()) else {
         return Ok(());
@@ -145,7 +145,7 @@ fn lines(label: &str, texts: &[String]) -> String {
     lines.flat_map(|line| [line, "\n".to_owned()]).collect()
 }
 
-/// Lists what could be fixed here, if no fix was asked for.
+/// Lists what could be fixed here, if the user asked for no fix.
 pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
     let blocked = { plan.connections.iter() }.filter(|it| it.fate == SwitchFate::Blocked);
     let mut text = String::new();
@@ -153,10 +153,10 @@ pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
         let is_for = |protocol| { planned.found.address.as_ref() }.is_some_and(|it| it.protocol == protocol);
         let has = |place| has_step(planned, place);
         if is_for(Protocol::Mysql) && has(StepPlace::Sql) && !doing.args.fix_account {
-            text += "  or       --fix-account --admin DSN runs the statements, and --undo undoes them\n";
+            text += "  or       --fix-account --admin DSN runs the statements; --undo reverts them\n";
         }
         if is_for(Protocol::Postgres) && has(StepPlace::HbaLine) && !doing.args.fix_hba {
-            text += "  or       --fix-hba writes the line and reloads the server; --undo undoes it\n";
+            text += "  or       --fix-hba writes the line and reloads the server; --undo reverts it\n";
         }
     }
     text

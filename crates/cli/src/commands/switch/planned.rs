@@ -13,7 +13,7 @@ use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// The kinds of server behind web servers; they have no list of sessions that would prove a move.
+/// The kinds of servers behind web servers; they have no list of sessions that could prove a move.
 const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
 
 /// The plan, without passwords.
@@ -56,23 +56,23 @@ pub(super) fn title(switched: &Switched, source: &str) -> String {
     format!("{}: {}", name.to_string_lossy(), moved.join("; "))
 }
 
-/// Whether every connection that was asked for takes the socket already.
+/// Whether every wanted connection already uses the socket.
 pub(super) fn is_all_there(switched: &Switched) -> bool {
     let wanted = { switched.connections.iter() }.filter(|it| it.fate != SwitchFate::Unwanted);
     let mut fates = wanted.map(|it| it.fate).peekable();
     fates.peek().is_some() && fates.all(|it| it == SwitchFate::IsThere)
 }
 
-/// That a file cannot be written while it is as it is.
+/// Refuses if a file cannot be written in its present state.
 ///
 /// # Errors
-/// Which, and what to do.
+/// Names the file, and what to do.
 pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
     for file in &switched.files {
         if let Some(remark) = file.remarks.iter().find(|it| it.forbids) {
             let hint = match remark.code {
                 FileRemarkCode::RestartUnknown => "pass --restart='COMMAND', or print the lines with --patch",
-                _ => "change it at its origin, or print the lines with --patch",
+                _ => "change the file where it is made, or print the lines with --patch",
             };
             return Err(Failure::usage(format!("{} cannot be written: {}", file.path, remark.words), hint));
         }
@@ -80,24 +80,24 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints what can be done for a web server's file, which no server's list of sessions proves.
+/// Prints what can be done about a web server's file, for which no list of sessions gives a proof.
 pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
     if doing.args.other.is_none() && !doing.args.containers && switched.connections.iter().any(is_behind) {
         let words = format!(
-            "hint: a web server's file and that of its upstream move together: looptax switch SITE POOL --url PAGE; \
-             `looptax check {} --socket PATH` shows the lines of each\n",
+            "hint: a web server's file and its upstream's file are changed together: looptax switch SITE POOL --url \
+             PAGE; `looptax check {} --socket PATH` shows the lines of each\n",
             file.display()
         );
         doing.terminal.words_for(true, &words);
     }
 }
 
-/// The lines in which two texts differ, without passwords.
+/// Returns the lines in which two texts differ, without passwords.
 pub(super) fn lines_between(before: &[u8], after: &[u8]) -> Vec<Edit> {
     let texts = [before, after].map(String::from_utf8_lossy);
     let patch = diffy::DiffOptions::new().set_context_len(0).create_patch(&texts[0], &texts[1]).to_string();
-    // Behind the names of both files and the place of each part.
+    // These lines follow the names of both files and the position of each part.
     let lines = patch.lines().skip(2).filter_map(|line| {
         let (sign, text) = line.split_at_checked(1)?;
         let text = Some(masked(text));
@@ -110,13 +110,13 @@ pub(super) fn lines_between(before: &[u8], after: &[u8]) -> Vec<Edit> {
     lines.collect()
 }
 
-/// Prints what would be written as a unified diff, byte for byte, with paths as `git apply` and `patch -p1` take them in
-/// the folder that is named.
+/// Prints the changes as a unified diff, byte for byte, with paths that `git apply` and `patch -p1` accept in the
+/// folder that is printed.
 pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failure> {
     if plan.edited.is_empty() {
         return Err(Failure::usage(
             "there is nothing to write",
-            "run the same command with --dry-run in place of --patch to see why",
+            "to see why, run the same command with --dry-run instead of --patch",
         ));
     }
     let folder = project(plan.edited.iter().map(|it| it.original.path()));
@@ -128,7 +128,7 @@ pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failu
         diff.set_original_filename(before).set_modified_filename(format!("b/{shown}"));
         let text = diff.create_patch_bytes(edited.original.bytes(), &edited.new).to_bytes();
         for (idx, line) in text.split_inclusive(|it| *it == b'\n').enumerate() {
-            // A name with a blank ends at a tab, else at the blank.
+            // A name with a blank ends at a tab, other names at the blank.
             match line.strip_suffix(b"\n").filter(|it| idx < 2 && it[4..].contains(&b' ')) {
                 Some(name) => terminal::bytes_as_data(&[name, b"\t\n"].concat())?,
                 None => terminal::bytes_as_data(line)?,
@@ -139,7 +139,7 @@ pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// The folder of the repository that the files are in, else the nearest that holds all of them.
+/// Returns the folder of the repository that contains the files, else the nearest folder that contains all of them.
 fn project<'a>(mut paths: impl Iterator<Item = &'a Path>) -> PathBuf {
     let folder = |it: &'a Path| it.parent().unwrap_or(it);
     let first = paths.next().map_or(Path::new("/"), folder);

@@ -1,4 +1,4 @@
-//! How long the application's requests took before its move and after: counted in the kernel, where that may be.
+//! How long the application's requests took before the move and after it, counted in the kernel if looptax may do that.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -14,14 +14,14 @@ use looptax_switch::diagnose::find::watched::Beside;
 use super::doing::Doing;
 use crate::watching::Watch;
 
-/// Counts while a switch is planned, so that one whose application asks nothing does not wait.
+/// Counts while a switch is planned, so that a switch whose application is idle need not wait.
 pub(super) struct Times {
     watch: Watch,
     time: Duration,
 }
 
 impl Times {
-    /// `None` if it is not wanted, or the kernel does not let us.
+    /// `None` if the user switched it off, or looptax may not count in the kernel.
     pub(super) fn begin(doing: Doing<'_>, survey: &Survey) -> Option<Self> {
         let args = doing.args;
         if args.dry_run || args.patch || args.no_times {
@@ -35,24 +35,27 @@ impl Times {
         match begun {
             Ok(watch) => Some(Self { watch, time: args.times_over }),
             Err(error) => {
-                let why = format!("looptax does not time requests before and after: {error:#}\n");
+                let why = format!("looptax does not time requests before and after the move: {error:#}\n");
                 doing.terminal.words(&why);
                 None
             }
         }
     }
 
-    /// Times requests before the move; `None` if nothing was asked while it was planned, or a signal ends it.
+    /// Times requests before the move; `None` if there were no requests while the switch was planned, or if a signal
+    /// ends it.
     pub(super) fn before(&mut self, doing: Doing<'_>, switched: &Switched, stop: &AtomicBool) -> Option<Watched> {
         let planned = self.watch.look().ok()?;
         if !planned.hops.iter().any(|it| it.n_requests > 0 && moves(it.way, &it.address, switched)) {
             return None;
         }
-        doing.terminal.words(&format!("timing requests for {} s before and after\n", self.time.as_secs()));
+        doing
+            .terminal
+            .words(&format!("timing requests for {} s before the move and again after it\n", self.time.as_secs()));
         self.watch.look_for(self.time, stop).ok()?
     }
 
-    /// The same clients after the move, with those that ask them.
+    /// Times the same clients after the move, together with the clients that send requests to them.
     pub(super) fn after(
         &mut self,
         before: &Watched,
@@ -60,14 +63,14 @@ impl Times {
         stop: &AtomicBool,
     ) -> Result<WatchedDiff, Failure> {
         let Some(after) = self.watch.look_for(self.time, stop)? else {
-            return Err(Failure::new("it ended too early"));
+            return Err(Failure::new("the count ended too early"));
         };
         let mut diff = watched_diff((None, before), (None, &after))?;
         let is_moved =
             |it: &WatchedChange| moves(it.before.way, &it.before.address, switched) && it.after.way == Way::Unix;
         let mut clients: BTreeSet<u32> = BTreeSet::new();
         let mut kept = vec![false; diff.hops.len()];
-        // A page waits for what the application asks.
+        // A page waits for the application's requests, so hops to the application are kept too.
         loop {
             let n_before = clients.len();
             for (hop, kept) in diff.hops.iter().zip(&mut kept) {
@@ -87,7 +90,7 @@ impl Times {
     }
 }
 
-/// Whether this is a way that is to be left.
+/// Whether the switch moves connections away from this way and address.
 fn moves(way: Way, address: &str, switched: &Switched) -> bool {
     let port = |address: &str| address.rsplit_once(':').map(|it| it.1.to_owned());
     let moved = switched.connections.iter().filter(|it| it.fate == SwitchFate::Moves);

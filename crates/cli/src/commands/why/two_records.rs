@@ -1,4 +1,4 @@
-//! `why` of two records: which layer became dearer between two earlier runs.
+//! `why` for two records: which layer became more expensive between two earlier runs.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use crate::failure::Exit;
 use crate::outputs::show;
 use crate::terminal::Terminal;
 
-/// Options that two records go with.
+/// Options that are allowed with two records.
 const SUITABLE: [&str; 3] = ["--json", "--color", "--quiet"];
 
 /// Compares two records if the words name records, and not servers.
 ///
 /// # Errors
-/// A usage failure if they are not two, or something else was asked for beside them.
+/// A usage failure if there are not exactly two records, or if something else was requested as well.
 pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Failure> {
     let words = &args.compare.targets;
     let Some(record) = words.iter().find(|it| is_record(it)) else {
@@ -33,7 +33,10 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     if let Some(server) = words.iter().find_map(|it| target::parse(it).ok()) {
         return Err(Failure::usage(
             format!("`{record}` is a record and `{}` is a server: `why` needs servers, or two records", server.name()),
-            format!("`looptax why {record} LATER` compares two; `looptax show {record}` shows the layers of one"),
+            format!(
+                "`looptax why {record} LATER` compares two records; `looptax show {record}` shows the layers of \
+                this record"
+            ),
         ));
     }
     refuse_options(&args.typed)?;
@@ -48,8 +51,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     Ok(Some(Exit::Done))
 }
 
-/// Whether a word means a record, whether or not that exists: a file, a name that ends as one, or a run of the history.
-/// A word that names a server is a server.
+/// Whether a word means a record, even one that does not exist: a file, a name with a record's ending, or a run of the
+/// history. A word that names a server is a server.
 fn is_record(word: &str) -> bool {
     let is_server = is_address(word) || target::parse(word).is_ok();
     let ends_as_one = Path::new(word).extension().is_some_and(|it| it == "json");
@@ -63,11 +66,14 @@ fn not_two(record: &str, n_words: usize) -> Failure {
     };
     Failure::usage(
         format!("`{record}` is a record, and `why` compares two records, an earlier and a later one; {given}"),
-        format!("`looptax why {record} LATER` compares two; `looptax show {record}` shows the layers of one"),
+        format!(
+            "`looptax why {record} LATER` compares two records; `looptax show {record}` shows the layers of this \
+            record"
+        ),
     )
 }
 
-/// Refuses further options, which have no meaning here.
+/// Refuses further options, which have no meaning for two records.
 fn refuse_options(typed: &[String]) -> Result<(), Failure> {
     let mut unsuitable = typed.iter().filter(|it| !SUITABLE.contains(&it.as_str()));
     let all: Vec<&str> = unsuitable.by_ref().map(String::as_str).collect();
@@ -77,8 +83,8 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
         _ => "do",
     };
     Err(Failure::usage(
-        format!("{} {verb} not work with two records, which `why` only compares", all.join(", ")),
-        "only --json works; `looptax show` makes pages, formats and call chains of one record",
+        format!("{} {verb} not work with two records, because `why` only compares them", all.join(", ")),
+        "only --json works; `looptax show` makes pages, formats and call chains from one record",
     ))
 }
 

@@ -1,4 +1,4 @@
-//! The key `q`, heard by a thread that sleeps until something is typed.
+//! The key `q`. A thread waits for it, and sleeps until a key is pressed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,14 +12,14 @@ use rustix::fd::OwnedFd;
 
 use super::tty;
 
-/// The listening thread; it ends when this is dropped.
+/// The thread that waits for keys; it ends when this value is dropped.
 pub(super) struct Keys {
     end: OwnedFd,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Keys {
-    /// Listens on the controlling terminal; `None` if there is none to listen to.
+    /// Starts to wait for keys on the controlling terminal; `None` if there is no such terminal.
     pub(super) fn listen(stop: Arc<AtomicBool>) -> Option<Self> {
         let keyboard = tty::keyboard().ok()?;
         let end = eventfd(0, EventfdFlags::CLOEXEC).ok()?;
@@ -55,7 +55,7 @@ fn wait_for_q(mut keyboard: File, end: &OwnedFd, stop: &AtomicBool) {
     }
 }
 
-/// Waits until something is typed; false at the end.
+/// Waits until a key is pressed; false at the end.
 fn is_typed(keyboard: &File, end: &OwnedFd) -> bool {
     loop {
         let mut fds = [PollFd::new(keyboard, PollFlags::IN), PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)];

@@ -1,8 +1,8 @@
-//! The terminal while the view has it: another screen, keys without Enter and without echo.
+//! The terminal while the live view uses it: an alternate screen, keys without Enter and without echo.
 //!
 //! The terminal's earlier state is kept for the whole process, so that the end of the view, a panic and a signal that
-//! ends us at once can all restore it. Ctrl-C stays a signal; Ctrl-Z would leave the shell with our screen, and is off
-//! meanwhile.
+//! ends the process immediately can all restore it. Ctrl-C still sends a signal; Ctrl-Z would leave the shell with
+//! looptax's screen, so it is off during the view.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,13 +13,13 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 
 use crate::terminal::screen::{CLOSE, OPEN};
 
-/// A special character that is off.
+/// The value of a special character that is switched off.
 const OFF: u8 = 0;
 
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// Gives the terminal back when it is dropped.
+/// Gives the terminal back when this value is dropped.
 pub(super) struct Taken(());
 
 impl Taken {
@@ -31,7 +31,7 @@ impl Taken {
     }
 }
 
-/// Whether a view has the terminal now.
+/// Whether a view is using the terminal now.
 pub(crate) fn has_terminal() -> bool {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     before.is_some()
@@ -61,7 +61,7 @@ fn take() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives it back as it was, if we have it.
+/// Gives the terminal back in its earlier state, if a view is using it.
 pub(crate) fn give_back() {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(before) = before else {
@@ -69,11 +69,11 @@ pub(crate) fn give_back() {
     };
     // There is no place left to report an error.
     let _ = write(CLOSE);
-    // Keys that were typed meanwhile were not meant for the shell.
+    // Keys that were pressed during the view were not meant for the shell.
     let _ = tcsetattr(io::stderr().as_fd(), OptionalActions::Flush, &before);
 }
 
-/// The terminal's keyboard, whatever stdin is.
+/// Opens the terminal's keyboard, whatever stdin is.
 pub(super) fn keyboard() -> io::Result<File> {
     looptax_host::kernel::open("/dev/tty")
 }

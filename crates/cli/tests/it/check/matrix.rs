@@ -63,7 +63,7 @@ const ACCOUNTS: [Situation; 10] = [
         &[TCP, TCP_GRANT, "CREATE USER app@localhost IDENTIFIED BY 'pw' REQUIRE SSL", SOCKET_GRANT],
     ),
     situation(
-        "TLS demanded of both",
+        "TLS demanded over both transports",
         &["CREATE USER app@'%' IDENTIFIED BY 'pw' REQUIRE SSL", "GRANT SELECT ON shop.* TO app@'%'"],
     ),
 ];
@@ -288,7 +288,7 @@ fn table(rows: &[Row]) -> String {
         _ => "not known",
     };
     let mut text = String::from(
-        "| server | situation | said to root | said to an ordinary user | true |\n|---|---|---|---|---|\n",
+        "| server | situation | answer to root | answer to an ordinary user | real outcome |\n|---|---|---|---|---|\n",
     );
     for row in rows {
         let _ = writeln!(
@@ -322,7 +322,7 @@ fn r20_what_check_says_of_each_account_is_what_connecting_finds() {
     assert_eq!(wrong.count(), 0, "{text}");
     // The only open question for root is one of the drivers; others also do not know which of two servers a socket
     // belongs to.
-    let of_driver = "TLS demanded of both";
+    let of_driver = "TLS demanded over both transports";
     let mut others = rows.iter().filter(|it| it.name != of_driver);
     assert!(others.all(|it| it.to_root < 2), "{text}");
 }

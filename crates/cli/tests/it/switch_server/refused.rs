@@ -171,7 +171,10 @@ fn a_server_and_its_application_are_taken_back_together() {
     let unixsocket = format!("  - unixsocket {}", socket.display());
     assert!(shown.stdout.contains(&old) && shown.stdout.contains(&unixsocket), "{}", shown.stdout);
     assert!(shown.words().contains("nothing was changed") && scene.files() != scene.before);
-    scene.looptax(&["--undo", "last"]).run().expect_error(2, &["closes its socket at a restart", "--restart", &reload]);
+    scene
+        .looptax(&["--undo", "last"])
+        .run()
+        .expect_error(2, &["closes its socket when it restarts", "--restart", &reload]);
     scene.looptax(&["--undo", "last", "--restart", "--reload", &reload]).run().expect_code(0);
     scene.expect_as_before();
     // Both files name it again, and it is on the socket once more; quietly there is one line, and with --dry-run no change.

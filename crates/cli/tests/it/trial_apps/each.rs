@@ -82,7 +82,7 @@ fn expect_bill(tried: &Tried) {
     }
     tried.expect_told(&[
         "the bill: what TCP adds to a page, by server, without looptax's own part",
-        "all at once, measured",
+        "all together, measured",
     ]);
 }
 

@@ -11,16 +11,17 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment};
 use crate::target::Target;
 
-/// Epochs of that: some 80 s, in which an interval comes down to a point or two.
+/// Number of epochs with long slices: they take some 80 s, in which an interval narrows to a point or two.
 const LONG_SLICE_EPOCHS: usize = 20;
-/// Epochs that a slow server's slices are shortened for: with as many a verdict rarely hangs on one of them.
+/// The slices of a slow server are shortened until there is time for this many epochs: with that many, a verdict rarely
+/// depends on one of them.
 const WANTED_EPOCHS: usize = 10;
 /// How long one answer may take.
 const IO_LIMIT: Duration = Duration::from_secs(10);
 /// How long a whole dump may take.
 const DUMP_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Most epochs of one contrast, with the shape that it starts with.
+/// Most epochs of one contrast, given the shape with which it begins.
 pub(super) fn most_epochs(settings: &Experiment, case: &Case) -> usize {
     interim_analyses(settings, case).n_max()
 }
@@ -37,7 +38,7 @@ pub(super) fn shape(settings: &Experiment, case: &Case) -> Shape {
     settings.slice.map_or(shape, |slice| shape.with_slice(slice))
 }
 
-/// When to look, from the effort and the placement.
+/// The interim analyses, chosen by effort and placement.
 pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     let is_running = settings.targets.iter().any(|it| matches!(it, TargetSpec::Running(_)));
     if case.slice.is_some() {
@@ -47,7 +48,8 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     match settings.effort {
         Effort::Epochs(_) | Effort::Time(_) => {}
         _ if case.placement == Placement::Free && !are_dumps => return InterimAnalyses::short(),
-        // 40 epochs take 20 s, 20 of two contrasts as long: the most that somebody else's server is kept busy.
+        // 40 epochs take 20 s, and 20 epochs of two contrasts take as long: no other user's server is kept busy for
+        // longer.
         _ if is_running && !settings.is_own_server => {
             let has_one = case.clients.len() * (case.arms.len() - 1) == 1;
             return if has_one { InterimAnalyses::quick() } else { InterimAnalyses::short() };
@@ -55,7 +57,8 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
         _ => {}
     }
     let full = if are_dumps {
-        // Two runs per arm in an epoch leave no room for a spoilt one: more epochs than that say little.
+        // An epoch of dumps has two runs per arm, so a single disturbed run spoils it: epochs beyond this number add
+        // little.
         InterimAnalyses::quick()
     } else {
         InterimAnalyses::full()
@@ -66,7 +69,7 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
 
 /// The load engine's plan for a case.
 ///
-/// `capacity_per_s` is the slower arm's, where the case's rate is a share of it.
+/// `capacity_per_s` is the slower arm's capacity, if the case's rate is a share of it.
 pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, capacity_per_s: Option<f64>) -> Plan {
     let n_others = case.arms.len() - 1;
     let contrasts = { case.clients.iter() }.flat_map(|client| (1..=n_others).map(move |other| (client, other)));
@@ -93,9 +96,9 @@ pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, cap
             .collect(),
         pacing: case.load.pacing(case.placement, capacity_per_s),
         placement: case.placement,
-        // It is not known beforehand which thread will serve a new connection: all of them are placed.
+        // It is not known beforehand which thread will serve a new connection, so all threads are placed.
         server_threads: if settings.requests.are_connects() { ServerThreads::Single } else { target.threads },
-        // Latencies of an open loop grow without end at a rate that cannot be kept.
+        // In an open loop, the latencies grow without limit at a rate that the server cannot keep up with.
         may_adapt_shape: case.slice.or(settings.slice).is_none()
             && !case.load.is_open()
             && !settings.requests.are_dumps(),
@@ -107,9 +110,9 @@ pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, cap
     }
 }
 
-/// The time that the plan promises, if somebody counts on it: the user asked for a time or for a short run, or others
-/// use the server and its load was agreed to for this long. A user who gives a number of epochs gets that number, and
-/// the plan shows how long it takes.
+/// The time that the plan promises, if it was asked for or agreed to: the user requested a time or a short run, or
+/// other clients use the server. A user who gives a number of epochs gets that number, and the plan shows how long it
+/// takes.
 pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) -> Option<Budget> {
     let is_promised = match settings.effort {
         Effort::Epochs(_) => false,
@@ -125,10 +128,10 @@ pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) 
     })
 }
 
-/// The warm-up that was asked for, or else the one that fits the server and the placement.
+/// The requested warm-up, or else the one that fits the server and the placement.
 pub(super) fn warm_up_of(settings: &Experiment, case: &Case, has_load_limits: bool) -> WarmUp {
     match settings.warm_up {
-        // A running server is warm, and is kept busy for 20 s at most.
+        // A running server is warm already, and is kept busy for at most 20 s.
         _ if has_load_limits || settings.requests.are_dumps() => WarmUp::epochs(1),
         Some(length) => WarmUp::steady(2, length, length),
         None if case.placement == Placement::Free => WarmUp::epochs(2),

@@ -1,4 +1,4 @@
-//! A comparison of the plan, and what is planned for a server.
+//! A comparison of the plan, and the plan for a server.
 
 use std::time::Duration;
 
@@ -9,35 +9,35 @@ use crate::arms::Missing;
 use crate::spec::load::Load;
 use crate::spec::waits::Waits;
 
-/// A unit of work.
+/// How a case is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
-    /// Epochs until a verdict.
+    /// Epochs are measured until there is a verdict.
     Judge,
     /// A short look at the range of rates.
     Glimpse(Duration),
 }
 
-/// One number of connections under one placement.
+/// Comparisons with one number of connections under one placement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// The baseline first.
+    /// The arms, the baseline first.
     pub arms: Vec<Arm>,
     /// Connections per arm.
     pub connections: u32,
-    /// Where the two ends of each run.
+    /// Where the two ends of each connection run.
     pub placement: Placement,
-    /// How the client waits, a contrast each.
+    /// How the client waits; each way is a contrast.
     pub clients: Vec<Waits>,
     pub doing: Doing,
-    /// How connections send: a single rate, if any.
+    /// How connections send: freely, or at a single rate.
     pub load: Load,
-    /// Slices of another length than usual: the second half of a check that it does not matter.
+    /// Slices of another length than usual, for the second half of a check that the length does not matter.
     pub slice: Option<Duration>,
 }
 
 impl Case {
-    /// The same without this arm.
+    /// The same case without this arm.
     pub(super) fn without(&self, arm: Arm) -> Self {
         Self { arms: self.arms.iter().copied().filter(|it| *it != arm).collect(), ..self.clone() }
     }
@@ -51,21 +51,21 @@ impl Case {
 
 /// The work on one target.
 pub struct TargetPlan {
-    /// Without a password.
+    /// The target's name, without a password.
     pub(super) name: String,
-    /// The baseline first.
+    /// The arms, the baseline first.
     pub arms: Vec<Arm>,
-    /// The one among them that was not asked for and is left out where the server does not have it.
+    /// The arm that was not requested, and that is left out if the server does not have it.
     pub unsure: Option<Arm>,
-    /// Arms that were asked for and cannot be had.
+    /// Requested arms that are not possible.
     pub(super) missing: Vec<Missing>,
-    /// In the order of measuring.
+    /// The cases, in the order of measuring.
     pub cases: Vec<Case>,
     pub(super) hold: Hold,
 }
 
 impl TargetPlan {
-    /// Its comparisons of only these arms: those that turned out to be there.
+    /// The target's cases with only these arms, which turned out to be possible.
     pub fn only(&self, arms: &[Arm]) -> Vec<Case> {
         let mut cases = self.cases.clone();
         for case in &mut cases {
@@ -78,22 +78,22 @@ impl TargetPlan {
 /// How the server's threads can be placed on cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// The threads that serve only our connections are pinned.
+    /// Threads that serve only our connections are pinned.
     Pinned,
-    /// The scheduler places them, and the client follows them.
+    /// The scheduler places the server's threads, and the client follows them.
     Followed,
     /// The server's threads cannot be identified.
     Unknown,
 }
 
 impl Hold {
-    /// The placement that is judged if none was asked for. `stays`: there is one connection, without pauses.
+    /// The placement that is judged if none was requested. With `stays` there is one connection, without pauses.
     pub(super) fn usual(self, n_cores: usize, stays: bool) -> Placement {
         match self {
             Self::Unknown => Placement::ClientPinned,
-            // Each connection more, and each pause, is a chance for the server to move: few slices would count.
+            // Each further connection, and each pause, is a chance for the server to move: few slices would count.
             Self::Followed if !stays => Placement::ClientPinned,
-            // A server whose threads are not pinned moves to a separate core, if there is one.
+            // If a separate core exists, a server whose threads are not pinned moves there.
             Self::Followed if n_cores > 1 => Placement::Split,
             Self::Pinned | Self::Followed => Placement::Same,
         }

@@ -1,4 +1,4 @@
-//! The plan as it is printed: targets, cases, and the longest that each can take.
+//! The plan as it is printed: targets, cases, and the longest time for each.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
     text
 }
 
-/// A warning that a rate fills no slice; the user may have meant a share.
+/// A warning that a rate is too low to fill a slice; the user may have meant a share.
 fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
     let Some(Rate::PerSecond(per_s)) = case.load.rate() else {
         return None;
@@ -89,7 +89,7 @@ fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
     ))
 }
 
-/// That too few epochs are left for a verdict where an onlooker samples the others.
+/// A warning that an observer samples so many epochs that too few are left for a verdict.
 fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
     if !settings.is_sampled || case.doing != Doing::Judge {
         return None;
@@ -107,12 +107,12 @@ fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
     })
 }
 
-/// How many of `n_epochs` epochs are sure to run without the sampler.
+/// How many of `n_epochs` epochs certainly run without the sampler.
 fn unsampled(n_epochs: usize) -> usize {
     n_epochs / EPOCHS_PER_UNSAMPLED as usize
 }
 
-/// The load on a server that others use.
+/// Describes the load on a server that other clients use.
 fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     let most = target.cases.iter().map(|it| it.connections).max();
     let most = most.unwrap_or_default();
@@ -137,7 +137,7 @@ fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     format!("load: up to {n_open} connections, {ask}, {how}: other clients may wait longer{logins}")
 }
 
-/// Each epoch opens new connections, on the two arms of each contrast; a look opens them once.
+/// The number of logins. Each epoch opens new connections, on the two arms of each contrast; a look opens them once.
 fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
     if settings.requests.are_dumps() {
         return 0;
@@ -150,11 +150,11 @@ fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
         };
         2 * n_epochs * n_contrasts * case.connections as usize
     };
-    // Two first check that both arms lead to one server.
+    // Two logins first check that both arms lead to one server.
     2 + target.cases.iter().map(of_case).sum::<usize>()
 }
 
-/// The treatment of the cores of a server that is not ours.
+/// How the cores of a server that is not ours are treated.
 fn placement_line(target: &TargetPlan) -> &'static str {
     let is_pinned = |it: &Case| matches!(it.placement, Placement::Same | Placement::Split);
     match (target.hold, target.cases.iter().any(is_pinned)) {
@@ -170,7 +170,7 @@ fn placement_line(target: &TargetPlan) -> &'static str {
     }
 }
 
-/// The longest that all of it can take while slices do not grow.
+/// The longest time for all targets, provided that slices do not grow.
 pub(super) fn at_most(settings: &Experiment, targets: &[TargetPlan]) -> Duration {
     let of_target = |(spec, target): (&TargetSpec, &TargetPlan)| -> Duration {
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
@@ -181,7 +181,7 @@ pub(super) fn at_most(settings: &Experiment, targets: &[TargetPlan]) -> Duration
     settings.targets.iter().zip(targets).map(of_target).sum()
 }
 
-/// The comparisons in their order, for the live view.
+/// The comparisons in order, for the live view.
 pub(super) fn steps(settings: &Experiment, targets: &[TargetPlan]) -> Vec<PlannedStep> {
     let mut steps = Vec::new();
     for (spec, target) in settings.targets.iter().zip(targets) {
@@ -198,7 +198,7 @@ pub(super) fn steps(settings: &Experiment, targets: &[TargetPlan]) -> Vec<Planne
     steps
 }
 
-/// `16 connections, same`: what tells a case from the others of its server.
+/// The properties that distinguish a case from the others of its server: `16 connections, same`.
 pub fn case_name(case: &Case) -> String {
     let s = if case.connections == 1 { "" } else { "s" };
     let look = match case.doing {
@@ -208,7 +208,7 @@ pub fn case_name(case: &Case) -> String {
     format!("{} connection{s}, {}{look}", case.connections, case.placement)
 }
 
-/// The treatment of a server, for the plan.
+/// How a server is treated, for the plan.
 pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
     match spec {
         TargetSpec::Private(Kind::Echo) => "echo: a built-in server, started and stopped by looptax".to_owned(),
@@ -299,12 +299,12 @@ fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: Most
     )
 }
 
-/// The longest that a case can take.
+/// The longest time that a case can take.
 #[derive(Clone, Copy)]
 struct MostTime {
     measuring: Duration,
     warm_up: Duration,
-    /// Set if the warm-up is a number of epochs, however long they are.
+    /// Set if the warm-up has a fixed number of epochs, however long they are.
     warm_up_epochs: Option<usize>,
 }
 
@@ -328,7 +328,7 @@ impl MostTime {
 fn most_time(settings: &Experiment, case: &Case, has_load_limits: bool) -> MostTime {
     match case.doing {
         Doing::Glimpse(length) => MostTime { measuring: length, warm_up: Duration::ZERO, warm_up_epochs: None },
-        // Unknown before the first one is over.
+        // The longest time is unknown until the first dump has ended.
         Doing::Judge if settings.requests.are_dumps() => {
             MostTime { measuring: Duration::ZERO, warm_up: Duration::ZERO, warm_up_epochs: None }
         }

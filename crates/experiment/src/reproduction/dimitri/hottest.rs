@@ -1,7 +1,7 @@
-//! The functions in which the server spends its time at each number of connections: the sweep again, as `why` samples
-//! it.
+//! The server functions that take the most time at each number of connections: the sweep is repeated, and sampled as by
+//! `why`.
 //!
-//! After everything is measured: sampling costs time, which no figure is to hold.
+//! This comes after all measurements: sampling costs time, which no figure may include.
 
 use std::time::Duration;
 
@@ -19,20 +19,20 @@ use super::super::runner::in_one_line;
 use super::super::{Amounts, Runner, Step};
 
 pub(super) const WHAT: &str = "the server's hottest functions";
-/// How long each number of connections takes.
+/// The time for each number of connections.
 pub(super) const TAKES: Duration = Duration::from_secs(8);
-/// Epochs at each, of which a third is without samples.
+/// Epochs at each number of connections; a third of them is not sampled.
 const EPOCHS: usize = 9;
 const MOST_SHOWN: usize = 4;
-/// The process that is asked about.
+/// The process whose functions are shown.
 const PROCESS: &str = "server";
 
-/// Said where the kernel's part cannot be seen.
+/// The message if the kernel's part is not visible.
 const USER_ALONE: &str = "the server's hottest functions, the kernel's part: not shown, because looptax may sample \
                           only user-space code here; the shares are of user-space time only. To see the kernel's \
                           part, run looptax as root, or set sysctl kernel.perf_event_paranoid=-1";
 
-/// Adds the hottest functions to the points of `part`, or says why there are none.
+/// Adds the hottest functions to the points of `part`, or the reason why there are none.
 pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) {
     if runner.is_interrupted() {
         return;
@@ -46,7 +46,7 @@ pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, r
     }
 }
 
-/// Samples the sweep, and keeps its record beside those of the steps.
+/// Samples the sweep, and saves its record next to those of the steps.
 fn sampled(
     part: &mut ReproductionPart,
     step: &Step,
@@ -80,7 +80,7 @@ fn sampled(
     Ok(done)
 }
 
-/// Takes a record's samples of the points, and its account of how they were taken.
+/// Copies a record's samples to the points of `part`, and the facts about how they were taken.
 fn take(record: &Record, part: &mut ReproductionPart) {
     let sampled = |it: &Comparison| Some((it.connections, it.why.first()?.clone()));
     let all: Vec<(u32, Why)> = record.comparisons.iter().filter_map(sampled).collect();
@@ -103,7 +103,7 @@ fn take(record: &Record, part: &mut ReproductionPart) {
     }
 }
 
-/// The server's functions with the largest shares of its time, over both arms together.
+/// The server's functions with the largest shares of its time, with both arms taken together.
 fn hottest(why: &Why) -> Vec<HotFunction> {
     let us = |part: &SampledPart| -> Option<f64> {
         let arms = part.row.as_ref()?.arms.each_ref().map(|it| it.known());

@@ -1,6 +1,7 @@
-//! Attempts at a message that takes 1,133 µs over TCP: patterns of writing, Nagle's algorithm, two cores.
+//! Attempts to find a message that takes 1,133 µs over TCP: patterns of writing, Nagle's algorithm, two cores.
 //!
-//! Apart from the comparisons: short, not pinned, and without a verdict. They are to find a cause, not a size.
+//! The attempts are not comparisons: they are short, not pinned, and without a verdict. Their aim is to find a cause,
+//! not a size.
 
 use looptax_bench::{Pattern, run_pattern};
 use looptax_model::analysis::claim::Says;
@@ -12,11 +13,11 @@ use super::super::publication::Publication;
 use super::super::reading::Reading;
 use super::super::{Amounts, Runner};
 
-/// Within this factor of what was published something is near.
+/// A time counts as near the published one if they differ by at most this factor.
 const NEAR: f64 = 2.0;
 const ALPHA: f64 = 0.05;
 
-/// A delayed acknowledgement comes after 40 ms; over so many messages that makes a millisecond each.
+/// A delayed acknowledgement comes after 40 ms; divided among this many messages, that is a millisecond each.
 const BURST: usize = 36;
 
 const PATTERNS: [(&str, Pattern); 5] = [
@@ -34,7 +35,7 @@ const fn pattern(writes: usize, is_nodelay: bool) -> Pattern {
     Pattern { writes, is_nodelay }
 }
 
-/// Tries all patterns, and takes the ends on two cores from what was compared.
+/// Tries all patterns; the result for ends on two cores comes from the comparisons.
 pub(super) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,
@@ -72,7 +73,7 @@ fn published_us(publication: &Publication) -> f64 {
     }
 }
 
-/// A round trip is two messages; the published figure is of one.
+/// The result with the two ends on two cores. A round trip is two messages; the published figure is for one.
 fn two_cores(reading: &Reading, published_us: f64) -> Option<ReproductionTrial> {
     let comparison = reading.record.comparisons.first()?;
     let slices = comparison.raw.epochs.iter().flat_map(|epoch| &epoch.slices);

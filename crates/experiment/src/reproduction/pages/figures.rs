@@ -1,8 +1,8 @@
-//! Estimates of what pages took: each transport by itself, and one over another.
+//! Estimates of the pages' times: of each transport by itself, and of one transport relative to another.
 //!
-//! The pages of a pair are next to each other in time, so that logarithms of their ratios are free of the machine's
-//! drift; an epoch is the median of its pairs, an estimate Hodges and Lehmann's over the epochs. Pure: the same pages
-//! give the same figures. Called by `measure`.
+//! The pages of a pair are next to each other in time, so the logarithms of their ratios are free of the machine's
+//! drift. The value of an epoch is the median of its pairs, and an estimate is Hodges and Lehmann's over the epochs.
+//! The functions are pure: the same pages give the same figures. Called by `measure`.
 
 use std::collections::BTreeMap;
 
@@ -12,51 +12,51 @@ use serde::{Serialize, Serializer};
 
 use crate::servers::wordpress::{Page, Transport};
 
-/// Pages that the article loaded of each.
+/// Number of pages that the article loaded over each transport.
 const PUBLISHED_LOADS: usize = 15;
-/// The level of a single look: if no interim analysis was reached, nothing was decided by looking.
+/// The level of a single look: if no interim analysis was reached, no look has led to a decision.
 pub(super) const SINGLE_LOOK: f64 = 0.05;
 
-/// A page, and how long it took by looptax's clock.
+/// A page, and the time that it took by looptax's clock.
 pub(super) type Load = Timed<Page>;
 
-/// The pages of one rank in an epoch, `[over, of]`: next to each other in time.
+/// The pages of the same rank in an epoch, `[over, of]`; they are next to each other in time.
 pub(super) type Pair = [Load; 2];
 
-/// Estimates by name; in JSON, value and ends.
+/// Estimates by name; in JSON, each has its value and the ends of its interval.
 type Figures = BTreeMap<&'static str, Estimate>;
 
-/// One transport by itself, by page.
+/// The figures of one transport's pages.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SideFigures {
     pub transport: Transport,
-    /// `query_us`, `query_sd_us`, `page_us`, `client_us`, `share_pct`.
+    /// The names are `query_us`, `query_sd_us`, `page_us`, `client_us`, `share_pct`.
     #[serde(flatten, serialize_with = "intervals")]
     pub figures: Figures,
 }
 
-/// The cost of `of` over `over`: ratios, above 1 if `of` is the slower one.
+/// The cost of the transport `of` relative to `over`, as ratios: above 1 if `of` is slower.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Contrast {
     pub of: Transport,
     pub over: Transport,
     pub alpha: f64,
     pub epochs: usize,
-    /// `query`, `query_sd`, `page`, `client`.
+    /// The names are `query`, `query_sd`, `page`, `client`.
     #[serde(flatten, serialize_with = "intervals")]
     pub figures: Figures,
 }
 
-/// The first fifteen pages over the socket and over TCP, as one look.
+/// The first fifteen pages over the socket and over TCP, treated as one look.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Fifteen {
-    /// Queries of them, on the socket and over TCP.
+    /// Number of the pages' queries, over the socket and over TCP.
     pub queries: [u64; 2],
-    /// Mean time in queries of a page, on the socket and over TCP, µs.
+    /// A page's mean time in queries, over the socket and over TCP, in µs.
     pub query_us: [f64; 2],
-    /// Its standard deviation, µs.
+    /// The standard deviation of that time, in µs.
     pub query_sd_us: [f64; 2],
-    /// TCP over the socket: `query`, `page`.
+    /// TCP relative to the socket; the names are `query` and `page`.
     #[serde(flatten, serialize_with = "intervals")]
     pub figures: Figures,
 }
@@ -70,13 +70,12 @@ fn query_us(load: &Load) -> f64 {
     load.value.query_us
 }
 
-/// From the request's start to its shutdown, by PHP's clock.
+/// Time from the request's start to its shutdown, by PHP's clock.
 fn page_us(load: &Load) -> f64 {
     load.value.page_us
 }
 
-/// From before the request was sent to after the last byte, by our clock and without the time of the questions that
-/// prove the page.
+/// Time from before the request was sent to after the last byte, by our clock, without the queries that prove the page.
 fn client_us(load: &Load) -> f64 {
     load.wall_ns as f64 / 1e3 - load.value.proof_us
 }
@@ -86,7 +85,7 @@ fn share_pct(load: &Load) -> f64 {
     100.0 * load.value.query_us / load.value.page_us
 }
 
-/// One transport by itself, the arm `arm` of its pairs; `None` if there is not an epoch.
+/// The figures of one transport, which has the index `arm` in the pairs; `None` if there are no epochs.
 pub(super) fn side(epochs: &[Vec<Pair>], arm: usize, transport: Transport, alpha: f64) -> Option<SideFigures> {
     let typical = |of: fn(&Load) -> f64| by_epoch(epochs, alpha, |pairs| middle(pairs, |it| of(&it[arm])));
     let figures = Figures::from([
@@ -99,7 +98,7 @@ pub(super) fn side(epochs: &[Vec<Pair>], arm: usize, transport: Transport, alpha
     Some(SideFigures { transport, figures })
 }
 
-/// One transport over another; `None` if there is not an epoch.
+/// The figures of one transport relative to another; `None` if there are no epochs.
 pub(super) fn contrast(epochs: &[Vec<Pair>], [over, of]: [Transport; 2], alpha: f64) -> Option<Contrast> {
     let by_epoch =
         |figure: &dyn Fn(&[Pair]) -> Option<f64>| Some(by_epoch(epochs, alpha, figure)?.map_monotone(f64::exp));
@@ -119,7 +118,7 @@ pub(super) fn contrast(epochs: &[Vec<Pair>], [over, of]: [Transport; 2], alpha: 
     })
 }
 
-/// The first pages as the article had them; `None` if there are fewer.
+/// The figures of the first fifteen pages, as in the article; `None` if there are fewer pages.
 pub(super) fn fifteen(epochs: &[Vec<Pair>]) -> Option<Fifteen> {
     let pairs: Vec<&Pair> = epochs.iter().flatten().take(PUBLISHED_LOADS).collect();
     if pairs.len() < PUBLISHED_LOADS {
@@ -146,7 +145,7 @@ fn ln_ratio([over, of]: &Pair, value: fn(&Load) -> f64) -> f64 {
     (value(of) / value(over)).ln()
 }
 
-/// The estimate over the epochs of a figure of each.
+/// The estimate of a figure over the epochs, from its value in each epoch.
 fn by_epoch(epochs: &[Vec<Pair>], alpha: f64, figure: impl Fn(&[Pair]) -> Option<f64>) -> Option<Estimate> {
     let figures: Option<Vec<f64>> = epochs.iter().map(|pairs| figure(pairs)).collect();
     hodges_lehmann::estimate(&figures?, alpha)
@@ -162,7 +161,7 @@ fn query_sd(pairs: &[Pair], arm: usize) -> Option<f64> {
     spread(&times)
 }
 
-/// The standard deviation; `None` also where all values are the same: no ratio is made of it.
+/// The standard deviation; `None` also if all values are the same, since it is then not usable in a ratio.
 fn spread(values: &[f64]) -> Option<f64> {
     deviation(values).filter(|deviation| *deviation > 0.0)
 }

@@ -1,4 +1,4 @@
-//! How much of the pages is measured: what is asked for, and what that means for a site.
+//! How many pages are measured: the requested effort, and the resulting length for a site.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use looptax_model::stats::InterimAnalyses;
 
 use crate::spec::Effort;
 
-/// Slices that balance the two arms.
+/// Number of slices that balance the two arms.
 const OCTET: usize = 8;
-/// Most octets in an epoch: if few contrasts share the time, an epoch must not become endless.
+/// Most octets in an epoch: without this limit an epoch would become very long if few contrasts share the time.
 const MOST_OCTETS: usize = 125;
-/// The pause before an epoch, on average.
+/// The average pause before an epoch.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// How long a site is measured.
@@ -18,17 +18,17 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(super) struct Length {
     pub(super) seed: u64,
     pub(super) analyses: InterimAnalyses,
-    /// For the epochs of all contrasts up to the last interim analysis.
+    /// The time for the epochs of all contrasts up to the last interim analysis.
     pub(super) time: Duration,
 }
 
 impl Length {
-    /// How long a site is measured that gets `thirds` thirds of the time; the published site gets two.
+    /// The length for a site that gets `thirds` thirds of the time; the published site gets two.
     pub(super) fn new(effort: Effort, seed: u64, thirds: u32) -> Self {
         let whole_s = match effort {
             Effort::Full => 150,
             Effort::Quick => 50,
-            // For tests: as little as there can be.
+            // For tests: as short as possible.
             _ => 0,
         };
         Self {
@@ -38,7 +38,7 @@ impl Length {
         }
     }
 
-    /// Octets of slices in an epoch: as many as fit the time, where a page takes `page_ns`.
+    /// Octets of slices in an epoch: as many as fit the time if a page takes `page_ns`.
     pub(super) fn octets(&self, n_contrasts: usize, page_ns: u64) -> usize {
         let n_epochs = (self.analyses.n_max() * n_contrasts).max(1) as u128;
         let epoch_ns = (self.time.as_nanos() / n_epochs).saturating_sub(PAUSE.as_nanos());

@@ -1,6 +1,6 @@
-//! Loading pages over two transports in turns, and proving each: its queries and its transport.
+//! Loads pages over two transports in turns, and proves the queries and the transport of each.
 //!
-//! Called by `measure`; what comes out is every page that counts.
+//! Called by `measure`; the result contains every page that counts.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,37 +19,39 @@ use super::figures::{Load, Pair, SINGLE_LOOK};
 use super::length::Length;
 
 /// Pages of each transport before the warm-up's epoch, which has four or more: PHP compiles scripts, MariaDB opens
-/// tables, WordPress stores what expires once a minute. The second half of them shows the time that a page takes.
+/// tables, WordPress stores entries that expire once a minute. The second half of these pages shows the time that a
+/// page takes.
 const FIRST: usize = 8;
 
 pub(super) struct Loaded {
     pub contrasts: Vec<LoadedContrast>,
     /// Pages of each transport in an epoch.
     pub loads_per_epoch: usize,
-    /// The server's count for a connection without a page.
+    /// The server's count of queries for a connection without a page.
     pub connecting: BTreeMap<Transport, u32>,
 }
 
-/// Two transports that were compared with each other.
+/// Two transports that were compared.
 pub(super) struct LoadedContrast {
-    /// `[over, of]`.
+    /// The transports, `[over, of]`.
     pub arms: [Transport; 2],
     pub epochs: Vec<Vec<Pair>>,
-    /// The level at which it ended.
+    /// The level at which the contrast ended.
     pub alpha: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Counted {
-    /// Pages that counted, of all transports together.
+    /// Number of pages that counted, over all transports together.
     pub pages: u64,
-    /// Queries of a page, the least and the most: expired entries are made again once a minute.
+    /// The least and the most queries of a page: expired entries are made again once a minute.
     pub queries: [u32; 2],
-    /// Queries of all pages by `$wpdb`.
+    /// Number of all pages' queries, as `$wpdb` counts them.
     pub all_queries: u64,
-    /// The same by the server, without those that connecting and the proofs took.
+    /// Number of all pages' queries, as the server counts them, without those for connecting and for the proofs.
     pub server_count: u64,
-    /// Pages under `looptax run` whose connection the server saw on its socket, while PHP had asked for TCP.
+    /// Number of pages under `looptax run` whose connection the server saw on its socket, while PHP had connected over
+    /// TCP.
     pub moved: u64,
 }
 
@@ -92,14 +94,14 @@ fn course(pairs: &[[Transport; 2]], length: &Length, octets: usize) -> Course {
     }
 }
 
-/// A page for each slice.
+/// Loads a page for each slice.
 struct Pages<'a> {
     wordpress: &'a WordPress,
     site: Site,
     pairs: &'a [[Transport; 2]],
     connecting: BTreeMap<Transport, u32>,
     length: &'a Length,
-    /// By contrast and epoch, that of the warm-up included: the pages of each side.
+    /// The pages of each side, by contrast and epoch, including the epoch of the warm-up.
     loads: BTreeMap<(usize, u64), [Vec<Load>; 2]>,
 }
 
@@ -112,9 +114,9 @@ impl SliceSource for Pages<'_> {
             slice: Slice {
                 completions: 1,
                 requests: 1,
-                // The published figure decides how many pages are enough.
+                // The time in queries is the published figure, so it decides how many pages are enough.
                 active_ns: (load.value.query_us * 1e3) as u64,
-                // MariaDB and PHP: their time does not count as foreign.
+                // The CPU time of MariaDB and PHP, which does not count as foreign.
                 client_cpu_ns: after_ns.zip(before_ns).map(|(after, before)| after.saturating_sub(before)),
                 ..Slice::default()
             },
@@ -128,7 +130,7 @@ impl SliceSource for Pages<'_> {
 }
 
 impl Pages<'_> {
-    /// Loads a page, and objects to what is wrong with it.
+    /// Loads a page, and returns an error if the page is not as it should be.
     fn load(&mut self, transport: Transport) -> Result<Load, Failure> {
         let load = timed(|| self.wordpress.load(self.site, transport))?;
         match objection(&load.value, transport, self.connecting[&transport]) {
@@ -137,7 +139,8 @@ impl Pages<'_> {
         }
     }
 
-    /// Loads the first pages, which do not count; how long one takes when nothing is new any more, in nanoseconds.
+    /// Loads the first pages, which do not count. Returns how long a page takes once everything is cached, in
+    /// nanoseconds.
     fn load_first(&mut self, stop: &AtomicBool) -> Result<u64, Failure> {
         let mut times_ns = Vec::new();
         for _ in 0..FIRST {
@@ -152,7 +155,7 @@ impl Pages<'_> {
         Ok(warm.iter().sum::<u64>() / warm.len().max(1) as u64)
     }
 
-    /// The pages of a contrast's whole epochs.
+    /// Takes the pages of a contrast's complete epochs.
     fn take(&mut self, contrast_idx: usize, run: &ContrastRun) -> LoadedContrast {
         let n_epochs = run.epochs.len();
         let epochs = (0..n_epochs as u64).filter_map(|epoch| self.loads.remove(&(contrast_idx, epoch)));
@@ -184,7 +187,7 @@ fn invalid(what: &str) -> Failure {
     Failure::usage(what, "looptax concludes nothing from this measurement").invalid()
 }
 
-/// The proof of the work; `None` if there was not any.
+/// The counts that prove the work; `None` if there was none.
 pub(super) fn counted(loaded: &Loaded) -> Option<Counted> {
     let loads = || {
         let contrasts = loaded.contrasts.iter();

@@ -1,8 +1,8 @@
 //! Pages of a real WordPress, loaded over TCP, over the socket, and under `looptax run`.
 //!
-//! `crate::servers::wordpress` runs the site and says of each page what it took; `loads` loads pages in turns
-//! and lets none count that is not what it should be; `figures` makes estimates of them. Plain data comes out;
-//! nothing is printed or saved here. The part of `reproduce` that is about WordPress calls it.
+//! `crate::servers::wordpress` runs the site and reports the times of each page; `loads` loads pages in turns and
+//! accepts only those that are as they should be; `figures` makes estimates of them. The result is plain data; nothing
+//! is printed or saved here. Called by the part of `reproduce` that is about WordPress.
 
 mod figures;
 mod length;
@@ -28,13 +28,13 @@ pub(crate) struct Measured {
     pub wordpress: String,
     /// PHP's version: `8.2.36`.
     pub php: String,
-    /// MariaDB's version, in its own words.
+    /// MariaDB's version, as MariaDB reports it.
     pub mariadb: String,
-    /// The php-fpm that made the pages.
+    /// The php-fpm that generated the pages.
     pub php_fpm: PathBuf,
-    /// Why there is not a page under `looptax run`, in one line; `None` if there is one.
+    /// The reason, in one line, why no page was measured under `looptax run`; `None` if one was.
     pub without_redirect: Option<String>,
-    /// The published comparison's kind of site first. One may be missing after Ctrl-C.
+    /// The sites, first the kind of the published comparison. A site may be missing after Ctrl-C.
     pub sites: Vec<SiteMeasured>,
 }
 
@@ -42,19 +42,19 @@ pub(crate) struct Measured {
 #[derive(Debug, Serialize)]
 pub(crate) struct SiteMeasured {
     pub site: Site,
-    /// Pages that counted, and what the server counted on their connections.
+    /// The pages that counted, and the server's counts for their connections.
     #[serde(flatten)]
     pub counted: Counted,
     pub sides: Vec<SideFigures>,
-    /// The costs of one transport over another.
+    /// The cost of one transport relative to another.
     pub contrasts: Vec<Contrast>,
-    /// The first fifteen pages of each transport, as the article had them; `None` for fewer.
+    /// The figures of the first fifteen pages of each transport, as many as in the article; `None` for fewer.
     pub fifteen: Option<Fifteen>,
-    /// Pages of each transport in an epoch.
+    /// Number of pages of each transport in an epoch.
     pub loads_per_epoch: usize,
 }
 
-/// Starts the site, measures both of its contents, and ends it.
+/// Starts the site, measures it with each of its two contents, and ends it.
 ///
 /// # Errors
 /// A missing program or file, with `make reproduce` as the next step; an error of MariaDB, php-fpm or WordPress; a page
@@ -85,7 +85,7 @@ pub(crate) fn measure(effort: Effort, seed: u64, host: &Host, stop: &AtomicBool)
     Ok(measured)
 }
 
-/// `None` if no epoch was measured.
+/// The figures of a site; `None` if no epoch was measured.
 fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
     let mut measured = SiteMeasured {
         site,
@@ -95,7 +95,7 @@ fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
         fifteen: None,
         loads_per_epoch: loaded.loads_per_epoch,
     };
-    // One may have no epoch after Ctrl-C.
+    // After Ctrl-C a contrast may have no epochs.
     for it in { loaded.contrasts.iter() }.filter(|it| !it.epochs.is_empty()) {
         for (idx, transport) in it.arms.into_iter().enumerate() {
             let side = side(&it.epochs, idx, transport, it.alpha)?;
@@ -110,10 +110,10 @@ fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
     Some(measured)
 }
 
-/// The compared transports, `[over, of]`: first the published pair; then the one for `looptax run`, in its process.
+/// The compared transports, `[over, of]`: first the published pair, then the pair in the process of `looptax run`.
 const PAIRS: [[Transport; 2]; 2] = [[Transport::Unix, Transport::Tcp], [Transport::UnixBeside, Transport::Redirect]];
 
-/// Why `looptax run` could not start php-fpm: its own words, which are in the log, or else php-fpm's end.
+/// The reason why `looptax run` could not start php-fpm: its own message from the log, or else how php-fpm ended.
 fn why(error: &ServerError) -> String {
     let ServerError::Pool { how, log_tail } = error else {
         return error.to_string();
@@ -124,7 +124,7 @@ fn why(error: &ServerError) -> String {
     if said.is_empty() { format!("php-fpm {how}") } else { said.join(": ") }
 }
 
-/// A process that has ended explains a failure better than the failure itself.
+/// If a process has ended, reports that: it explains more than the failure itself.
 fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
     match wordpress.has_exited() {
         Some(how) => failure.context(how),

@@ -21,8 +21,8 @@ const TELLERS: u32 = 10;
 
 /// Creates and fills pgbench's tables: `n_accounts` accounts over `scale` branches.
 ///
-/// `execute` runs one statement; `schema` is before tables' names: empty, or a schema and a dot. The tables must not be
-/// there yet: nothing is ever dropped here.
+/// `execute` runs one statement; `schema` is the prefix of the tables' names: empty, or a schema and a dot. The tables
+/// must not exist yet: this code never drops a table.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
@@ -47,8 +47,7 @@ pub fn populate(
     })
 }
 
-/// Vacuums the tables, on PostgreSQL: autovacuum is off, and the first read of each page would
-/// else write to it.
+/// Vacuums the tables on PostgreSQL: autovacuum is off, so otherwise the first read of each page would write to it.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
@@ -58,7 +57,7 @@ pub fn vacuum(execute: impl FnMut(&str) -> Result<u64, WireError>, schema: &str)
 }
 
 impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
-    /// Inserts the rows with the ids 1 to `n`, as many per statement as fit.
+    /// Inserts the rows with the ids 1 to `n`, in statements of as many rows as fit.
     fn rows(&mut self, table: &str, columns: &str, n: u32, row: impl Fn(u32) -> String) -> Result<(), ServerError> {
         let mut statement = String::new();
         for id in 1..=n {

@@ -1,6 +1,6 @@
-//! The common parts of all ways to serve a connection: whole messages, the welcome, the content of a reply.
+//! The common parts of all ways to serve a connection: complete messages, the welcome, the content of a reply.
 //!
-//! Nothing here allocates but a reply, once per connection. Called by the loops beside it.
+//! Only a reply allocates memory, once per connection. Called by the loops in the other modules.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,14 +10,14 @@ use looptax_wire::echo::{Hello, Welcome};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 
-/// Most bytes of a stream received at once: what a server of files or rows has for a buffer.
+/// Most bytes of a stream that are received in one call, as much as a server of files or rows has for a buffer.
 pub(super) const STREAM_BUFFER_BYTES: usize = 128 << 10;
 
-/// Pause after the kernel had no file or thread left for a connection.
+/// Pause after the kernel lacked a file or thread for a connection.
 pub(super) const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 
-/// Sets the socket up as the client asked. Without `TCP_NODELAY` a reply could wait for an acknowledgement; every
-/// server here sets it unless the client asks otherwise.
+/// Sets the socket up as the client requested. Without `TCP_NODELAY` a reply could wait for an acknowledgement; every
+/// server here sets it unless the client requests otherwise.
 pub(super) fn set_up(connection: impl AsFd, hello: Hello, is_tcp: bool) {
     if is_tcp {
         sockopt::set_tcp_nodelay(connection, hello.is_nodelay).ok();
@@ -34,7 +34,7 @@ pub(super) fn welcome() -> Welcome {
     Welcome { pid: std::process::id(), tid: tid.as_raw_nonzero().get().cast_unsigned() }
 }
 
-/// Fills the buffer; `false` when the peer closed.
+/// Fills the buffer; `false` if the peer has closed the connection.
 pub(super) fn receive_whole(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<bool> {
     let mut n_filled = 0;
     while n_filled < buffer.len() {
@@ -46,7 +46,7 @@ pub(super) fn receive_whole(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io
     Ok(true)
 }
 
-/// Receives the available bytes; 0 when the peer closed.
+/// Receives the available bytes; 0 if the peer has closed the connection.
 pub(super) fn receive_some(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match rustix::net::recv(connection, &mut *buffer, RecvFlags::empty()) {

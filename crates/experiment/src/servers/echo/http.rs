@@ -1,7 +1,7 @@
-//! HTTP/1.1 on the echo server's connections: the smallest upstream that a web server could have behind it.
+//! HTTP/1.1 on the echo server's connections: the least that an upstream of a web server has to do.
 //!
-//! Its pages are those of [`looptax_wire::site`]. The loop in [`converse`] allocates, locks and logs nothing except for
-//! pages of another size than the one before; its count is the connection's own until somebody asks for the sum.
+//! The pages are those of [`looptax_wire::site`]. The loop in [`converse`] does not log, and allocates and locks only
+//! for a page of another size than the previous one. Each connection counts separately until a client requests the sum.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use super::connection::{receive_some, send_whole, welcome};
 
 /// Most header lines of a request.
 const MOST_HEADERS: usize = 64;
-/// Room for a request's head, and for what is read of a body at once.
+/// Bytes of the buffer for a request's head, and for the part of a body that is read in one call.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Requests for measured pages.
+/// Numbers of requests for measured pages.
 struct Counts {
     ended: u64,
     open: Vec<Arc<AtomicU64>>,
@@ -40,7 +40,7 @@ enum Page {
     Unknown,
 }
 
-/// A request's head, as far as it matters here.
+/// The parts of a request's head that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Asked {
     page: Page,
@@ -49,7 +49,8 @@ struct Asked {
     is_last: bool,
 }
 
-/// One connection from its first request to its end, whichever way it ends: the client knows why.
+/// Serves one connection from its first request to its end. Errors are ignored: the client knows why the connection
+/// ended.
 pub(super) fn serve(connection: BorrowedFd<'_>) {
     let count = Arc::new(AtomicU64::new(0));
     counts().open.push(Arc::clone(&count));
@@ -69,7 +70,7 @@ fn converse(connection: BorrowedFd<'_>, count: &AtomicU64) -> io::Result<()> {
                 break asked;
             }
             match receive_some(connection, &mut buffer[n_filled..])? {
-                // Closed, or a head without end.
+                // The client has closed the connection, or sent a head without end.
                 0 => return Ok(()),
                 n => n_filled += n,
             }
@@ -96,13 +97,13 @@ fn converse(connection: BorrowedFd<'_>, count: &AtomicU64) -> io::Result<()> {
     }
 }
 
-/// Where a connection over TCP comes from.
+/// The address from which a TCP connection comes.
 fn peer_of(connection: BorrowedFd<'_>) -> Option<SocketAddr> {
     let peer = rustix::net::getpeername(connection).ok()??;
     SocketAddr::try_from(peer).ok()
 }
 
-/// The request whose head is at the front; `None` while it is not whole.
+/// The request whose head is at the start of the data; `None` while the head is incomplete.
 fn asked(received: &[u8]) -> io::Result<Option<Asked>> {
     let mut lines = [const { std::mem::MaybeUninit::uninit() }; MOST_HEADERS];
     let mut head = httparse::Request::new(&mut []);
@@ -145,7 +146,7 @@ fn page(target: &str) -> Page {
     }
 }
 
-/// The last answer, which the next request mostly asks for again.
+/// The last answer, which the next request usually needs again.
 struct Answer {
     peer: Option<SocketAddr>,
     to: Option<(Page, u64, bool)>,

@@ -1,8 +1,8 @@
-//! One thread for all connections: what serves more of them than a process can have threads.
+//! One thread for all connections: it serves more of them than a process can have threads.
 //!
-//! An epoll over all listeners and all connections, as Redis has it. Nothing blocks on a single
-//! connection: a reply that finds no room waits until it is ready. Per connection it keeps some
-//! hundred bytes; the buffers are everybody's.
+//! It has an epoll over all listeners and all connections, like Redis. It never blocks on a single connection: if a
+//! reply does not fit into the socket's buffer, it waits until the socket is ready. A connection takes some hundred
+//! bytes; the buffers are shared.
 
 use std::convert::Infallible;
 use std::io;
@@ -19,14 +19,14 @@ use super::connection::{SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, set_up, we
 use super::listen::Listener;
 
 const MOST_EVENTS: usize = 256;
-/// The epoll's numbers for the listeners: their places, from here on; no connection has such a number.
+/// The epoll's numbers for the listeners start here, and their indexes are added; no connection has such a number.
 const LISTENERS: u64 = 1 << 32;
 const KEY_BYTES: usize = 8;
 
 /// Serves the listeners until the process is killed.
 ///
 /// # Errors
-/// Of the epoll, or of accepting when it fails for good.
+/// The epoll fails, or accepting fails permanently.
 pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, listener) in (LISTENERS..).zip(listeners) {
@@ -54,7 +54,7 @@ pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
                         .as_mut()
                         .map(|peer| peer.serve(&mut room).and_then(|wants| peer.wait_for(wants, &poller, event_data)));
                     if matches!(served, Some(Err(_))) {
-                        // The client sees the end, and knows why.
+                        // The client sees the end of the connection, and knows why.
                         peers.remove(idx);
                     }
                 }
@@ -63,7 +63,7 @@ pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
     }
 }
 
-/// Takes one connection; a shortage of files passes.
+/// Accepts one connection; a shortage of files is not an error.
 fn accept(listener: &Listener, poller: &OwnedFd, peers: &mut Peers) -> io::Result<()> {
     match rustix::net::accept_with(&listener.socket, SocketFlags::CLOEXEC) {
         Ok(connection) => {
@@ -86,7 +86,7 @@ fn accept(listener: &Listener, poller: &OwnedFd, peers: &mut Peers) -> io::Resul
     }
 }
 
-/// All connections, each at its number; numbers are used again.
+/// All connections, by their numbers, which are reused.
 #[derive(Default)]
 struct Peers {
     all: Vec<Option<Peer>>,
@@ -103,7 +103,7 @@ impl Peers {
         self.all.len() - 1
     }
 
-    /// Closes it, which takes it out of the epoll.
+    /// Closes a connection, which also removes it from the epoll.
     fn remove(&mut self, idx: usize) {
         if self.all[idx].take().is_some() {
             self.free.push(idx);
@@ -113,7 +113,7 @@ impl Peers {
 
 struct Room {
     received: Vec<u8>,
-    /// As long as the longest reply; its first bytes are a key.
+    /// A buffer as long as the longest reply; its first bytes are a key.
     reply: Vec<u8>,
 }
 
@@ -127,13 +127,13 @@ struct Peer {
     connection: OwnedFd,
     is_tcp: bool,
     waits_for: Wants,
-    /// `None` until the client has sent its request.
+    /// The client's request; `None` until it has arrived.
     asked: Option<Asked>,
     /// The first bytes of a greeting or a request.
     head: [u8; Hello::BYTES],
-    /// Bytes of it that are in.
+    /// Number of bytes of the request that have been received.
     n_received: u64,
-    /// Bytes of the reply that are out.
+    /// Number of bytes of the reply that have been sent.
     n_sent: usize,
 }
 
@@ -167,7 +167,7 @@ impl Peer {
         }
     }
 
-    /// Continues its current step as far as it can without waiting; an error ends the connection.
+    /// Continues the current step as far as possible without waiting; an error ends the connection.
     fn serve(&mut self, room: &mut Room) -> io::Result<Wants> {
         let Some(asked) = self.asked else {
             return self.greet(room);
@@ -185,7 +185,7 @@ impl Peer {
         if self.receive(Hello::BYTES as u64, &mut room.received)? {
             let hello = Hello::decode(self.head).map_err(|_| io::ErrorKind::InvalidData)?;
             set_up(&self.connection, hello, self.is_tcp);
-            // The socket is new: a welcome always finds room.
+            // The socket is new, so a welcome always fits into its buffer.
             send(&self.connection, &welcome().encode())?;
             let asked = Asked::from(hello.traffic);
             if room.reply.len() < asked.reply_bytes {
@@ -197,7 +197,7 @@ impl Peer {
         Ok(Wants::Bytes)
     }
 
-    /// One receive; true when all `n_whole` bytes are in.
+    /// Receives once; returns true if all `n_whole` bytes have arrived.
     fn receive(&mut self, n_whole: u64, received: &mut [u8]) -> io::Result<bool> {
         let n_room = (n_whole - self.n_received).min(received.len() as u64) as usize;
         let n = match rustix::net::recv(&self.connection, &mut received[..n_room], RecvFlags::DONTWAIT) {
@@ -213,7 +213,7 @@ impl Peer {
         Ok(self.n_received == n_whole)
     }
 
-    /// Sends what there is room for.
+    /// Sends as much of the reply as fits into the socket's buffer.
     fn reply(&mut self, asked: Asked, room: &mut Room) -> io::Result<Wants> {
         let reply = &mut room.reply[..asked.reply_bytes];
         reply[..KEY_BYTES].copy_from_slice(&self.head[..KEY_BYTES]);
@@ -238,7 +238,7 @@ impl Peer {
     }
 }
 
-/// Sends what there is room for; 0 when there is none.
+/// Sends as many bytes as fit into the socket's buffer; returns 0 if none fit.
 fn send(connection: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     match rustix::net::send(connection, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
         Ok(n) => Ok(n),

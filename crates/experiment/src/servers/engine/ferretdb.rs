@@ -1,8 +1,8 @@
 //! `FerretDB` on `SQLite`: `MongoDB`'s protocol from one program, with one account.
 //!
-//! Its authentication by SCRAM is behind a switch that it calls experimental: without it it takes every password. The
-//! first account's password comes in its environment, since arguments are everybody's to read. It listens on one
-//! address beside its socket. Tested live with 1.24.2.
+//! Authentication by SCRAM needs an option that `FerretDB` calls experimental; without it `FerretDB` accepts every
+//! password. The first account's password is passed in the environment, since every user can read arguments. `FerretDB`
+//! listens on one address besides its socket. Tested live with 1.24.2.
 
 use std::net::SocketAddr;
 
@@ -10,20 +10,20 @@ use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::ServerError;
 use crate::servers::spawn::Program;
 
-/// The variable that its option `--setup-password` may come by.
+/// The environment variable for the option `--setup-password`.
 const PASSWORD: &str = "FERRETDB_SETUP_PASSWORD";
 /// The folder with a file for each database.
 const DATA: &str = "data";
 
 pub(super) const ENGINE: Engine = Engine { prepare, ..Engine::database(|site, _, ports| launch(site, ports.plain)) };
 
-/// Makes the folder; nothing has to be run.
+/// Makes the folder; no program has to be run.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder(DATA)?;
     Ok(Vec::new())
 }
 
-/// Its account and the database are made on the way.
+/// The launch also makes the account and the database.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let socket = site.scratch.socket_path("s.sock")?;
     let settings = settings(site);
@@ -51,11 +51,11 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     owned(&[
         ("--handler", "sqlite"),
         ("--sqlite-url", &format!("file:{}/", site.path_text(DATA))),
-        // Nothing about us is kept or sent, and it listens only to us.
+        // FerretDB stores and sends no data about us, and listens only to this machine.
         ("--state-dir", "-"),
         ("--telemetry", "disable"),
         ("--debug-addr", "-"),
-        // No line for each command in the measured path.
+        // No log line for each command in the measured path.
         ("--log-level", "WARN"),
         ("--test-enable-new-auth", "true"),
         ("--setup-database", place),

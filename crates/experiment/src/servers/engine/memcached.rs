@@ -1,8 +1,8 @@
-//! memcached: a process listens on a socket or on TCP, never on both, so there are two of each.
+//! memcached: a process listens on a socket or on TCP, never on both, so there are two processes for each.
 //!
-//! Two, so that a lasting difference between processes (their memory's layout) is averaged when a coin picks one of
-//! them per epoch. All four are started alike except for the address. No files, no account, no password: memcached does
-//! not have these by default, and listens only to this machine. Tested live with 1.6.18.
+//! With two, a lasting difference between processes (such as their memory's layout) averages out, since a coin picks
+//! one of them per epoch. All four are started in the same way except for the address. No files, no account, no
+//! password: memcached does not have these by default, and listens only to this machine. Tested live with 1.6.18.
 
 use std::net::SocketAddr;
 
@@ -10,10 +10,10 @@ use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::ServerError;
 use crate::servers::spawn::Program;
 
-/// Two with a socket, two with a port, in turns.
+/// Two processes with a socket and two with a port, alternately.
 const N_INSTANCES: usize = 4;
 
-/// A key of 20 bytes and a value of 64 take 152 in their slab; more room for other values.
+/// A key of 20 bytes and a value of 64 take 152 bytes in their slab; the rest is a reserve for other values.
 const BYTES_PER_ROW: u64 = 256;
 /// Least memory for items, in MiB.
 const LEAST_MIB: u64 = 256;
@@ -21,7 +21,7 @@ const LEAST_MIB: u64 = 256;
 pub(super) const ENGINE: Engine =
     Engine { n_instances: N_INSTANCES, ..Engine::bare(|site, idx, ports| launch(site, idx, ports.plain)) };
 
-/// The process number `idx`: with a socket when even, with a port when odd.
+/// Launches process number `idx`: with a socket if the number is even, with a port if it is odd.
 fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let settings = settings(site);
     let mut args: Vec<String> = settings
@@ -53,10 +53,10 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // One worker, which can be pinned as a whole.
         ("-t", "1"),
         ("-m", &site.cache_mib(BYTES_PER_ROW).max(LEAST_MIB).to_string()),
-        // A key that does not fit is refused: a dropped one would be missing in the middle of a run.
+        // If memory is full, memcached refuses a key: if it dropped one, that would be missing in the middle of a run.
         ("-M", ""),
         ("-c", &site.n_connections.to_string()),
-        // The kernel lowers it to net.core.somaxconn.
+        // The kernel lowers the backlog to net.core.somaxconn.
         ("-b", &site.n_connections.clamp(1024, 65_535).to_string()),
         ("-U", "0"),
         ("-a", "700"),

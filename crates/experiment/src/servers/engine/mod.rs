@@ -19,7 +19,7 @@ use looptax_model::dsn::Kind;
 
 pub(crate) use recipe::{Behind, Engine, Launch, Pooling, Ports, Site};
 
-/// The recipe of a kind; `None` for one that looptax cannot start.
+/// The recipe of a kind; `None` for a kind that looptax cannot start.
 pub(crate) fn of(kind: Kind) -> Option<&'static Engine> {
     Some(match kind {
         Kind::Mariadb | Kind::Mysql => &mysql::ENGINE,
@@ -36,7 +36,8 @@ pub(crate) fn of(kind: Kind) -> Option<&'static Engine> {
     })
 }
 
-/// The differences between poolers, of one that looptax can start.
+/// The facts about a pooler that differ between poolers; `None` for a kind that is not one, or that looptax cannot
+/// start.
 pub(crate) fn pooling(kind: Kind) -> Option<&'static Pooling> {
     of(kind)?.pooling.as_ref()
 }

@@ -1,5 +1,5 @@
-//! MariaDB and MySQL: a fresh data folder, one account with a random password, settings that keep
-//! disk and background work out of the measured path.
+//! MariaDB and MySQL: a new data folder, one account with a random password, and settings that keep disk and background
+//! work out of the measured path.
 //!
 //! Tested live with MariaDB 10.11 and MySQL 9.7; others: `cargo lab versions`.
 
@@ -14,7 +14,7 @@ use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::spawn::Program;
 use crate::servers::{ServerError, certificate};
 
-/// Creates the account at start; removed once the server is ready.
+/// A file of statements that creates the account at start; removed once the server is ready.
 const INIT_FILE: &str = "init.sql";
 const CONFIG_FILE: &str = "my.cnf";
 
@@ -39,7 +39,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     Ok(vec![if site.kind == Kind::Mariadb { install_mariadb(site) } else { install_mysql(site) }])
 }
 
-/// The port comes as an argument, because it changes from try to try.
+/// The port is passed as an argument, because it changes with each launch.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let program = Program {
         path: site.binary.clone(),
@@ -57,8 +57,8 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     })
 }
 
-/// One account, whatever the transport: `%` matches the socket as well, since no anonymous account
-/// comes before it. MySQL then also has one entry, not two, in its cache of verified passwords.
+/// One account for all transports: `%` matches the socket as well, since no anonymous account has precedence. With it,
+/// MySQL also has one entry, not two, in its cache of verified passwords.
 ///
 /// The server reads the file before it greets a client. Each statement has its own line.
 fn init_sql(site: &Site<'_>) -> String {
@@ -76,7 +76,7 @@ fn init_sql(site: &Site<'_>) -> String {
     )
 }
 
-/// All the server's settings, for its configuration and for the record.
+/// All settings of the server, for its configuration and for the record.
 fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     let text = |number: u32| number.to_string();
     let n = site.n_connections;
@@ -87,13 +87,13 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("pid-file", &site.path_text("pid")),
         ("init-file", &site.path_text(INIT_FILE)),
         ("bind-address", &site.addresses(",")),
-        // Names are never looked up, and a refused host is never remembered.
+        // The server never looks up names, and never remembers a refused host.
         ("skip-name-resolve", ""),
         ("max_connections", &text(n)),
         ("max_connect_errors", "1000000"),
         ("max_prepared_stmt_count", "1048576"),
         ("back_log", &text(n.clamp(512, 65_535))),
-        // A thread each stays for the next connection: connecting costs no thread's creation.
+        // The server keeps as many threads as connections, so that a new connection does not have to create a thread.
         ("thread_cache_size", &text(n.min(16_384))),
         ("table_open_cache", &text((2 * n).clamp(2000, 65_535))),
         ("innodb_buffer_pool_size", &format!("{}M", site.cache_mib(BYTES_PER_ROW))),
@@ -102,10 +102,10 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("innodb_doublewrite", "0"),
         ("sync_binlog", "0"),
         ("skip-log-bin", ""),
-        // These two work on every file system, tmpfs included; reads come from the pool anyway.
+        // These two settings work on every file system, including tmpfs; reads come from the buffer pool anyway.
         ("innodb_flush_method", "fsync"),
         ("innodb_use_native_aio", "0"),
-        // The data are thrown away: nothing is written out or kept for the next start.
+        // The data are not needed later: nothing is written out or kept for the next start.
         ("innodb_fast_shutdown", "2"),
         ("innodb_buffer_pool_dump_at_shutdown", "OFF"),
         ("innodb_buffer_pool_load_at_startup", "OFF"),
@@ -119,20 +119,20 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     }
     settings.extend(match site.kind {
         Kind::Mariadb => owned(&[
-            // A thread per connection is what pinning by thread id needs.
+            // Pinning by thread id needs a thread per connection.
             ("thread_handling", "one-thread-per-connection"),
             ("query_cache_type", "0"),
             ("query_cache_size", "0"),
             ("performance_schema", "OFF"),
         ]),
-        // MySQL tells the thread of a connection only in its Performance Schema.
+        // MySQL reports a connection's thread only in its Performance Schema.
         _ => owned(&[("performance_schema", "ON"), ("mysqlx", "0"), ("secure-file-priv", "NULL")]),
     });
     settings
 }
 
-/// `mariadb-install-db` runs the server once with its own scripts. It may be in another folder than the server, or have
-/// an older name.
+/// `mariadb-install-db` runs the server once with its own scripts. The program may be in another folder than the
+/// server, or have an older name.
 fn install_mariadb(site: &Site<'_>) -> Program {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/local/mysql/scripts"].map(PathBuf::from);
     let beside =
@@ -158,15 +158,15 @@ fn install_mariadb(site: &Site<'_>) -> Program {
     Program { path, args: args.to_vec(), input: String::new(), secret: None }
 }
 
-/// The folder whose `bin` or `sbin` has the server. The script's own default is the system's folder, and so another
-/// server than this one where both are there.
+/// The folder whose `bin` or `sbin` contains the server. By default the script uses the system's folder, and so would
+/// run another server if both exist.
 fn base_of(binary: &Path) -> String {
     let real = read::real_path(binary).unwrap_or_else(|_| binary.to_owned());
     let base = real.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));
     base.display().to_string()
 }
 
-/// MySQL's server fills its data folder itself; root has no password until the init file locks it.
+/// MySQL's server fills its data folder itself; root has no password until the init file locks the account.
 fn install_mysql(site: &Site<'_>) -> Program {
     let args = [
         "--no-defaults".to_owned(),

@@ -1,8 +1,9 @@
-//! `PgBouncer` beside a private PostgreSQL.
+//! `PgBouncer` in front of a private PostgreSQL.
 //!
-//! One process takes all clients, over a socket and over TCP alike, and has two databases, which are the same one
-//! behind it: one that it reaches over PostgreSQL's socket, one over its port. A prepared statement stays with its
-//! client's session; in other modes `PgBouncer` keeps it only from 1.21 on. Tested live with 1.18.
+//! One process accepts all clients, over a socket and over TCP alike. It has two database names for the same PostgreSQL
+//! database: one that it reaches over PostgreSQL's socket, one over PostgreSQL's port. A prepared statement stays with
+//! its client's session; in modes other than session pooling, `PgBouncer` supports this only from 1.21 on. Tested live
+//! with 1.18.
 
 use std::fmt::Write as _;
 use std::io;
@@ -19,21 +20,22 @@ use crate::servers::spawn::Program;
 use crate::servers::stopping::Stoppable;
 use crate::servers::{ServerError, binary};
 
-/// The database that leads to PostgreSQL's port; its own name leads to the socket.
+/// The database name that leads to PostgreSQL's port; the database's own name leads to the socket.
 const OVER_TCP: &str = "looptax_tcp";
 
 const CONFIG_FILE: &str = "pgbouncer.ini";
 const USERS_FILE: &str = "pgbouncer.users";
 
-/// It reads two files, and does not connect to PostgreSQL before a client asks.
+/// `PgBouncer` reads two files, and does not connect to PostgreSQL before a client connects.
 const READY_LIMIT: Duration = Duration::from_secs(10);
 
-/// The first version that keeps what clients prepare in every mode.
+/// The first version that keeps clients' prepared statements in every mode.
 const PREPARES_FROM: (u32, u32) = (1, 21);
-/// Statements of each connection to PostgreSQL that it keeps then; nothing is kept by default before 1.24.
+/// Number of prepared statements that `PgBouncer` keeps for each connection to PostgreSQL. Before 1.24 the default is
+/// to keep none.
 const MOST_PREPARED: (&str, &str) = ("max_prepared_statements", "200");
 
-/// Its settings, for the record, beside its mode and where it listens.
+/// The settings for the record, without the mode and the addresses.
 const SETTINGS: [(&str, &str); 7] = [
     ("auth_type", "scram-sha-256"),
     ("server_reset_query", "DISCARD ALL"),
@@ -60,7 +62,7 @@ pub(super) const ENGINE: Engine = Engine {
     ..Engine::bare(|site, _, ports| launch(site, ports.plain))
 };
 
-/// Whether this version keeps what clients prepare, in this mode.
+/// Whether this version keeps clients' prepared statements in this mode.
 fn keeps_prepared(version: &str, mode: PoolMode) -> bool {
     let mut numbers = version.split('.').map(|it| it.parse::<u32>().ok());
     let version = (numbers.next().flatten(), numbers.next().flatten());
@@ -68,8 +70,9 @@ fn keeps_prepared(version: &str, mode: PoolMode) -> bool {
     mode == PoolMode::Session || is_new
 }
 
-/// The verifier that PostgreSQL keeps of the password. With the password itself `PgBouncer` computes SCRAM's 4,096
-/// rounds at every login, which takes it more than 3 ms; with this a client's proof is enough, for PostgreSQL too.
+/// The verifier that PostgreSQL stores for the password. If `PgBouncer` had the password itself, it would compute
+/// SCRAM's 4,096 rounds at every login, which takes more than 3 ms; with the verifier, a client's proof is enough, for
+/// PostgreSQL too.
 ///
 /// # Source
 /// pgbouncer.org, "config", section "Authentication file format"; measured with 1.18.

@@ -1,8 +1,9 @@
-//! `Pgpool-II` beside a private PostgreSQL.
+//! `Pgpool-II` in front of a private PostgreSQL.
 //!
-//! It reaches its servers in one way for all clients, so that there are two instances: the first reaches PostgreSQL over
-//! the socket, the second over the port. Each has a process for each client, which keeps its connection to PostgreSQL for
-//! the next one: it pools by session. Everything that it does beside that is off. Tested live with 4.3.
+//! An instance reaches its servers over one transport for all clients, so there are two instances: the first reaches
+//! PostgreSQL over the socket, the second over the port. Each instance has a process per client; after a client has
+//! left, the process keeps its connection to PostgreSQL for the next client, which is session pooling. All other
+//! features are off. Tested live with 4.3.
 
 use std::fmt::Write as _;
 
@@ -12,35 +13,36 @@ use crate::servers::pooler::PoolMode;
 use crate::servers::process::StopSignal;
 use crate::servers::spawn::Program;
 
-/// It makes SCRAM's proof for PostgreSQL itself, and needs the password for that; the folder is its account's.
+/// `Pgpool-II` makes SCRAM's proof for PostgreSQL itself, and needs the password for that; the folder belongs to its
+/// account.
 const PASSWORD_FILE: &str = "pool_passwd";
-/// Who may log in how: the same over each transport.
+/// Which users may log in, and by which method: the same over each transport.
 const LOGINS_FILE: &str = "pool_hba.conf";
 const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
-/// The accounts of its commands: none.
+/// The accounts for administrative commands; the file is empty.
 const COMMANDS_FILE: &str = "pcp.conf";
 
-/// Its settings, for the record, beside where it listens and what is behind it.
+/// The settings for the record, without the addresses and the server behind.
 const SETTINGS: [(&str, &str); 18] = [
-    // One server, whose answers are passed on.
+    // There is one server, whose answers are passed on.
     ("backend_clustering_mode", "raw"),
     ("load_balance_mode", "off"),
     ("connection_cache", "on"),
     ("max_pool", "1"),
-    // No process ends while it may be measured.
+    // No process may end while it may be measured.
     ("child_life_time", "0"),
     ("child_max_connections", "0"),
     ("connection_life_time", "0"),
     ("client_idle_limit", "0"),
     ("enable_pool_hba", "on"),
-    // Its own questions to PostgreSQL.
+    // Queries that `Pgpool-II` itself sends to PostgreSQL.
     ("health_check_period", "0"),
     ("sr_check_period", "0"),
     ("check_temp_table", "none"),
     ("check_unlogged_table", "off"),
     ("use_watchdog", "off"),
     ("failover_on_backend_error", "off"),
-    // It is in shared memory also when it is off.
+    // The cache takes shared memory even if it is off.
     ("memory_cache_enabled", "off"),
     ("memqcache_total_size", "1MB"),
     ("memqcache_max_num_cache", "100"),
@@ -70,7 +72,7 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
         file("-f", config.display().to_string()),
         file("-F", site.path_text(COMMANDS_FILE)),
         file("-a", site.path_text(LOGINS_FILE)),
-        // In the foreground, without what an earlier one knew of its servers.
+        // It runs in the foreground, and ignores the server states that an earlier run has stored.
         ["-n", "-D"].map(str::to_owned),
     ];
     let named = |(name, value): &(&str, &str)| (format!("pgpool {name}"), (*value).to_owned());
@@ -85,8 +87,8 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
 }
 
 /// # Source
-/// pgpool.net, "Server Configuration". `unix_socket_directories` is `socket_dir` before 4.4; an unknown name is passed
-/// over. The password file is named as it is, or taken from the configuration's folder.
+/// pgpool.net, "Server Configuration". `unix_socket_directories` is `socket_dir` before 4.4; an unknown name is
+/// ignored. The password file is given by its path, or found in the configuration's folder.
 fn configuration(site: &Site<'_>, idx: usize, ports: Ports) -> String {
     let folder = site.path_text("");
     let behind = site.behind().tcp;

@@ -1,5 +1,5 @@
-//! PostgreSQL: initdb, one superuser with a random password asked for on both transports alike,
-//! settings that keep disk and background work out of the measured path.
+//! PostgreSQL: initdb, one superuser with a random password that is required on both transports, and settings that keep
+//! disk and background work out of the measured path.
 
 use std::net::SocketAddr;
 
@@ -11,9 +11,10 @@ use crate::servers::{ServerError, certificate};
 /// Read by initdb; removed once the server is ready.
 const PASSWORD_FILE: &str = "password";
 
-/// Who may log in how, where the server can be reached from further than initdb's own file allows.
+/// Which users may log in, and by which method. Used if the server can be reached from more places than initdb's own
+/// file allows.
 const LOGINS_FILE: &str = "pg_hba.conf";
-/// The same on every transport, as in initdb's file.
+/// The method is the same on every transport, as in initdb's file.
 const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
 
 /// A row of `sbtest1` with its two index entries takes about 270 bytes.
@@ -26,7 +27,7 @@ pub(super) const ENGINE: Engine = Engine {
     ..Engine::database(|site, _, ports| launch(site, ports.plain))
 };
 
-/// initdb, then the server in single-user mode to create the database.
+/// Runs initdb, then the server in single-user mode to create the database.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.write(PASSWORD_FILE, &format!("{}\n", site.login.password.reveal()))?;
     if is_reached_from_afar(site) {
@@ -60,7 +61,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     ])
 }
 
-/// All settings are arguments, where anybody may see them.
+/// All settings are arguments, which every user can read.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let settings = settings(site);
     let mut args = vec!["-D".to_owned(), site.path_text("data"), "-p".to_owned(), tcp.port().to_string()];
@@ -77,7 +78,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     })
 }
 
-/// Whether it listens on more than loopback, for which initdb's file has lines.
+/// Whether the server listens on more than loopback: initdb's file has lines only for loopback.
 fn is_reached_from_afar(site: &Site<'_>) -> bool {
     let mut addresses = site.listening.addresses.iter();
     addresses.any(|address| !address.is_loopback())
@@ -93,7 +94,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("listen_addresses", &site.addresses(",")),
         ("unix_socket_directories", &folders),
         ("unix_socket_permissions", "0700"),
-        // Three more are kept for superusers, and ours is one.
+        // Three more connections are reserved for superusers, and our account is a superuser.
         ("max_connections", &site.n_connections.to_string()),
         ("shared_buffers", &format!("{}MB", site.cache_mib(BYTES_PER_ROW))),
         // Durability off: no commit waits for the disk.
@@ -103,14 +104,14 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("wal_level", "minimal"),
         ("max_wal_senders", "0"),
         ("max_wal_size", "4GB"),
-        // Its workers would run in the middle of slices, on the cores being measured; the filling
-        // vacuums once.
+        // Autovacuum's workers would run in the middle of slices, on the measured cores; filling the table vacuums
+        // once.
         ("autovacuum", "off"),
         ("jit", "off"),
         // Workers would not inherit the pin of the connection's own process.
         ("max_parallel_workers_per_gather", "0"),
         ("huge_pages", "off"),
-        // Files in the data folder, so that they are removed with it even after a kill.
+        // Shared memory in files of the data folder, so that it is removed with the folder even after a kill.
         ("dynamic_shared_memory_type", "mmap"),
         ("logging_collector", "off"),
         ("log_destination", "stderr"),

@@ -1,6 +1,6 @@
-//! The recipe of a family of servers, its input and its output.
+//! The recipe of a family of servers, with its input and its output.
 //!
-//! The recipes are in the files beside this one. Nothing is started here; `server` runs the result.
+//! The recipes are in the other files of this folder. Nothing is started here; `server` runs the result.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,43 +18,44 @@ use crate::servers::spawn::Program;
 
 type Start = fn(&Site<'_>, usize, Ports) -> Result<Launch, ServerError>;
 
-/// Starting and reaching the servers of a family.
+/// How to start and reach the servers of a family.
 pub(crate) struct Engine {
     /// Writes configuration and secrets; returns the programs to run, in order, before the server.
     pub(crate) prepare: fn(&Site<'_>) -> Result<Vec<Program>, ServerError>,
     /// Launches process number `idx`, with these ports.
     pub(crate) launch: Start,
-    /// How many processes make the server: each listens on a socket, on TCP, or on both.
+    /// Number of processes of a server: each listens on a socket, on TCP, or on both.
     pub(crate) n_instances: usize,
     /// Files with secrets that a running server no longer needs.
     pub(crate) spent_files: &'static [&'static str],
-    /// Longest time until it is ready. A server without files on disk has nothing to recover or create.
+    /// Longest time until the server is ready. A server without files on disk has nothing to recover or create.
     pub(crate) ready_limit: Duration,
-    /// How to ask it to end.
+    /// The signal that asks the server to end.
     pub(crate) stop_signal: StopSignal,
-    /// The name under which clients log in; empty if there is none. The password is added by the caller.
+    /// The name with which clients log in; empty if there is none. The caller adds the password.
     pub(crate) user: &'static str,
-    /// Whether clients have to know a password.
+    /// Whether clients need a password.
     pub(crate) has_password: bool,
-    /// The name that clients give as database: see [`Login::database`].
+    /// The database name that clients give: see [`Login::database`].
     pub(crate) place: fn(&Scratch) -> Option<String>,
-    /// Only of a pooler.
+    /// Set only for a pooler.
     pub(crate) pooling: Option<Pooling>,
 }
 
 pub(crate) struct Pooling {
-    /// The database with which clients reach the server's port; its own name leads to the socket. `None` if a process
-    /// reaches the server in one way only: then its instances reach it over the socket and over TCP, in this order.
+    /// The database name with which clients reach the server's port; the database's own name leads to the socket. If it
+    /// is `None`, a process reaches the server over one transport only: the first instance over the socket, the second
+    /// over TCP.
     pub(crate) over_tcp: Option<&'static str>,
-    /// The database that is the pooler itself, if it counts its clients' queries there.
+    /// The database that represents the pooler itself, if it counts its clients' queries there.
     pub(crate) console: Option<&'static str>,
     pub(crate) modes: &'static [PoolMode],
-    /// Whether this version keeps what clients prepare, in this mode.
+    /// Whether this version keeps clients' prepared statements in this mode.
     pub(crate) keeps_prepared: fn(&str, PoolMode) -> bool,
 }
 
 impl Engine {
-    /// One without files, accounts or databases.
+    /// A server without files, accounts or databases.
     pub(super) const fn bare(launch: Start) -> Self {
         Self {
             prepare: |_| Ok(Vec::new()),
@@ -70,7 +71,7 @@ impl Engine {
         }
     }
 
-    /// One that keeps data, with its own account and database.
+    /// A server that stores data, with its own account and database.
     pub(super) const fn database(launch: Start) -> Self {
         Self {
             ready_limit: Duration::from_secs(60),
@@ -88,11 +89,11 @@ pub(crate) struct Site<'a> {
     pub(crate) engine: &'static Engine,
     pub(crate) protocol: Protocol,
     pub(crate) binary: PathBuf,
-    /// Where.
+    /// The folder of the server.
     pub(crate) scratch: &'a Scratch,
     /// The account that clients will use.
     pub(crate) login: Login,
-    /// Connections that it must take, ours for control included.
+    /// Connections that the server must accept, including ours for control.
     pub(crate) n_connections: u32,
     pub(crate) n_rows: u32,
     pub(crate) listening: Listening,
@@ -110,17 +111,17 @@ pub(crate) struct Behind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ports {
     pub(crate) plain: SocketAddr,
-    /// For its TLS, if that has a separate port.
+    /// The address for TLS, if TLS has a separate port.
     pub(crate) tls: SocketAddr,
 }
 
 impl Site<'_> {
-    /// Memory for `bytes_per_row`, at least 128 MiB, in MiB.
+    /// Memory for all rows at `bytes_per_row`, in MiB; at least 128.
     pub(super) fn cache_mib(&self, bytes_per_row: u64) -> u64 {
         (u64::from(self.n_rows) * bytes_per_row).div_ceil(1 << 20).max(128)
     }
 
-    /// The server behind; only a pooler asks.
+    /// The server behind a pooler. Only poolers call this.
     pub(super) fn behind(&self) -> &Behind {
         let behind = self.behind.as_ref();
         behind.expect("a pooler is started before a server")
@@ -130,7 +131,7 @@ impl Site<'_> {
         self.scratch.path(name).display().to_string()
     }
 
-    /// Writes a file that an earlier launch may have written.
+    /// Writes a file, which may exist from an earlier launch.
     pub(super) fn rewrite(&self, name: &str, text: &str) -> Result<PathBuf, ServerError> {
         if self.scratch.has(name) {
             self.scratch.remove_file(name)?;
@@ -138,19 +139,19 @@ impl Site<'_> {
         self.scratch.write(name, text)
     }
 
-    /// The socket that clients of PostgreSQL look for, in the scratch folder.
+    /// The socket in the scratch folder, with the name that clients of PostgreSQL expect.
     pub(super) fn postgres_socket(&self, port: u16) -> Result<PathBuf, ServerError> {
         self.scratch.socket_path(&format!(".s.PGSQL.{port}"))
     }
 
-    /// All addresses that it listens on, with something between them.
+    /// All addresses on which the server listens, joined by `separator`.
     pub(super) fn addresses(&self, separator: &str) -> String {
         let further = self.listening.addresses.iter().map(ToString::to_string);
         let all: Vec<String> = ["127.0.0.1".to_owned()].into_iter().chain(further).collect();
         all.join(separator)
     }
 
-    /// The abstract socket's name, if it has one: that of its folder, which is unique.
+    /// The abstract socket's name, if the server has one: it is that of the server's folder, which is unique.
     pub(super) fn abstract_name(&self) -> Option<String> {
         let folder = self.scratch.folder().file_name()?.to_str()?.to_owned();
         self.listening.has_abstract.then_some(folder)
@@ -160,15 +161,15 @@ impl Site<'_> {
 /// A server ready to be started.
 pub(crate) struct Launch {
     pub(crate) program: Program,
-    /// The socket that it will listen on, if it does.
+    /// The socket on which the server will listen, if any.
     pub(crate) socket: Option<PathBuf>,
-    /// The address that it will listen on, if it does.
+    /// The TCP address on which the server will listen, if any.
     pub(crate) tcp: Option<SocketAddr>,
-    /// The address for TLS, if it speaks it.
+    /// The address for TLS, if the server has TLS.
     pub(crate) tls: Option<SocketAddr>,
-    /// Its abstract socket, if it has one.
+    /// The server's abstract socket, if any.
     pub(crate) abstract_name: Option<Vec<u8>>,
-    /// Its settings, for the record.
+    /// The server's settings, for the record.
     pub(crate) settings: Vec<(String, String)>,
 }
 

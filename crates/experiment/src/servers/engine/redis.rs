@@ -1,6 +1,6 @@
 //! Redis and Valkey: one configuration file, a random password, no saving.
 //!
-//! Tested live with Redis 7.0 and Valkey 9.1, which takes the same configuration.
+//! Tested live with Redis 7.0 and Valkey 9.1, which accepts the same configuration.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub(super) const ENGINE: Engine = Engine {
     ..Engine::bare(|site, _, ports| launch(site, ports))
 };
 
-/// Writes the configuration; nothing has to be run.
+/// Writes the configuration; no program has to be run.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     let mut text = String::new();
     for (name, value) in settings(site) {
@@ -29,7 +29,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     Ok(Vec::new())
 }
 
-/// The port comes as an argument, because it changes from try to try.
+/// The port is passed as an argument, because it changes with each launch.
 fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerError> {
     let mut args = vec![site.path_text(CONFIG_FILE), "--port".to_owned(), ports.plain.port().to_string()];
     let tls = site.listening.has_tls.then_some(ports.tls);
@@ -56,7 +56,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("dir", &site.path_text("")),
         ("daemonize", "no"),
         ("maxclients", &site.n_connections.to_string()),
-        // The kernel lowers it to net.core.somaxconn.
+        // The kernel lowers the backlog to net.core.somaxconn.
         ("tcp-backlog", &site.n_connections.clamp(511, 65_535).to_string()),
         // Nothing is saved: no fork in the middle of a slice, no disk in the measured path.
         ("save", "\"\""),
@@ -67,7 +67,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
             ("tls-ca-cert-file", &site.path_text(certificate::AUTHORITY)),
             ("tls-cert-file", &site.path_text(certificate::CERTIFICATE)),
             ("tls-key-file", &site.path_text(certificate::KEY)),
-            // Clients have a password, as without TLS.
+            // Clients prove themselves by a password, as without TLS.
             ("tls-auth-clients", "no"),
         ]));
     }

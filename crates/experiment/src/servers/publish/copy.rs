@@ -8,18 +8,19 @@ use std::thread;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
 
-/// As much as a pipe holds.
+/// As many bytes as a pipe holds.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Copies between the connections of `listener` and as many to `to`, until the process is killed.
+/// Opens a connection to `to` for each one that arrives at `listener`, and copies between the two, until the process is
+/// killed.
 ///
 /// # Errors
-/// When accepting fails for good.
+/// Accepting fails permanently.
 pub fn serve(listener: &TcpListener, to: SocketAddr) -> io::Result<Infallible> {
     loop {
         match listener.accept() {
             Ok((client, _)) => {
-                // A client that cannot be served is closed, which the client sees.
+                // If a client cannot be served, its connection is closed, which the client sees.
                 thread::Builder::new().spawn(move || relay(&client, to)).ok();
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -28,7 +29,7 @@ pub fn serve(listener: &TcpListener, to: SocketAddr) -> io::Result<Infallible> {
     }
 }
 
-/// One connection, until both sides have closed.
+/// Serves one connection until both sides have closed.
 fn relay(client: &TcpStream, to: SocketAddr) -> io::Result<()> {
     let server = TcpStream::connect(to)?;
     for end in [client, &server] {
@@ -42,10 +43,10 @@ fn relay(client: &TcpStream, to: SocketAddr) -> io::Result<()> {
     })
 }
 
-/// Moves what comes from one side to the other; at its end, or on an error, closes the other's half.
+/// Moves the bytes from one side to the other. At the end, or on an error, closes the other side's sending half.
 fn copy(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
     let copied = splice_all(from, to);
-    // The other side may be gone already.
+    // The other side may have closed already.
     to.shutdown(Shutdown::Write).ok();
     if copied.is_err() {
         from.shutdown(Shutdown::Read).ok();

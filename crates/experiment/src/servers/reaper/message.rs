@@ -1,6 +1,6 @@
 //! The lines of the pipe between looptax and its reaper, and nothing else.
 //!
-//! Our side prints them, the reaper reads them; paths are plain (`scratch` refuses others).
+//! looptax prints the lines, the reaper reads them. Paths are plain (`scratch` refuses others).
 
 use looptax_host::lent::Lent;
 use std::fmt;
@@ -11,17 +11,17 @@ use crate::servers::process::Process;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    /// `server <pid> <start time> <signal>`: stop it when we are gone.
+    /// `server <pid> <start time> <signal>`: stop this process when looptax has ended.
     Server(Process),
-    /// `folder <path>`: remove it when we are gone.
+    /// `folder <path>`: remove this folder when looptax has ended.
     Folder(PathBuf),
     /// `gone <pid>`: that process has ended.
     Gone(u32),
-    /// `removed <path>`: that folder is away.
+    /// `removed <path>`: that folder has been removed.
     Removed(PathBuf),
-    /// `lent <thread> <start time> <cores>`: let it run there again when we are gone.
+    /// `lent <thread> <start time> <cores>`: let this thread use these cores again when looptax has ended.
     Lent(Lent),
-    /// `returned <thread>`: it runs there again.
+    /// `returned <thread>`: that thread may use its cores again.
     Returned(u32),
 }
 

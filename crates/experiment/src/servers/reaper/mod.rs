@@ -1,8 +1,8 @@
-//! The reaper: a process that stops our servers and removes our folders when we are gone.
+//! The reaper: a process that stops the servers and removes the folders of a looptax that has ended.
 //!
-//! It reads lines from a pipe whose only other end is ours, so the kernel tells it when we are gone,
-//! however we went. [`Reaper`] is our side; [`child_main`] is what `looptax internal reaper` runs.
-//! It signals only processes whose start time matches, and removes only scratch folders of ours.
+//! It reads lines from a pipe whose only other end looptax holds, so it sees the end of looptax, however that happens.
+//! [`Reaper`] is looptax's side; `looptax internal reaper` runs [`child_main`]. The reaper signals only processes whose
+//! start time matches, and removes only our scratch folders.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -18,10 +18,10 @@ use looptax_host::lent::Lent;
 use message::Message;
 use watch::Watch;
 
-/// The child's greeting once it listens; a program without the subcommand prints something else.
+/// The child's greeting once it reads its lines; a program without the subcommand prints something else.
 const GREETING: &str = "looptax reaper 1\n";
 
-/// Our side of the reaper. Clones share one process, which ends with the last of them.
+/// looptax's side of the reaper. Clones share one process, which ends with the last clone.
 #[derive(Debug, Clone)]
 pub struct Reaper {
     line: Option<Arc<Line>>,
@@ -38,7 +38,7 @@ impl Reaper {
     /// Starts `self_exe internal reaper` in a separate session and waits for its greeting.
     ///
     /// # Errors
-    /// [`ServerError::ReaperStart`] when the program does not start or does not greet.
+    /// [`ServerError::ReaperStart`] if the program does not start or does not greet.
     pub fn start(self_exe: &Path) -> Result<Self, ServerError> {
         let failed = |source| ServerError::ReaperStart { program: self_exe.to_owned(), source };
         #[allow(clippy::disallowed_methods, reason = "looptax itself")]
@@ -66,7 +66,7 @@ impl Reaper {
         Some(line.child.lock().unwrap_or_else(PoisonError::into_inner).id())
     }
 
-    /// A reaper that is not there, for tests of what only has to talk to one.
+    /// A handle without a reaper, for tests of code that only sends to it.
     #[cfg(test)]
     pub(crate) fn absent() -> Self {
         Self { line: None }
@@ -81,7 +81,7 @@ impl Reaper {
     }
 
     pub(crate) fn forget_process(&self, pid: u32) {
-        // A lost reaper has nothing to forget.
+        // If the reaper has ended, it has nothing to forget.
         self.send(&Message::Gone(pid)).ok();
     }
 
@@ -89,7 +89,7 @@ impl Reaper {
         self.send(&Message::Removed(folder.to_owned())).ok();
     }
 
-    /// Has a server's thread let use its cores again when we are gone.
+    /// Orders the reaper to let a server's thread use its cores again when looptax has ended.
     pub(crate) fn watch_thread(&self, lent: Lent) -> Result<(), ServerError> {
         self.send(&Message::Lent(lent))
     }
@@ -106,7 +106,7 @@ impl Reaper {
         let Some(pipe) = input.as_mut() else {
             return Ok(());
         };
-        // One write per line, so that a line is never cut by our end.
+        // One write per line, so that the end of looptax never cuts a line.
         pipe.write_all(format!("{message}\n").as_bytes()).map_err(|source| ServerError::ReaperLost { source })
     }
 }
@@ -119,7 +119,7 @@ impl Drop for Line {
     }
 }
 
-/// Reads the first line that the child says, and closes the pipe behind it.
+/// Reads the child's first line, and then closes the pipe.
 fn expect_greeting(child: &mut Child) -> io::Result<()> {
     let Some(output) = child.stdout.take() else {
         return Err(io::ErrorKind::BrokenPipe.into());
@@ -133,12 +133,12 @@ fn expect_greeting(child: &mut Child) -> io::Result<()> {
     }
 }
 
-/// The main function of `looptax internal reaper`: greets, follows stdin to its end, cleans up.
+/// The main function of `looptax internal reaper`: greets, reads stdin to its end, and cleans up.
 ///
-/// Returns the exit code: 0, or 1 when a folder could not be removed.
+/// Returns the exit code: 0, or 1 if a folder could not be removed.
 pub fn child_main() -> i32 {
     let mut stdout = io::stdout();
-    // Without the greeting the parent sends nothing, and stdin ends at once.
+    // Without the greeting looptax sends nothing, and stdin ends immediately.
     stdout.write_all(GREETING.as_bytes()).and_then(|()| stdout.flush()).ok();
     let watch = Watch::follow(io::stdin().lock());
     i32::from(!watch.clean_up())

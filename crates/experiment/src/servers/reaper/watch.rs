@@ -1,4 +1,4 @@
-//! The reaper's memory: the notes that it received, and the cleaning up when the pipe ends.
+//! The reaper's memory: the notes that it received, and the clean-up when the pipe ends.
 //!
 //! Runs in the reaper's process only; touches only processes and folders that were noted.
 
@@ -16,7 +16,7 @@ use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};
 
 /// How long a server may take to end before it is killed.
 ///
-/// The data are thrown away, so nothing is lost by the kill; a clean end only leaves less behind.
+/// The data are not needed, so a kill loses nothing; a clean end only leaves less to remove.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The processes, threads and folders to clean up.
@@ -24,13 +24,12 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Watch {
     processes: Vec<Process>,
     threads: Vec<Lent>,
-    /// Each with its lock, held so that no sweep comes between us and our cleaning.
+    /// Each folder with its lock, which is held so that no sweep removes the folder before the reaper does.
     folders: Vec<(PathBuf, Option<File>)>,
 }
 
 impl Watch {
-    /// Reads messages to the end of the pipe. Lines that mean nothing are passed over: stopping early
-    /// would leave everything behind.
+    /// Reads messages to the end of the pipe. Unknown lines are skipped: stopping early would leave everything behind.
     pub(super) fn follow(mut input: impl BufRead) -> Self {
         let mut watch = Self::default();
         let mut line = Vec::new();
@@ -39,7 +38,7 @@ impl Watch {
             match input.read_until(b'\n', &mut line) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => return watch,
-                // A line without its end was cut by our death.
+                // A line without a line break was cut by the end of looptax.
                 Ok(_) if line.last() != Some(&b'\n') => {}
                 Ok(_) => {
                     if let Ok(message) = String::from_utf8_lossy(&line[..line.len() - 1]).parse() {
@@ -58,7 +57,7 @@ impl Watch {
             Message::Gone(pid) => self.processes.retain(|process| process.pid != pid),
             Message::Removed(path) => self.folders.retain(|(folder, _)| *folder != path),
             Message::Folder(path) if is_scratch_path(&path) => {
-                // Told of twice: before it is made, when there is no lock yet, and after.
+                // Each folder is reported twice: before it is made, when it has no lock yet, and afterwards.
                 self.folders.retain(|(folder, _)| *folder != path);
                 let lock = open_lock(&path).ok().filter(|lock| lock.try_lock_shared().is_ok());
                 self.folders.push((path, lock));
@@ -67,11 +66,12 @@ impl Watch {
         }
     }
 
-    /// Ends the processes, then removes the folders; whether all of them are gone.
+    /// Ends the processes, then removes the folders. Returns whether all folders are gone.
     pub(super) fn clean_up(self) -> bool {
-        // First: somebody may use them already. The latest knows what an earlier one changed.
+        // Threads are first: they may be in use by other clients already. The latest note knows the cores that an
+        // earlier one changed.
         self.threads.iter().rev().for_each(Lent::give_back);
-        // All at once first: several servers share one period of grace.
+        // All servers are ended together, so that they share one period of grace.
         process::end(&self.processes, GRACE);
         let mut is_clean = true;
         for (folder, _lock) in &self.folders {

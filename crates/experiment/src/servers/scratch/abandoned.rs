@@ -1,7 +1,7 @@
-//! A scratch folder seen from outside: is it ours, who works in it, away with it.
+//! A scratch folder that another run made: whether it is ours, which processes work in it, and its removal.
 //!
-//! The reaper and the sweep know no more of a folder than its path, so everything here starts from
-//! that. Nothing but a folder with our name, owner and lock file is ever removed.
+//! The reaper and the sweep know only the path of a folder, so all functions here start from a path. They remove only a
+//! folder with our kind of name, owner and lock file, or an empty one without the lock file.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,34 +13,34 @@ use rustix::fs::{FileType, Stat};
 
 use crate::servers::process::{self, Process};
 
-/// The start of every scratch folder's name; eight hexadecimal digits follow.
+/// The prefix of every scratch folder's name; eight hexadecimal digits follow.
 const PREFIX: &str = "looptax-";
 const NAME_DIGITS: usize = 8;
 
-/// The lock file: what makes a folder ours, and held while it is in use.
+/// The lock file: it shows that a folder is ours, and is locked while the folder is in use.
 pub(super) const LOCK: &str = "lock";
 pub(super) const PIDS: &str = "pids";
 pub(super) const LOG: &str = "log";
 pub(super) const INNER: &str = "srv";
 
-/// More than any list of processes, or a lock file of PostgreSQL's.
+/// More bytes than any list of processes, or a lock file of PostgreSQL's, has.
 const MOST_PIDS_BYTES: u64 = 1 << 20;
 
-/// Tries at removing a folder into which a dying server may still write.
+/// Number of attempts to remove a folder, into which a dying server may still write.
 const REMOVE_TRIES: usize = 5;
 
-/// A folder's relation to us.
+/// Whether a folder is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// A scratch folder that this user made: by name, owner and lock file.
+    /// A scratch folder of this user, by name, owner and lock file.
     Ours,
-    /// The same without a lock file: its maker or its remover may have died in the middle. May be
+    /// The same without a lock file: the process that made or removed it may have ended before it was done. It may be
     /// removed if it is empty.
     Unfinished,
     Foreign,
 }
 
-/// A folder that was looked at, held, with the one that it is in.
+/// A folder that was checked, held open together with its parent folder.
 struct Held {
     all: Folder,
     name: OsString,
@@ -48,7 +48,8 @@ struct Held {
 }
 
 impl Held {
-    /// `None` for what cannot be a scratch folder of ours: by name or owner, or since another user could exchange it.
+    /// `None` if it cannot be a scratch folder of ours: because of its name or owner, or since another user could
+    /// replace it.
     fn open(folder: &Path) -> Option<Self> {
         let uid = rustix::process::geteuid().as_raw();
         let (root, name) = folder.parent().zip(folder.file_name())?;
@@ -80,12 +81,12 @@ fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-/// This folder's relation to us.
+/// Whether this folder is ours.
 pub(crate) fn standing(folder: &Path) -> Standing {
     Held::open(folder).map_or(Standing::Foreign, |it| it.standing())
 }
 
-/// Whether a scratch folder could have this path: absolute, and a name as [`folder_name`] makes it.
+/// Whether a scratch folder could have this path: it is absolute, with a name as [`folder_name`] makes it.
 pub(crate) fn is_scratch_path(folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str());
     let digits = name.and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
@@ -103,14 +104,14 @@ pub(crate) fn open_lock(folder: &Path) -> io::Result<File> {
     held.folder.open_own(LOCK)
 }
 
-/// The processes that were started for this folder, whether they still live or not.
+/// The processes that were started for this folder, whether they still run or not.
 pub(crate) fn noted_processes(folder: &Path) -> Vec<Process> {
     let bytes = Held::open(folder).and_then(|it| it.folder.read_own(PIDS, MOST_PIDS_BYTES).ok());
     let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
-/// Kills who still works in a scratch folder and removes it; does nothing to what is not ours.
+/// Kills the processes that still work in a scratch folder, and removes it; does nothing if the folder is not ours.
 pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     let mut outcome = Ok(());
     for _ in 0..REMOVE_TRIES {
@@ -122,7 +123,7 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
                 process::kill_strays(folder, &noted_processes(folder));
                 remove_once(&held)
             }
-            // Succeeds only for an empty one; a full one is somebody else's.
+            // This succeeds only for an empty folder; one with content belongs to another program.
             Standing::Unfinished => return held.remove_itself(),
             Standing::Foreign => return Ok(()),
         };
@@ -133,8 +134,8 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     outcome
 }
 
-/// Removes the lock last, and then the empty folder: a removal that is cut short anywhere leaves what
-/// [`standing`] still knows.
+/// Removes the lock last, and then the empty folder. If the removal is interrupted, [`standing`] still recognizes the
+/// rest.
 fn remove_once(held: &Held) -> io::Result<()> {
     let folder = &held.folder;
     remove_segment_of_postgres(folder);
@@ -149,7 +150,7 @@ fn remove_once(held: &Held) -> io::Result<()> {
     unless_gone(held.remove_itself())
 }
 
-/// Removes the shared memory that a killed PostgreSQL left, named in line 7 of its `postmaster.pid`.
+/// Removes the shared memory that a killed PostgreSQL left behind; line 7 of its `postmaster.pid` names it.
 fn remove_segment_of_postgres(folder: &Folder) {
     let Ok(inner) = folder.folder(INNER) else {
         return;

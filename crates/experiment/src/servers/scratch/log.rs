@@ -1,13 +1,13 @@
-//! The end of a server's log, fit to be shown in an error message. Reads that one file.
+//! The end of a server's log, in a form for an error message. Reads only that file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// How much of the log's end goes into an error message, in bytes and in lines.
+/// The length of the log's end in an error message, in bytes and in lines.
 const LOG_TAIL_BYTES: u64 = 8 * 1024;
 const LOG_TAIL_LINES: usize = 15;
 
-/// The last lines that hold anything, without control characters.
+/// The last lines that are not empty, without control characters.
 pub(super) fn read_tail(mut file: File) -> io::Result<String> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL_BYTES)))?;

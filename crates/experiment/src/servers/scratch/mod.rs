@@ -1,4 +1,4 @@
-//! The scratch folder of one private server: made, locked, written to and removed here.
+//! The scratch folder of one private server: this module makes, locks, writes and removes it.
 //!
 //! ```text
 //! looptax-XXXXXXXX/      ours; 0711 when the server has another account, else 0700
@@ -7,7 +7,7 @@
 //!   log                  what the server prints
 //!   srv/                 the server's own, 0700: data, socket, configuration
 //! ```
-//! Nothing outside such a folder is ever removed. The server, the reaper and the sweep call it.
+//! Nothing outside such a folder is ever removed. Called by the server, the reaper and the sweep.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -31,10 +31,10 @@ use abandoned::{INNER, LOCK, LOG, PIDS};
 /// The longest socket path: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// Tries at a folder that no sweep takes between its making and its locking; one is nearly always enough.
+/// Attempts to make a folder that no sweep removes before it is locked; one is nearly always enough.
 const LOCK_TRIES: usize = 10;
 
-/// A scratch folder that is ours while this lives, and is removed with it.
+/// A scratch folder that belongs to us as long as this value exists, and is removed with it.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: PathBuf,
@@ -58,12 +58,12 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// A path in the server's own part; the empty name is that part itself.
+    /// A path in the server's part of the folder; the empty name means that part itself.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         if name.is_empty() { self.folder.join(INNER) } else { self.folder.join(INNER).join(name) }
     }
 
-    /// The same for a socket, refused when it does not fit into an address.
+    /// The path of a socket in the server's part, refused if it does not fit into a socket address.
     pub(crate) fn socket_path(&self, name: &str) -> Result<PathBuf, ServerError> {
         let path = self.path(name);
         let bytes = path.as_os_str().as_bytes().len();
@@ -77,7 +77,7 @@ impl Scratch {
         &self.folder
     }
 
-    /// The account that owns the server's part, when it is not ours.
+    /// The account that owns the server's part, if it is not ours.
     pub(crate) fn account(&self) -> Option<Account> {
         self.account
     }
@@ -108,7 +108,7 @@ impl Scratch {
         Ok(path)
     }
 
-    /// Makes a link in the server's part to something that is only read.
+    /// Makes a link in the server's part to a file or folder that is only read.
     pub(crate) fn link(&self, name: &str, target: &Path) -> Result<(), ServerError> {
         let link = || {
             let (folder, last) = self.place(name)?;
@@ -123,14 +123,14 @@ impl Scratch {
         found.is_ok_and(|it| it.is_some())
     }
 
-    /// Removes a file of the server's part that has served its purpose.
+    /// Removes a file of the server's part that is no longer needed.
     pub(crate) fn remove_file(&self, name: &str) -> Result<(), ServerError> {
         let removed = self.place(name).and_then(|(folder, last)| folder.remove(&last));
         removed.map_err(failed("remove", &self.path(name)))
     }
 
-    /// The folder that a path of the server's part is in, and its last component. The server's account may write
-    /// there: no link is followed.
+    /// The folder of a path in the server's part, and the path's last component. The server's account may write there,
+    /// so links are not followed.
     fn place(&self, name: &str) -> io::Result<(Folder, String)> {
         let whole = if name.is_empty() { INNER.to_owned() } else { format!("{INNER}/{name}") };
         let mut parts: Vec<&str> = whole.split('/').collect();
@@ -163,19 +163,19 @@ impl Scratch {
         tail.unwrap_or_else(|error| format!("(no log: {error})"))
     }
 
-    /// Writes a started process down, for the reaper and for a later sweep.
+    /// Records a started process, for the reaper and for a later sweep.
     pub(crate) fn note(&self, process: Process) -> Result<(), ServerError> {
         let noted = { self.held.append_or_create_own(PIDS) }.and_then(|mut file| writeln!(file, "{process}"));
         noted.map_err(failed("write", &self.folder.join(PIDS)))?;
         self.reaper.watch_process(process)
     }
 
-    /// Tells the reaper that a process is gone.
+    /// Tells the reaper that a process has ended.
     pub(crate) fn forget(&self, pid: u32) {
         self.reaper.forget_process(pid);
     }
 
-    /// Removes the folder; does nothing the second time.
+    /// Removes the folder; does nothing when called again.
     pub(crate) fn remove(&mut self) -> Result<(), ServerError> {
         if self.is_removed {
             return Ok(());
@@ -196,12 +196,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A failure here is left to the reaper, which was not told that the folder is gone.
+        // If this fails, the reaper removes the folder: it was not told that the folder is gone.
         self.remove().ok();
     }
 }
 
-/// Refuses a root whose path some server's configuration could not carry unquoted.
+/// Refuses a root whose path some server's configuration could not contain without quotes.
 fn check_root(root: &Path) -> Result<(), ServerError> {
     let text = root.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
@@ -213,9 +213,9 @@ fn check_root(root: &Path) -> Result<(), ServerError> {
     }
 }
 
-/// Makes a folder and takes its lock; starts again when a sweep came between the two.
+/// Makes a folder and takes its lock; starts again if a sweep removed the folder in between.
 ///
-/// The reaper hears of the folder before it is there, and again when it can hold the lock.
+/// The reaper gets a note about the folder before it exists, and again when it can hold the lock.
 fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File), ServerError> {
     let all = Folder::following(Links::All, root).and_then(refuse_foreign);
     let all = all.map_err(failed("create a folder in", root))?;
@@ -236,7 +236,7 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
             }
             Err(error) => last = error,
         }
-        // A folder that another process has made under this name is not ours to remove.
+        // A folder that another process made under this name is not ours, so the reaper must not remove it.
         reaper.forget_folder(&folder);
         let is_passing = [io::ErrorKind::AlreadyExists, io::ErrorKind::NotFound, io::ErrorKind::ResourceBusy];
         if !is_passing.contains(&last.kind()) {
@@ -246,7 +246,7 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
     Err(failed("create a folder in", root)(last))
 }
 
-/// Refuses a root whose folders another user could exchange, for a caller with more rights than that user.
+/// Refuses a root if another user could replace its folders and the caller has more rights than that user.
 fn refuse_foreign(root: Folder) -> io::Result<Folder> {
     let own = rustix::process::geteuid().as_raw();
     match root.stranger() {
@@ -267,7 +267,7 @@ fn take_lock(folder: &Folder) -> io::Result<File> {
     if FileId::from(&named) == FileId::from(&fstat(&lock)?) { Ok(lock) } else { Err(rustix::io::Errno::NOENT.into()) }
 }
 
-/// Wraps an I/O error with what was being done to which path.
+/// Wraps an I/O error with the action and the path.
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ServerError {
     let path = path.to_owned();
     move |source| ServerError::Scratch { action, path, source }

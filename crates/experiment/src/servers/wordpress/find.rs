@@ -1,6 +1,6 @@
 //! The parts of a WordPress: its files, the theme, and PHP's FastCGI server with MySQL's extension.
 //!
-//! Looks at files, and asks php-fpm for its modules; installs nothing.
+//! Looks at files and runs php-fpm to list its modules; installs nothing.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -14,26 +14,26 @@ use crate::servers::ServerError;
 /// The folders in which distributions put WordPress: Debian and Fedora, Arch.
 const FOLDERS: [&str; 2] = ["/usr/share/wordpress", "/usr/share/webapps/wordpress"];
 
-/// The theme of the sites. Its version is WordPress's own in Debian, and its pages make few queries.
+/// The theme of the sites. In Debian it comes with WordPress, and its pages make few queries.
 const THEME: &str = "twentytwentyone";
 
-/// Folders that hold php-fpm but are in few users' PATH.
+/// Folders that contain php-fpm but are in few users' PATH.
 const USUAL_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/usr/bin"];
 
-/// Where everything is.
+/// The paths of all parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     pub wordpress: PathBuf,
-    /// The folder of themes that holds ours.
+    /// The folder of themes that contains ours.
     pub themes: PathBuf,
     /// PHP's FastCGI server: `php-fpm8.2`.
     pub php_fpm: PathBuf,
 }
 
-/// Finds all that a site needs besides its database.
+/// Finds all parts that a site needs besides its database.
 ///
 /// # Errors
-/// [`ServerError::SiteMissing`] for the first thing that is not there.
+/// [`ServerError::SiteMissing`] for the first part that is not installed.
 pub fn find() -> Result<Installed, ServerError> {
     let missing = |what, looked_for| ServerError::SiteMissing { what, looked_for };
     let wordpress = FOLDERS
@@ -54,7 +54,7 @@ pub fn find() -> Result<Installed, ServerError> {
     Ok(Installed { wordpress, themes, php_fpm })
 }
 
-/// `php-fpm`, or the highest of those with a version in their name.
+/// `php-fpm`, or the highest version of the programs with a version in their name.
 pub(crate) fn php_fpm() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
@@ -72,7 +72,7 @@ pub(crate) fn is_php_fpm(name: &str) -> bool {
     version_in(name).is_some()
 }
 
-/// The version in `php-fpm8.2`; the highest of all for the bare name, which somebody chose.
+/// The version in `php-fpm8.2`. The name without a version counts as the highest, since a person chose it.
 fn version_in(name: &str) -> Option<(u32, u32)> {
     match name.strip_prefix("php-fpm")? {
         "" => Some((u32::MAX, 0)),

@@ -1,10 +1,9 @@
 //! A real WordPress on a private MariaDB, whose pages can be loaded over one transport or the other.
 //!
-//! WordPress's own files are read where the distribution put them; configuration, what is uploaded and
-//! the numbers behind each page are in the server's scratch folder. `find` looks for what is needed,
-//! `pool` runs php-fpm beside the server, `page` asks it for pages; `php` holds the site's own files.
-//! The processes are companions of the [`PrivateServer`], so that whatever ends it ends them too.
-//! Nothing leaves the machine. cli calls it, and measures.
+//! WordPress's own files are read in the folder of the distribution; the configuration, uploads and the numbers of each
+//! page are in the server's scratch folder. `find` looks for the parts, `pool` runs php-fpm next to the server, `page`
+//! requests pages from it; `php` has the site's own files. The processes are companions of the [`PrivateServer`], so
+//! they end with it in any case. Nothing leaves the machine. Called by `reproduction::pages`, which measures.
 
 mod find;
 mod page;
@@ -33,13 +32,13 @@ const FILES: [(&str, &str); 7] = [
     ("content/mu-plugins/settings.php", include_str!("php/settings.php")),
 ];
 
-/// PHP's connections at the same time: one of each pool, and one that is being closed.
+/// PHP's simultaneous connections: one of each pool, and one that is being closed.
 const CONNECTIONS: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Site {
-    /// Thirty posts and nothing else.
+    /// Thirty posts without further content.
     Bare,
     /// The same posts with comments, categories, tags, menus, widgets and a plugin's options.
     Full,
@@ -48,7 +47,7 @@ pub enum Site {
 impl Site {
     pub const ALL: [Self; 2] = [Self::Bare, Self::Full];
 
-    /// Its name, which its tables begin with: `bare`.
+    /// The site's name, which is the prefix of its tables: `bare`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare",
@@ -64,9 +63,10 @@ pub enum Transport {
     Unix,
     /// `DB_HOST` is 127.0.0.1 with the port.
     Tcp,
-    /// The same, in a php-fpm that `looptax run` started.
+    /// The same as `Tcp`, in a php-fpm that `looptax run` started.
     Redirect,
-    /// The socket by its own name in that php-fpm: what the process differs in without what is moved.
+    /// The socket, named in `DB_HOST`, in that same php-fpm: it shows how the process differs apart from the moved
+    /// connection.
     UnixBeside,
 }
 
@@ -78,13 +78,13 @@ impl Transport {
         matches!(self, Self::Unix | Self::UnixBeside)
     }
 
-    /// Whether `looptax run` started its php-fpm.
+    /// Whether `looptax run` started the transport's php-fpm.
     pub const fn is_under_run(self) -> bool {
         matches!(self, Self::Redirect | Self::UnixBeside)
     }
 }
 
-/// A running site; stops and leaves nothing when dropped.
+/// A running site. When dropped, it is stopped and leaves nothing behind.
 #[derive(Debug)]
 pub struct WordPress {
     pub installed: Installed,
@@ -94,7 +94,7 @@ pub struct WordPress {
     pub php_version: String,
     server: PrivateServer,
     self_exe: PathBuf,
-    /// The sockets of php-fpm and of the one under `looptax run`.
+    /// The sockets of the usual php-fpm and of the one under `looptax run`.
     sockets: [Option<PathBuf>; 2],
 }
 
@@ -104,9 +104,9 @@ impl WordPress {
     /// Call it from a thread that lives as long as the site, as for [`PrivateServer::start`].
     ///
     /// # Errors
-    /// [`ServerError::SiteMissing`] when something is not installed; all that
-    /// [`PrivateServer::start`] gives; [`ServerError::Pool`], [`ServerError::PageRequest`] and
-    /// [`ServerError::Page`] when PHP or WordPress does not work. Nothing is left behind in any case.
+    /// [`ServerError::SiteMissing`] if something is not installed; the errors of [`PrivateServer::start`];
+    /// [`ServerError::Pool`], [`ServerError::PageRequest`] and [`ServerError::Page`] if PHP or WordPress does not work.
+    /// Nothing is left behind in any case.
     pub fn start(self_exe: PathBuf, scratch_root: PathBuf, reaper: &Reaper) -> Result<Self, ServerError> {
         let installed = find()?;
         let config = Config {
@@ -135,11 +135,10 @@ impl WordPress {
         Ok(site)
     }
 
-    /// Starts a second php-fpm by `looptax run`, with which [`Transport::Redirect`] and
-    /// [`Transport::UnixBeside`] can be had.
+    /// Starts a second php-fpm by `looptax run`, for [`Transport::Redirect`] and [`Transport::UnixBeside`].
     ///
     /// # Errors
-    /// [`ServerError::Pool`], with what `looptax run` says, where it cannot work; the site goes on.
+    /// [`ServerError::Pool`], with the message of `looptax run`, if it cannot work; the site keeps running.
     pub fn add_redirect(&mut self) -> Result<(), ServerError> {
         let socket = pool::start(&mut self.server, &self.installed, Some(&self.self_exe))?;
         self.sockets[1] = Some(socket);
@@ -150,12 +149,12 @@ impl WordPress {
         &self.server
     }
 
-    /// The part of it that has ended by itself, with the end of the log; `None` while all of it runs.
+    /// The part of the site that has ended by itself, with the end of the log; `None` while all parts run.
     pub fn has_exited(&mut self) -> Option<String> {
         self.server.has_exited()
     }
 
-    /// Ends all of it and removes its folder.
+    /// Ends all parts of the site and removes its folder.
     ///
     /// # Errors
     /// As [`PrivateServer::stop`].
@@ -172,7 +171,7 @@ impl WordPress {
             scratch.write(&format!("site/{name}"), text)?;
         }
         scratch.link("site/content/themes", &self.installed.themes)?;
-        // Letters, digits and what a path may hold: nothing that PHP's quotes would end at.
+        // The values have only letters, digits and characters of paths: none of them ends a quoted string in PHP.
         let login = &self.server.login;
         let account = format!(
             "<?php\nreturn array( 'database' => '{}', 'user' => '{}', 'password' => '{}', 'wordpress' => '{}' );\n",

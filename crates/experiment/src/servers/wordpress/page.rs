@@ -1,6 +1,6 @@
-//! Asking PHP for one of the site's scripts, and reading the numbers behind what it prints.
+//! Requests one of the site's scripts from PHP, and reads the numbers after the script's output.
 //!
-//! `php/answer.php` writes them. Looks at no clock: cli measures around a request.
+//! `php/answer.php` writes the numbers. This module does not measure time: the caller does, around a request.
 
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -12,44 +12,44 @@ use super::{Site, Transport, WordPress};
 use crate::servers::ServerError;
 use crate::servers::stopping::Stoppable;
 
-/// How long PHP may be silent: installing a site takes a second or two, a page a hundredth of that.
+/// How long PHP may send nothing: installing a site takes a second or two, a page a hundredth of that.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The first word of the line with the numbers.
 const MARK: &str = "looptax ";
 
-/// A page's own figures.
+/// The figures that a page reports about itself.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Page {
-    /// From the request's start to its shutdown, µs.
+    /// Time from the request's start to its shutdown, µs.
     pub page_us: f64,
-    /// The sum of what `$wpdb` timed of its queries, µs.
+    /// Sum of the times that `$wpdb` measured for its queries, µs.
     pub query_us: f64,
     /// Queries that `$wpdb` counted.
     pub queries: u32,
     /// Queries that `$wpdb` timed.
     pub timed: u32,
-    /// Statements that the server counted on the page's connection: those of connecting, the page's
-    /// queries, and the question for this number.
+    /// Statements that the server counted on the page's connection: those of connecting, the page's queries, and the
+    /// query for this number.
     pub questions: u32,
-    /// Whence the server says that the connection comes: `localhost` for a socket, else an address.
+    /// The connection's origin as the server reports it: `localhost` for a socket, else an address.
     pub peer: String,
     /// PHP's description of the connection: `127.0.0.1 via TCP/IP`.
     pub host_info: String,
-    /// Whether something outside PHP's process keeps WordPress's objects.
+    /// Whether a cache outside PHP's process keeps WordPress's objects.
     pub has_object_cache: bool,
     pub has_opcache: bool,
-    /// Time that the questions to the server took after the clocks had been read, µs.
+    /// Time that the proving queries took after the clocks had been read, µs.
     pub proof_us: f64,
 }
 
 impl Page {
-    /// Whether the server says that the connection came over its socket.
+    /// Whether the server reports that the connection came over its socket.
     pub fn came_over_socket(&self) -> bool {
         self.peer == "localhost"
     }
 
-    /// Whether PHP's side says that it connected to a socket.
+    /// Whether PHP reports that it connected to a socket.
     pub fn went_to_socket(&self) -> bool {
         self.host_info.ends_with("via UNIX socket")
     }
@@ -73,7 +73,7 @@ impl Script {
 }
 
 impl WordPress {
-    /// Loads the front page of a site, and says what it took.
+    /// Loads the front page of a site, and returns its figures.
     ///
     /// # Errors
     /// [`ServerError::PageRequest`] and [`ServerError::Page`].
@@ -81,8 +81,8 @@ impl WordPress {
         self.ask(Script::Page, site, transport)
     }
 
-    /// Connects to the database as a page does, and does nothing else: what the server counts of that
-    /// belongs to each page's connection, not to its queries.
+    /// Connects to the database as a page does, without queries: the statements that the server counts for it belong to
+    /// each page's connection, not to the page's queries.
     ///
     /// # Errors
     /// As [`WordPress::load`].
@@ -90,7 +90,7 @@ impl WordPress {
         self.ask(Script::Connection, site, transport)
     }
 
-    /// Installs a site: WordPress's version and PHP's.
+    /// Installs a site. Returns the versions of WordPress and PHP.
     pub(super) fn install(&self, site: Site) -> Result<(String, String), ServerError> {
         let script = Script::Install;
         let body = self.request(script, site, Transport::Unix)?;
@@ -99,7 +99,7 @@ impl WordPress {
         Ok((wordpress.to_owned(), php.to_owned()))
     }
 
-    /// Runs a script that answers with numbers.
+    /// Runs a script whose output ends with the numbers.
     fn ask(&self, script: Script, site: Site, transport: Transport) -> Result<Page, ServerError> {
         let body = self.request(script, site, transport)?;
         if script == Script::Page && !body.contains("</html>") {
@@ -163,7 +163,7 @@ impl WordPress {
     }
 }
 
-/// The text behind the mark in the last line.
+/// The text after the mark in the last line.
 fn marked(body: &str) -> Option<&str> {
     body.trim_end().lines().next_back()?.strip_prefix(MARK)
 }

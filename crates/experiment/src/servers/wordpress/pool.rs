@@ -1,7 +1,7 @@
-//! php-fpm beside a private server: its configuration, its start, and the wait until it listens.
+//! php-fpm next to a private server: its configuration, its start, and the wait until it listens.
 //!
-//! One process answers, as one visitor at a time needs. Started by `looptax run` it connects to the
-//! server's port as ever, and has the socket. As root php-fpm itself drops to the server's account.
+//! One process answers, which is enough for one visitor at a time. If `looptax run` starts it, it connects to the
+//! server's port as usual, but gets the socket. As root, php-fpm itself changes to the server's account.
 
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
@@ -15,15 +15,15 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::Program;
 use crate::servers::{PrivateServer, ServerError};
 
-/// How long php-fpm may take to listen: it reads its extensions from the disk the first time.
+/// How long php-fpm may take to listen: the first time, it reads its extensions from the disk.
 const READY_LIMIT: Duration = Duration::from_secs(20);
 
-/// Functions that could leave the machine or start a program: a site does not need them.
+/// Functions that could send data to other machines or start a program: a site does not need them.
 const DISABLED: &str = "mail,exec,passthru,shell_exec,system,proc_open,popen,fsockopen,pfsockopen,\
                         stream_socket_client,socket_connect,curl_exec,curl_multi_exec";
 
-/// Starts php-fpm as a companion of the server, by `looptax run` when `redirector` is looptax itself;
-/// gives the socket that it listens on.
+/// Starts php-fpm as a companion of the server; by `looptax run` if `redirector` is looptax itself. Returns the socket
+/// on which php-fpm listens.
 pub(super) fn start(
     server: &mut PrivateServer,
     installed: &Installed,
@@ -33,7 +33,7 @@ pub(super) fn start(
     let scratch = server.scratch();
     let socket = scratch.socket_path(&format!("{name}.sock"))?;
     let config = scratch.write(&format!("{name}.conf"), &configuration(scratch, &socket))?;
-    // A pool's own setting would come too late for the cache of compiled scripts.
+    // The setting of a pool would come too late for the cache of compiled scripts.
     let words = ["--nodaemonize", "--define", "opcache.enable=1", "--fpm-config"];
     let words = words.map(str::to_owned);
     let mut args: Vec<String> = words.into_iter().chain([shown(&config)]).collect();
@@ -51,7 +51,8 @@ pub(super) fn start(
     Ok(socket)
 }
 
-/// `looptax run` up to the program's arguments. `--strict`: php-fpm over TCP would not be a third transport.
+/// The command line of `looptax run` before the program's arguments. With `--strict`, php-fpm does not fall back to
+/// TCP, which would not be a third transport.
 fn moving(from: SocketAddr, to: &Path, program: &Path) -> Vec<String> {
     let map = format!("{from}={}", to.display());
     let words = ["run", "--strict", "--map", &map, "--", &shown(program)];

@@ -1,4 +1,4 @@
-//! The data that a workload asks for.
+//! The data that a workload needs.
 
 use crate::servers::{ServerError, dataset};
 use looptax_bench::path::{Conversation, Workload};
@@ -7,7 +7,7 @@ use looptax_model::dsn::Protocol;
 use super::{VALUE_BYTES, scale};
 use crate::spec::Requests;
 
-/// Makes the data that the workload asks for; `schema` is before the names of tables.
+/// Makes the data that the workload needs; `schema` is the prefix of the tables' names.
 ///
 /// # Errors
 /// The statement or the keys that failed.
@@ -42,8 +42,8 @@ pub(crate) fn fill(
             }
             Ok(())
         }
-        // Written keys too: each of its processes sees only a part of the writes, and a first write of a key is more
-        // work than a second.
+        // Keys that requests write are made too: each process sees only a part of the writes, and the first write of a
+        // key is more work than later ones.
         (
             Workload::Get { prefix } | Workload::Set { prefix, .. } | Workload::Mixed { prefix, .. },
             Protocol::Memcached,

@@ -1,4 +1,4 @@
-//! How a workload can be sent: refuses options that do not fit a workload, and sends that are too large.
+//! How a workload can be sent: refuses options that do not fit the workload, and sends that are too large.
 
 use looptax_bench::path::{Echo, EchoRequest, Workload};
 use looptax_model::dsn::Protocol;
@@ -8,17 +8,18 @@ use looptax_wire::Sent;
 use super::catalogue::SQL;
 use crate::spec::Requests;
 
-/// The most that one send may hold, in bytes: a larger pipeline would fill both socket buffers and wait for itself.
+/// Most bytes of one send: a larger pipeline would fill both socket buffers and then wait for itself.
 const MOST_PIPELINED_BYTES: u64 = 64 << 20;
-/// Largest value that memcached takes, in bytes: an item of 1 MiB less its key and header.
+/// Largest value that memcached accepts, in bytes: an item of 1 MiB minus its key and header.
 const MOST_MEMCACHED_BYTES: u64 = (1 << 20) - 256;
-/// The most that one send to the echo server may hold, in bytes, if it is a pipeline: the server answers each request
-/// at once and waits until its answers are read, so a send has to fit into the socket.
+/// Most bytes of one send to the echo server, if it is a pipeline. The server answers each request immediately and
+/// waits until its answers are read, so a send has to fit into the socket.
 const MOST_ECHOED_BYTES: u64 = 128 << 10;
-/// Digits of every key, and what a command has around it, in bytes; for the check above.
+/// Bytes of each command besides its value: the digits of the key, and the protocol's text around it. For the check
+/// above.
 const COMMAND_BYTES: u64 = 96;
 
-/// Whether the workload can be sent as asked.
+/// Checks that the workload can be sent in the requested way.
 ///
 /// # Errors
 /// A usage failure with the option that does not fit.
@@ -78,7 +79,7 @@ pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests
     Ok(())
 }
 
-/// Pipelines and text are for some protocols.
+/// Refuses pipelines and text for protocols that do not have them.
 fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     let is_sql = SQL.contains(&protocol);
     if requests.pipeline > 1 && matches!(workload, Workload::Page(_)) {
@@ -107,7 +108,7 @@ fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> 
     Ok(())
 }
 
-/// Sessions are opened within a slice: only what can be made ready quickly on any connection.
+/// Sessions are opened within a slice, so only workloads are allowed that can be prepared quickly on any connection.
 fn check_reconnect(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     let is_long = matches!(
         workload,

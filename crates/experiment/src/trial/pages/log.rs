@@ -1,7 +1,7 @@
-//! A web server's access log: the pages that it answered, as often as it answered them.
+//! A web server's access log: each page that the server answered, with the number of its lines as its weight.
 //!
 //! The common and the combined format, as Apache, nginx and Caddy's transform write them, with or without a site's name
-//! in front: what counts is the request behind the time, and the status behind the request. The text is untrusted.
+//! at the front. Only the request after the time counts, and the status after the request. The text is untrusted.
 //!
 //! # Source
 //! Apache 2.4, `mod_log_config`, and `ap_escape_logitem` for its escapes; nginx 1.24, `ngx_http_log_module`.
@@ -15,12 +15,12 @@ use rand_xoshiro::SplitMix64;
 
 use super::{Page, Problem};
 
-/// Most bytes of a line: a request of 8 KiB, each byte of it escaped, and as much again.
+/// Most bytes of a line: a request of 8 KiB with every byte escaped, and the same again.
 const LINE_BYTES: u64 = 64 << 10;
-/// Most different pages that are counted: some hundred megabytes of addresses.
+/// Most different pages that are counted: their addresses take some hundred megabytes.
 const MOST_DISTINCT: usize = 1_000_000;
 const MOST_SITES: usize = 3;
-/// Characters that stay as they are in a path and its query: RFC 3986, with the escapes that are there.
+/// Characters that are not encoded in a path and its query: those of RFC 3986, and existing escapes.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -47,7 +47,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
-    /// The site's name, where it is in front.
+    /// The site's name, if the line starts with it.
     site: Option<String>,
     method: Vec<u8>,
     target: Vec<u8>,
@@ -56,20 +56,21 @@ struct Line {
 
 #[derive(Default)]
 struct Counts {
-    /// In the order in which they were first seen.
+    /// The pages, in the order in which they first occurred.
     targets: Vec<(String, u64)>,
     places: HashMap<String, usize>,
     sites: BTreeSet<String>,
     n_lines: usize,
-    /// How many are not lines of such a log, and the first of them.
+    /// How many lines are not lines of such a log, and the first of them.
     n_unread: usize,
     first_unread: Option<(usize, bool)>,
     n_beyond: u64,
 }
 
-/// Reads a log: the pages that were asked for by GET and answered by status 200, as siblings of `base`.
+/// Reads a log: the pages that were requested by GET and answered with status 200, as pages of the same site as `base`.
 ///
-/// Each has as much weight as lines. If there are more than `n_most`, that many are chosen by drawing lines, by `seed`.
+/// The weight of each is the number of its lines. If there are more than `n_most` pages, that many are chosen by
+/// drawing lines at random, with `seed`.
 pub fn from_log(mut log: impl BufRead, base: &Page, n_most: usize, seed: u64) -> (Vec<Page>, Vec<Problem>) {
     let mut counts = Counts::default();
     let mut problems = Vec::new();
@@ -159,8 +160,8 @@ impl Counts {
     }
 }
 
-/// Chooses `n_most` as if lines were drawn until this many different pages have come, without drawing them all: each
-/// page has an exponential waiting time by its weight, and the first to come are taken.
+/// Chooses `n_most` pages as if lines were drawn until this many different pages have come, but without drawing all
+/// lines: each page has an exponential waiting time by its weight, and the pages with the shortest times are taken.
 ///
 /// # Source
 /// Efraimidis and Spirakis, Weighted random sampling with a reservoir, Information Processing Letters 97, 2006.
@@ -182,9 +183,9 @@ fn draw(targets: Vec<(String, u64)>, n_most: usize, seed: u64) -> Vec<(String, u
     { targets.filter(|(idx, _)| chosen.contains(idx)) }.map(|(_, target)| target).collect()
 }
 
-/// A line, if it is one of such a log.
+/// Parses a line of such a log; `None` for any other line.
 fn parse(line: &[u8]) -> Option<Line> {
-    // Nothing in front of it can have all three: whatever a client says there is escaped.
+    // The text before these three characters cannot contain them: text from a client is escaped there.
     let at = line.windows(3).position(|it| it == b"] \"")?;
     let front = &line[..at];
     let time = front.iter().rposition(|it| *it == b'[')?;
@@ -203,17 +204,17 @@ fn parse(line: &[u8]) -> Option<Line> {
     })
 }
 
-/// The site in front of host, identity and user: `%v:%p %h %l %u` or `%v %h %l %u`.
+/// The site before host, identity and user: `%v:%p %h %l %u` or `%v %h %l %u`.
 fn site(front: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(front).ok()?;
     match text.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-        // A user with a space makes four words, too, and the identity comes before it.
+        // A user name with a space also makes four words, and the identity comes before it.
         [site, host, _, _] if host != "-" => Some(site.to_owned()),
         _ => None,
     }
 }
 
-/// The text up to the closing quote, without escapes, and the rest.
+/// The text up to the closing quote, without escapes, and the rest of the line.
 fn quoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -258,10 +259,10 @@ fn control(letter: u8) -> u8 {
     }
 }
 
-/// Path and query as they are sent; `None` for a target that does not name a page.
+/// Path and query in the form in which they are sent; `None` for a target that does not name a page.
 fn own_target(target: &[u8]) -> Option<String> {
     let lower = target.to_ascii_lowercase();
-    // A proxy is asked with the whole address.
+    // A request to a proxy has the whole address.
     let is_whole = |scheme: &[u8]| lower.starts_with(scheme).then_some(scheme.len());
     let path = match is_whole(b"http://").or_else(|| is_whole(b"https://")) {
         Some(at) => {

@@ -1,7 +1,8 @@
-//! The pages that an application is asked for: what `--url`, `--urls` and `--from-log` name.
+//! The pages to request from an application: those that `--url`, `--urls` and `--from-log` name.
 //!
-//! Text in, pages out, with what could not be read; only addresses of this machine are taken, as the caller's resolver
-//! knows them. [`Page::for_load`] makes the load engine's page of one. No file is opened here.
+//! This module turns text into pages, and reports the parts that it cannot read. It accepts only addresses of this
+//! machine, as the caller's resolver knows them. [`Page::for_load`] makes a page of the load engine. No file is opened
+//! here.
 
 mod list;
 mod log;
@@ -17,26 +18,26 @@ use looptax_wire::http::Request;
 pub use list::from_list;
 pub use log::from_log;
 
-/// A page to ask for.
+/// A page to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Its URL, as it may be shown.
+    /// The page's URL, in the form in which it may be shown.
     pub url: String,
-    /// `GET` unless given.
+    /// The method; `GET` unless given.
     pub method: String,
-    /// Sent besides those that every request has, or in their place.
+    /// Headers in addition to those of every request, or in place of them.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// How often it is asked for, against the others.
+    /// How often the page is requested, relative to the others.
     pub weight: u64,
-    /// Where and what.
+    /// The page's address and target.
     at: WebPage,
 }
 
-/// The reason why something could not be read, and its place.
+/// A part of the text that could not be read, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Its line, from 1; `None` where it is about the whole.
+    /// The line, from 1; `None` if the problem is about the whole text.
     pub line: Option<usize>,
     pub what: String,
 }
@@ -60,18 +61,18 @@ impl Page {
         Ok(Self { url: at.url(), method: "GET".to_owned(), headers: Vec::new(), body: Vec::new(), weight: 1, at })
     }
 
-    /// Another page of the same site, asked for in the same way.
+    /// Another page of the same site, requested in the same way.
     fn sibling(&self, target: String, weight: u64) -> Self {
         let at = WebPage { target, ..self.at.clone() };
         Self { url: at.url(), weight, at, ..self.clone() }
     }
 
-    /// Where it is asked for.
+    /// The address at which the page is requested.
     pub fn address(&self) -> &WebAddress {
         &self.at.address
     }
 
-    /// The page as the load engine asks for it; its address is added to `addresses` where it is not among them.
+    /// The page in the form of the load engine; its address is added to `addresses` if it is not there yet.
     ///
     /// # Errors
     /// [`WireError::Request`] for a method, target or header that HTTP does not allow.
@@ -106,7 +107,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// A page that was named before has more weight.
+    /// Adds a page; if it is there already, its weight grows.
     fn add(&mut self, page: Page) {
         let key = (page.method.clone(), page.url.clone());
         let place = *self.places.entry(key).or_insert(self.pages.len());

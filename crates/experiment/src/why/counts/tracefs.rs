@@ -1,4 +1,4 @@
-//! The numbers of tracepoints: from where tracefs is mounted, else from a private mount that no other process sees.
+//! The numbers of tracepoints, from the mounted tracefs, or else from a private mount that no other process sees.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-/// Where it usually is: `Documentation/trace/ftrace.rst` of Linux.
+/// The usual path of tracefs: `Documentation/trace/ftrace.rst` of Linux.
 const USUAL: &str = "/sys/kernel/tracing/events";
 
 pub(super) struct Tracefs {
@@ -16,10 +16,10 @@ pub(super) struct Tracefs {
 
 #[allow(clippy::disallowed_methods, reason = "the kernel's own file system, by a descriptor of its mount")]
 impl Tracefs {
-    /// Opens the one that is mounted, or one that is attached nowhere and ends with its descriptor.
+    /// Opens the mounted tracefs, or a separate mount without a path, which ends with its descriptor.
     ///
     /// # Errors
-    /// The kernel's own: forbidden, or without tracing.
+    /// The kernel's error: it is forbidden, or the kernel has no tracing.
     pub(super) fn open() -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let usual = openat(CWD, USUAL, flags, Mode::empty());

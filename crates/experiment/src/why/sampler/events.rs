@@ -1,29 +1,29 @@
-//! The events that are opened: a clock of each core's CPU time, and a silent one that reports address spaces.
+//! The events that are opened: a clock of each core's CPU time, and a silent event that reports address spaces.
 //!
-//! The silent one is never switched off, so that what a process maps between two slices is known.
+//! The silent event is never switched off, so that mappings made between two slices are known.
 
 use std::io;
 
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 
-/// The processes that the kernel lets us see.
+/// The processes that the kernel lets us sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Every process, and the kernel.
     Machine,
-    /// Processes of ours, and the kernel on their behalf.
+    /// Our own processes, and the kernel on their behalf.
     OwnWithKernel,
-    /// Processes of ours, outside of the kernel.
+    /// Our own processes, without the kernel.
     Own,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Task {
     Every,
-    /// This process's own first thread.
+    /// The first thread of this process.
     Ours,
-    /// A thread, and what comes from it.
+    /// A thread, and the threads and processes that it starts.
     Thread(u32),
 }
 
@@ -35,14 +35,14 @@ pub(super) fn open_silent(scope: Scope, task: Task, core: usize) -> io::Result<C
     observe(&mut builder, task, core).build()
 }
 
-/// Opens the clock, switched off. `period_ns`: CPU time between two samples.
+/// Opens the clock, switched off; `period_ns` is the CPU time between two samples.
 pub(super) fn open_clock(scope: Scope, task: Task, core: usize, period_ns: u64) -> io::Result<Counter> {
     let mut builder = new_builder(Software::CPU_CLOCK, scope);
     builder.sample_period(period_ns);
     observe(&mut builder, task, core).build()
 }
 
-/// The common part of both: they share a buffer, so their records must look alike.
+/// The common settings of both events: they share a buffer, so their records must have the same form.
 fn new_builder(event: Software, scope: Scope) -> Builder<'static> {
     let mut builder = Builder::new(event);
     builder

@@ -1,11 +1,11 @@
-//! The kernel's records, as far as the sampler uses them, each with its time.
+//! The kernel's records that the sampler uses, each with its time.
 
 use perf_event::data::parse::{ParseConfig, Parser};
 use perf_event::data::{
     Comm, Exit, Lost, LostSamples, Mmap2, RecordMetadata, Sample, Throttle, Visitor, endian::Native,
 };
 
-/// `PERF_RECORD_MISC_COMM_EXEC` of `linux/perf_event.h`: the name changed because the program did.
+/// `PERF_RECORD_MISC_COMM_EXEC` of `linux/perf_event.h`: the name changed because the process executed another program.
 const COMM_EXEC: u16 = 1 << 13;
 
 pub(crate) enum What<'a> {
@@ -19,13 +19,13 @@ pub(crate) enum What<'a> {
     Other,
 }
 
-/// A record and its time on `CLOCK_MONOTONIC`; zero for those that come at any time.
+/// A record and its time on `CLOCK_MONOTONIC`; zero for records without an order in time.
 pub(crate) struct Event<'a> {
     pub(crate) time_ns: u64,
     pub(crate) what: What<'a>,
 }
 
-/// Reads a record with its header. A record that the library cannot read is passed over.
+/// Parses a record with its header. A record that the library cannot read is skipped.
 pub(crate) fn parse<'a>(bytes: &'a [u8], config: &ParseConfig<Native>) -> Event<'a> {
     let parsed = Parser::new(bytes, config.clone()).parse_record(Reader);
     parsed.unwrap_or(Event { time_ns: 0, what: What::Other })
@@ -60,7 +60,7 @@ impl<'a> Visitor<'a> for Reader {
     }
 
     fn visit_exit(self, record: Exit, metadata: RecordMetadata) -> Event<'a> {
-        // Threads' exits are reported in the same way; a process counts as ended when its first thread ends.
+        // The kernel reports threads' exits in the same way; a process counts as ended when its first thread ends.
         let is_process = record.pid == record.tid;
         let pid = record.pid;
         with_time(if is_process { What::Exit { pid } } else { What::Other }, &metadata)

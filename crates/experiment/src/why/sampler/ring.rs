@@ -1,4 +1,5 @@
-//! One core's ring buffer: records come out one by one, with the time of the next known before it is taken.
+//! One core's ring buffer: records are taken out one by one, and the time of the next record is known before it is
+//! taken.
 
 use std::io;
 
@@ -8,25 +9,25 @@ use perf_event::{Counter, Sampler};
 
 use super::records::{self, Event};
 
-/// Room for call chains of one core. At 10,000 samples a second with 50 frames each it holds three seconds; the caller
-/// drains it more often.
+/// Largest buffer for the call chains of one core. At 10,000 samples a second with 50 frames each it holds three
+/// seconds; the caller drains it more often.
 const LARGEST_BYTES: usize = 16 << 20;
-/// All cores together stay below this.
+/// Largest sum of the buffers of all cores.
 const TOTAL_BYTES: usize = 128 << 20;
-/// Eight pages: some 80 samples.
+/// Smallest buffer: eight pages, for some 80 samples.
 const SMALLEST_BYTES: usize = 32 << 10;
 
 pub(crate) struct Ring {
-    /// The event that the buffer belongs to.
+    /// The event to which the buffer belongs.
     owner: Sampler,
     config: ParseConfig<Native>,
-    /// The next record with its header; empty if none has been taken out.
+    /// The next record with its header; empty if no record has been taken out.
     head: Vec<u8>,
     head_ns: u64,
 }
 
 impl Ring {
-    /// Lays a buffer behind an event, as large as the kernel gives it: an ordinary user may have
+    /// Maps a buffer for an event, as large as the kernel permits: an ordinary user may have
     /// `kernel.perf_event_mlock_kb` per core.
     pub(crate) fn new(open: impl Fn() -> io::Result<Counter>, n_cores: usize) -> io::Result<Self> {
         let mut n_bytes = (TOTAL_BYTES / n_cores.max(1)).clamp(SMALLEST_BYTES, LARGEST_BYTES);
@@ -50,7 +51,7 @@ impl Ring {
     pub(crate) fn peek_ns(&mut self) -> Option<u64> {
         if self.head.is_empty() {
             let record = self.owner.next_record()?;
-            // The header goes before its data, as the kernel has it.
+            // The header comes before the data, as in the kernel's buffer.
             let n_bytes = (record.len() + 8) as u16;
             self.head.extend(record.ty().to_ne_bytes());
             self.head.extend(record.misc().to_ne_bytes());
@@ -63,7 +64,7 @@ impl Ring {
         Some(self.head_ns)
     }
 
-    /// The record that was seen last.
+    /// The record that [`Self::peek_ns`] looked at last.
     pub(crate) fn head(&self) -> Event<'_> {
         records::parse(&self.head, &self.config)
     }

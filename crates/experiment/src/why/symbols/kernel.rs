@@ -1,20 +1,20 @@
-//! Names of the kernel's addresses, as `/proc/kallsyms` tells them.
+//! Names of the kernel's addresses, from `/proc/kallsyms`.
 
 use std::cmp::Reverse;
 
 use looptax_host::kernel;
 
-/// The kernel's functions in the order of their addresses.
+/// The kernel's functions, sorted by address.
 #[derive(Debug, Default)]
 pub(super) struct Kallsyms {
     /// Names and modules, as the kernel prints them.
     text: String,
-    /// Address, and where its name begins in the text.
+    /// Each address, and where its name starts in the text.
     starts: Vec<(u64, u32)>,
 }
 
 impl Kallsyms {
-    /// Empty if the kernel hides its addresses.
+    /// Reads the names; empty if the kernel hides its addresses.
     pub(super) fn read() -> Self {
         Self::parse(kernel::text("/proc/kallsyms").unwrap_or_default())
     }
@@ -26,7 +26,7 @@ impl Kallsyms {
             found.extend(parse_line(line).map(|(address, kind, name)| (address, kind, at + name)));
             at += line.len() as u32;
         }
-        // Of several names of an address, the one to print comes last, and is found first.
+        // If an address has several names, the one to print is the last, and is found first.
         let name_at = |at: u32| &text[at as usize..];
         found.sort_by_key(|&(address, kind, at)| {
             let n_underscores = name_at(at).bytes().take_while(|&it| it == b'_').count();
@@ -40,7 +40,7 @@ impl Kallsyms {
         self.starts.is_empty()
     }
 
-    /// The function that holds an address, and its module where it is not the kernel proper.
+    /// The function that contains an address, and its module if it is not in the kernel itself.
     pub(super) fn find(&self, address: u64) -> Option<(&str, Option<&str>)> {
         let idx = self.starts.partition_point(|(start, _)| *start <= address);
         let (_, at) = self.starts[..idx].last()?;
@@ -52,7 +52,7 @@ impl Kallsyms {
     }
 }
 
-/// Address, kind, and where the name begins in the line; `None` for data, and for addresses that are hidden.
+/// Address, kind, and where the name starts in the line; `None` for data, and for addresses that are hidden.
 fn parse_line(line: &str) -> Option<(u64, char, u32)> {
     let (address, rest) = line.split_once(' ')?;
     let (kind, _) = rest.split_once(' ')?;

@@ -1,16 +1,17 @@
-//! Names of code that a program makes at run time, from the file that it leaves for profilers.
+//! Names of code that a program makes at run time, from the file that it writes for profilers.
 //!
-//! Source: Linux, `tools/perf/Documentation/jit-interface.txt`: `/tmp/perf-PID.map`, lines of start and
-//! length in hexadecimal, and a name. The file outlives its process, as the library's own reader does not.
+//! Source: Linux, `tools/perf/Documentation/jit-interface.txt`: `/tmp/perf-PID.map`, lines of start and length in
+//! hexadecimal, and a name. The file still exists after the process has ended, but the library's own reader needs the
+//! process.
 
 use looptax_host::read;
 
-/// The functions of one process, in the order of their addresses.
+/// The functions of one process, sorted by address.
 #[derive(Debug, Default)]
 pub(super) struct PerfMap(Vec<(u64, u64, String)>);
 
 impl PerfMap {
-    /// Empty if the program left none.
+    /// Reads the file of a process; empty if the program wrote none.
     pub(super) fn read(pid: u32) -> Self {
         Self::parse(&read::system_text(&format!("/tmp/perf-{pid}.map")))
     }

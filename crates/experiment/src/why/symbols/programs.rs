@@ -1,7 +1,7 @@
-//! Names of places in programs and libraries: ELF symbols, of the file itself or of its debug file.
+//! Names of places in programs and libraries, from the ELF symbols of the file itself or of its debug file.
 //!
-//! A debug file is found by its build-id, at the path that the distributions' packages use. DWARF is not read:
-//! functions that were inlined count for the function that holds them.
+//! A debug file is found by its build-id, at the path that the distributions' packages use. DWARF is not read: an
+//! inlined function counts for the function that contains it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use crate::why::places::{FileId, MappedFile};
 use crate::why::spaces::VDSO;
 
-/// Where the packages of the distributions put debug files.
+/// The folder in which the distributions' packages put debug files.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 
 /// Largest program of another user whose symbols are read.
@@ -31,17 +31,17 @@ const MOST_COPIED: u64 = 1 << 30;
 /// A file with code that can be read.
 struct Program {
     elf: ElfResolver,
-    /// The sources of its symbols, the best first.
+    /// The sources of the program's symbols, the best first.
     sources: Vec<Source<'static>>,
     _held: Vec<File>,
 }
 
-/// The files that names were asked of.
+/// The files in which names were looked up.
 pub(super) struct Programs {
     symbolizer: Symbolizer,
-    /// `None`: a file that cannot be read, or no longer.
+    /// `None` for a file that cannot be read, or no longer.
     by_file: HashMap<FileId, Option<Program>>,
-    /// Where this process has the kernel's own code: all processes have the same.
+    /// The address of the kernel's own code in this process: all processes have the same code.
     vdso: Option<u64>,
     stripped: BTreeSet<PathBuf>,
 }
@@ -58,12 +58,12 @@ impl Programs {
         }
     }
 
-    /// Files whose symbols were taken away, of those that had a place without a name.
+    /// Files whose symbols were stripped and that contain a place without a name.
     pub(super) fn stripped(&self) -> &BTreeSet<PathBuf> {
         &self.stripped
     }
 
-    /// The function at a byte of a file.
+    /// The function that contains a byte of a file.
     pub(super) fn find(&mut self, id: FileId, file: MappedFile<'_>, offset: u64) -> Option<String> {
         if file.path == Path::new(VDSO) {
             return self.find_in_vdso(offset);
@@ -106,8 +106,9 @@ fn open(file: MappedFile<'_>) -> Option<Program> {
     Some(Program { sources: sources.collect(), elf: ElfResolver::open(path).ok()?, _held: held })
 }
 
-/// The file as the process that had it mapped sees it, by that process's rights; if the process is gone, the same file
-/// by its path here. In a container, file systems report another inode for a mapping than for its file.
+/// Opens the file as the process that had it mapped sees it, by that process's rights. If the process has ended, opens
+/// the same file by its path here. In a container, file systems may report another inode for a mapping than for its
+/// file.
 fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     let seen = viewer(file.pid).map(|it| View::of_process(file.pid, it)?.open(file.path));
     if let Some(Ok(found)) = seen {
@@ -117,8 +118,8 @@ fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     if found.metadata()?.ino() == file.inode { Ok(found) } else { Err(rustix::io::Errno::NOENT.into()) }
 }
 
-/// The file itself if only root can change it, else a copy. Symbols are read through a memory map, and a file that is
-/// truncated meanwhile would end this process with SIGBUS.
+/// The file itself if only root can change it, else a copy. Symbols are read through a memory map, and if a file is
+/// truncated during that, this process would end with SIGBUS.
 fn unchanging(file: File) -> io::Result<File> {
     let found = file.metadata()?;
     if found.uid() == 0 && found.mode() & 0o022 == 0 {
@@ -137,7 +138,7 @@ fn viewer(pid: u32) -> Option<Viewer> {
     Some(Viewer { uid: status.euid, gid: status.egid, groups: status.groups })
 }
 
-/// A path to an open file, which leads nowhere else for as long as that is open.
+/// A path to an open file, which leads to this file as long as it is open.
 fn place_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

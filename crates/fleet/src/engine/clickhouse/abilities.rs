@@ -1,15 +1,16 @@
-//! The abilities of a version of ClickHouse. Debian's is of 2018; only features that are known to be there are used.
+//! The features of a version of ClickHouse. Debian's version is from 2018; only features that are known to exist are
+//! used.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is there in a version or not")]
 pub(super) struct Abilities {
-    /// Rows go by themselves after a time.
+    /// Rows can be deleted automatically after a time.
     pub(super) has_ttl: bool,
-    /// Rows that break a rule are refused.
+    /// Rows that violate a constraint can be refused.
     pub(super) has_checks: bool,
-    /// Texts of which there are few are kept as numbers.
+    /// Texts with few different values can be stored as numbers.
     pub(super) has_low_cardinality: bool,
-    /// Small inserts of many machines are gathered before they are written.
+    /// Small inserts of many machines can be collected before they are written.
     pub(super) has_async_insert: bool,
 }
 
@@ -17,11 +18,11 @@ impl Abilities {
     pub(super) const NEW: Self =
         Self { has_ttl: true, has_checks: true, has_low_cardinality: true, has_async_insert: true };
 
-    /// Those of `20.3.1`.
+    /// The features of a version such as `20.3.1`.
     ///
     /// # Source
-    /// ClickHouse's changelog: TTL of tables 19.6, constraints 19.14, `LowCardinality` without a setting 19.1; a long-term
-    /// release later each (20.3). Asynchronous inserts 21.11, taken from 22.3 on.
+    /// ClickHouse's changelog: TTL of tables 19.6, constraints 19.14, `LowCardinality` without a setting 19.1; each is
+    /// used from the next long-term release on (20.3). Asynchronous inserts: since 21.11, used from 22.3 on.
     pub(super) fn of_version(version: &str) -> Self {
         let mut numbers = version.split('.').map(|it| it.parse::<u32>().unwrap_or(0));
         let version = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
@@ -34,7 +35,8 @@ impl Abilities {
         }
     }
 
-    /// Settings of an insert: it is acknowledged when it is written, gathered or not, and may hold a year's months.
+    /// Settings of an insert: it is acknowledged once it is written, whether collected or not, and may contain rows of
+    /// all months of a year.
     pub(super) fn insert_settings(self) -> &'static [(&'static str, &'static str)] {
         if self.has_async_insert {
             &[("async_insert", "1"), ("wait_for_async_insert", "1"), ("max_partitions_per_insert_block", "0")]
@@ -43,7 +45,7 @@ impl Abilities {
         }
     }
 
-    /// Lists the missing features, for a person.
+    /// Lists the missing features, in words for a person.
     pub(super) fn lacks(self, keep_days: Option<u32>) -> Vec<String> {
         let mut lacks = Vec::new();
         if !self.has_ttl {
@@ -58,7 +60,8 @@ impl Abilities {
         }
         if !self.has_checks {
             lacks.push(
-                "the engine does not check the length of texts (no constraints): looptax cuts them before it sends"
+                "the engine does not check the length of texts (no constraints): looptax cuts long texts before it \
+                    sends them"
                     .to_owned(),
             );
         }

@@ -1,4 +1,4 @@
-//! Statements that make a ClickHouse a collector, from the one description of the tables.
+//! Statements that turn a ClickHouse server into a collector, made from the common description of the tables.
 
 use super::super::destination::ClickHouseAt;
 use super::super::scheme::{InitOptions, VERSION};
@@ -9,11 +9,11 @@ use crate::column::{Column, Kind, Table};
 use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 
 const VIEWS: &str = include_str!("../../../sql/clickhouse/views.sql");
-/// The table that knows which version the others are of.
+/// The table that records the version of the others.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
-/// Most bytes of a text: 200 characters of four.
+/// Highest number of bytes in a text: 200 characters of up to four bytes.
 const MOST_TEXT_BYTES: usize = 800;
-/// Where and how tables are made.
+/// Where and how the tables are made.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
     pub(super) database: &'a str,
@@ -23,7 +23,7 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Behind a name in a statement that makes something.
+    /// The clause after a name in a statement that makes something.
     fn on(&self) -> String {
         self.cluster.map(|it| format!(" ON CLUSTER {it}")).unwrap_or_default()
     }
@@ -41,7 +41,7 @@ impl Site<'_> {
         )
     }
 
-    /// Version 1: tables, and the views over them.
+    /// Version 1: the tables, and the views over them.
     pub(super) fn tables_and_views(&self) -> Vec<String> {
         let names = [("db", self.database), ("on", &self.on())];
         let mut all: Vec<String> = TABLES.iter().flat_map(|it| self.table(it)).collect();
@@ -49,12 +49,12 @@ impl Site<'_> {
         all
     }
 
-    /// Sets when rows go.
+    /// The statement that sets when rows are deleted.
     pub(super) fn keep(&self, table: &Table, days: u32) -> String {
         format!("ALTER TABLE {}.{}{} MODIFY TTL {}", self.database, self.local(table.name), self.on(), ttl(days))
     }
 
-    /// The table that holds rows on each machine of a cluster; without one, the table itself.
+    /// The name of the table that contains the rows on each machine of a cluster; without a cluster, the table itself.
     pub(super) fn local(&self, name: &str) -> String {
         match self.cluster {
             Some(_) => format!("{name}_local"),
@@ -76,7 +76,7 @@ impl Site<'_> {
         let columns = table.columns.iter().map(|it| self.column(it));
         let mut parts: Vec<String> = columns.collect();
         parts.push("received DateTime('UTC') DEFAULT now()".to_owned());
-        // Of rows that are sent again the one that came first is kept, so that nothing old becomes new.
+        // If rows are sent again, the first ones are kept, so that an old row does not become new.
         parts.push("earliest UInt32 DEFAULT 4294967295 - toUInt32(received)".to_owned());
         if self.abilities.has_checks {
             parts.extend(checks(table));
@@ -116,12 +116,13 @@ impl Site<'_> {
     }
 }
 
-/// By arrival: a machine's own clock may be days off.
+/// Counted from the arrival, because a machine's own clock may be off by days.
 fn ttl(days: u32) -> String {
     format!("received + toIntervalDay({days})")
 }
 
-/// Returns the columns that rows are sorted by and compared in: a table's key behind the columns that queries look up.
+/// Returns the columns by which rows are sorted and compared: the columns that queries search for, and then the table's
+/// key.
 fn sorted_by(table: &Table) -> &'static str {
     match table.name {
         "findings" => "at, report_id, n",
@@ -136,7 +137,7 @@ fn checks(table: &Table) -> Vec<String> {
     let numbers = table.columns.iter().filter_map(|it| match it.kind {
         Kind::Count if it.name == "n" => Some(format!("n < {MOST_ROWS}")),
         Kind::Count => Some(format!("{} <= {MOST_COUNT}", it.name)),
-        // Absent ones pass, as in PostgreSQL.
+        // Absent numbers are accepted, as in PostgreSQL.
         Kind::Number => Some(format!("ifNull(abs({}) <= {MOST_NUMBER}, 1)", it.name)),
         _ => None,
     });
@@ -164,13 +165,19 @@ pub(in super::super) fn script(at: &ClickHouseAt, options: &InitOptions) -> Stri
 fn roles(database: &str) -> String {
     let inserts: Vec<String> = { TABLES.iter() }
         .map(|it| {
-            // None on `received`: a report of tomorrow would stay the newest for good.
+            // No right to set `received`: a report with a date in the future would stay the newest forever.
             let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
             format!("-- GRANT INSERT({}) ON {database}.{} TO looptax_writer;\n", columns.join(", "), it.name)
         })
         .collect();
     format!(
-        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE USER looptax_writer IDENTIFIED WITH sha256_password BY '…';\n{}-- What one address may send in a day; versions before 22 do not count bytes.\n-- CREATE QUOTA looptax_writer KEYED BY ip_address FOR INTERVAL 1 day MAX query_inserts = 1000, written_bytes = 1000000000 TO looptax_writer;\n-- CREATE USER looptax_reader IDENTIFIED WITH sha256_password BY '…' SETTINGS readonly = 2;\n-- GRANT SELECT ON {database}.* TO looptax_reader;\n",
+        "-- The account that sends reports may only insert; the account that reads them may only read.\n\
+         -- CREATE USER looptax_writer IDENTIFIED WITH sha256_password BY '…';\n\
+         {}-- This limits what one address may send in a day; versions before 22 do not count bytes.\n\
+         -- CREATE QUOTA looptax_writer KEYED BY ip_address FOR INTERVAL 1 day MAX query_inserts = 1000, \
+         written_bytes = 1000000000 TO looptax_writer;\n\
+         -- CREATE USER looptax_reader IDENTIFIED WITH sha256_password BY '…' SETTINGS readonly = 2;\n\
+         -- GRANT SELECT ON {database}.* TO looptax_reader;\n",
         inserts.concat()
     )
 }

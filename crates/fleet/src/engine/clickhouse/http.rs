@@ -1,4 +1,4 @@
-//! Statements over ClickHouse's HTTP interface: each a separate request, with limits on time and bytes.
+//! Sends statements over ClickHouse's HTTP interface: each is a separate request, with limits on time and bytes.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use super::super::destination::ClickHouseAt;
 use crate::text::cleaned;
 use crate::{FleetError, Refusal};
 
-/// ClickHouse's codes of a server that cannot now.
+/// ClickHouse's codes for a server that cannot do this now but may do it later.
 ///
 /// # Source
 /// ClickHouse, `src/Common/ErrorCodes.cpp`: `TIMEOUT_EXCEEDED`, `QUOTA_EXCEEDED`, `TOO_MANY_SIMULTANEOUS_QUERIES`,
 /// `SOCKET_TIMEOUT`, `NETWORK_ERROR`, `NO_ZOOKEEPER`, `MEMORY_LIMIT_EXCEEDED`, `TABLE_IS_READ_ONLY`, `NOT_ENOUGH_SPACE`,
 /// `TOO_MANY_PARTS`, `ALL_CONNECTION_TRIES_FAILED`, `KEEPER_EXCEPTION`.
 const LATER: [&str; 12] = ["159", "201", "202", "209", "210", "225", "241", "242", "243", "252", "279", "999"];
-/// Most bytes of an error's text.
+/// Highest number of bytes in an error's text.
 const MOST_ERROR_BYTES: u64 = 16 << 10;
 
-/// The way to one server, as one user.
+/// The connection settings for one server and one user.
 pub(super) struct Http {
     agent: Agent,
     url: String,
@@ -62,7 +62,7 @@ impl Http {
         })
     }
 
-    /// Runs a statement, with what it inserts as `body`, and gives its whole answer.
+    /// Runs a statement, with the rows to insert as `body`, and returns the whole answer.
     ///
     /// # Errors
     /// [`FleetError::Away`], [`FleetError::Refused`], [`FleetError::Answer`].
@@ -77,13 +77,14 @@ impl Http {
             .agent
             .post(&self.url)
             .header("X-ClickHouse-User", self.user.clone())
-            // The status is that of the whole answer.
+            // With this setting the status applies to the whole answer.
             .query("wait_end_of_query", "1")
             .query_pairs(settings.iter().copied());
         if let Some(password) = &self.password {
             request = request.header("X-ClickHouse-Key", password.clone());
         }
-        // A statement with rows goes before them, in the address; one without is the body, which may be longer.
+        // If there are rows, they are the body and the statement is in the URL; if not, the statement is the body,
+        // which may be longer than a URL.
         let sent = if body.is_empty() { request.send(sql.as_bytes()) } else { request.query("query", sql).send(body) };
         let mut response = sent.map_err(|error| self.failed(error))?;
         let code = response.headers().get("X-ClickHouse-Exception-Code").cloned();
@@ -137,7 +138,7 @@ impl Http {
     }
 }
 
-/// Returns the reason of a refusal by an error's code.
+/// Returns the reason for a refusal from an error's code.
 ///
 /// # Source
 /// ClickHouse, `src/Common/ErrorCodes.cpp`: `UNKNOWN_TABLE`, `UNKNOWN_DATABASE`; `UNKNOWN_USER`, `WRONG_PASSWORD`,
@@ -155,14 +156,14 @@ fn refusal(code: &str) -> Refusal {
     }
 }
 
-/// The code in `Code: 60, e.displayText() = …` and `Code: 60. DB::Exception: …`.
+/// The code in texts such as `Code: 60, e.displayText() = …` and `Code: 60. DB::Exception: …`.
 fn stated_code(words: &str) -> Option<String> {
     let rest = words.strip_prefix("Code: ")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     (!digits.is_empty()).then_some(digits)
 }
 
-/// TLS with the project's own provider, by the authorities that are believed.
+/// The TLS settings, with the project's own provider and the trusted authorities.
 fn trusting(access: &Access) -> Result<TlsConfig, FleetError> {
     let authorities = authorities::read(access.ca_file.as_deref())?;
     let certificates: Vec<Certificate<'static>> =

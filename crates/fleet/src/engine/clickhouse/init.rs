@@ -1,4 +1,4 @@
-//! `fleet init` on a ClickHouse: what is missing is made, and twice changes nothing.
+//! `fleet init` on ClickHouse: makes missing objects; a second run changes nothing.
 
 use looptax_model::record::CollectorTables;
 
@@ -8,8 +8,8 @@ use super::server::{FEW_BYTES, Server};
 use crate::FleetError;
 use crate::batch::TABLES;
 
-/// Makes the missing objects. Statements make something only if it is not there, so that a run that was
-/// interrupted is begun again.
+/// Makes the missing objects. Each statement makes its object only if that does not exist, so a run that was
+/// interrupted can be started again.
 pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTables, FleetError> {
     options.check()?;
     let abilities = engine.abilities();
@@ -82,7 +82,7 @@ fn ask(engine: &Server, sql: &str) -> Result<u32, FleetError> {
     number.map_err(|_| engine.http.strange("its answer is not the expected number"))
 }
 
-/// `table findings` of the statement that makes it.
+/// Returns `table findings` for the statement that makes that table.
 fn name_of(statement: &str) -> String {
     let words = statement.split_whitespace().skip(1);
     let mut words = words.filter(|it| !matches!(*it, "IF" | "NOT" | "EXISTS"));

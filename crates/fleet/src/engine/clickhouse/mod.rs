@@ -1,6 +1,6 @@
-//! ClickHouse over its HTTP interface, from 18.16 (Debian's) on.
+//! ClickHouse over its HTTP interface, from version 18.16 (Debian's) on.
 //!
-//! Features that a version does not have are left out, and `fleet init` reports them: see [`abilities`].
+//! Features that a version does not have are not used, and `fleet init` reports them: see [`abilities`].
 
 mod abilities;
 mod ddl;
@@ -24,8 +24,8 @@ use crate::column::{Column, Kind, Table};
 
 pub(super) use ddl::script;
 
-/// Most bytes of an answer to a question: a million rows of the widest view are some 400 MB, and no query asks for
-/// that.
+/// Highest number of bytes in an answer to a query: a million rows of the widest view are some 400 MB, but no query
+/// requests that many.
 const MOST_BYTES: u64 = 256 << 20;
 
 pub(super) struct ClickHouse {

@@ -1,4 +1,4 @@
-//! A ClickHouse that answers, and of which version it is.
+//! A ClickHouse server that answers, with its version.
 
 use super::super::access::Access;
 use super::super::destination::ClickHouseAt;
@@ -6,7 +6,7 @@ use super::abilities::Abilities;
 use super::http::Http;
 use crate::FleetError;
 
-/// Most bytes of an answer to anything but a query.
+/// Highest number of bytes in an answer to a statement that is not a query.
 pub(super) const FEW_BYTES: u64 = 64 << 10;
 
 pub(super) struct Server {

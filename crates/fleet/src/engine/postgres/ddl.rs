@@ -1,4 +1,4 @@
-//! Statements that make a PostgreSQL a collector, from the one description of the tables.
+//! Statements that turn a PostgreSQL database into a collector, made from the common description of the tables.
 
 use looptax_wire::postgres::OWN_NAMES;
 
@@ -10,9 +10,9 @@ use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 use crate::text::MOST_CHARS;
 
 const VIEWS: &str = include_str!("../../../sql/postgres/views.sql");
-/// The statements that keep the newest report of each machine.
+/// The statements that record the newest report of each machine.
 const NEWEST: &str = include_str!("../../../sql/postgres/newest.sql");
-/// The table that knows which version the others are of.
+/// The table that records the version of the others.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
 pub(super) fn migrations(schema: &str) -> String {
     format!(
@@ -20,12 +20,12 @@ pub(super) fn migrations(schema: &str) -> String {
     )
 }
 
-/// Says that a version is reached.
+/// The statement that records that a version is reached.
 pub(super) fn reached(schema: &str) -> String {
     format!("INSERT INTO {schema}.{MIGRATIONS} (version) VALUES ({VERSION})")
 }
 
-/// Version 1: tables, and the views over them. `schema` is where they are made, quoted.
+/// Version 1: the tables, and the views over them. `schema` is the schema in which they are made, quoted.
 pub(super) fn tables_and_views(schema: &str) -> Vec<String> {
     let mut all: Vec<String> = TABLES.iter().flat_map(|it| made(it, schema)).collect();
     let names = [("schema", schema)];
@@ -34,13 +34,13 @@ pub(super) fn tables_and_views(schema: &str) -> Vec<String> {
     all
 }
 
-/// A table of the session that reports are copied into.
+/// A temporary table of the session, into which reports are copied.
 pub(super) fn incoming(table: &Table) -> String {
     let columns: Vec<String> = table.columns.iter().map(plain).collect();
     format!("CREATE TEMP TABLE incoming_{} ({}) ON COMMIT DROP", table.name, columns.join(", "))
 }
 
-/// A month's partition: its name's ending (`2026_11`), its first day and the next one's.
+/// A month's partition: the last part of its name (`2026_11`), its first day, and the next month's first day.
 pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 3]) -> String {
     format!(
         "CREATE TABLE IF NOT EXISTS {schema}.{name}_{ending} PARTITION OF {schema}.{name} FOR VALUES FROM ('{from} 00:00:00+00') TO ('{to} 00:00:00+00')",
@@ -48,18 +48,19 @@ pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 
     )
 }
 
-/// The same if rows of that month are in the partition for all others: they are moved into their own. In a transaction.
+/// Like [`partition`], if rows of that month are in the partition for all other months: they are moved into the new
+/// one. Runs in a transaction.
 pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3]) -> [String; 5] {
     let name = table.name;
     let [ending, from, to] = month;
     let of_month = format!("at >= '{from} 00:00:00+00' AND at < '{to} 00:00:00+00'");
     [
-        // Before any partition, as who inserts does.
+        // Locks the table before any partition, in the same order as an INSERT.
         format!("LOCK TABLE {schema}.{name} IN ACCESS EXCLUSIVE MODE"),
         format!("CREATE TEMP TABLE moving ON COMMIT DROP AS SELECT * FROM {schema}.{name}_other WHERE {of_month}"),
         format!("DELETE FROM {schema}.{name}_other WHERE {of_month}"),
         partition(schema, table, month),
-        // Not into the table: its trigger is for reports that arrive.
+        // Not inserted into the table itself, because its trigger is for reports that arrive.
         format!("INSERT INTO {schema}.{name}_{ending} SELECT * FROM pg_temp.moving"),
     ]
 }
@@ -78,7 +79,7 @@ fn made(table: &Table, schema: &str) -> Vec<String> {
     parts.push(format!("PRIMARY KEY ({key}, at)"));
     let mut all = vec![
         format!("CREATE TABLE {schema}.{name} (\n    {}\n) PARTITION BY RANGE (at)", parts.join(",\n    ")),
-        // For clocks that are years off.
+        // For machines whose clocks are off by years.
         format!("CREATE TABLE {schema}.{name}_other PARTITION OF {schema}.{name} DEFAULT"),
     ];
     if name == "reports" {
@@ -87,8 +88,8 @@ fn made(table: &Table, schema: &str) -> Vec<String> {
     all
 }
 
-/// Whether a table has a partition for each month. Verdicts are few, and one of them may come with two reports: its key is
-/// without the report's time, which a partition's has to have.
+/// Whether a table has a partition for each month. There are few verdicts, and the same verdict may arrive with two
+/// reports. So its key does not contain the report's time, which the key of a partitioned table must contain.
 pub(super) fn is_by_month(table: &Table) -> bool {
     table.name != "verdicts"
 }
@@ -110,17 +111,17 @@ fn checked(column: &Column) -> String {
         Kind::Word | Kind::Text => format!("{plain} CHECK (length({name}) <= {MOST_CHARS})"),
         Kind::Count if name == "n" => format!("{plain} CHECK (n >= 0 AND n < {MOST_ROWS})"),
         Kind::Count => format!("{plain} CHECK ({name} BETWEEN 0 AND {MOST_COUNT})"),
-        // Of what is not a number PostgreSQL says that it is larger than any.
+        // PostgreSQL treats NaN as larger than any number, so this check refuses it.
         Kind::Number => format!("{plain} CHECK (abs({name}) <= {MOST_NUMBER})"),
         Kind::Flag | Kind::Time => plain,
     }
 }
 
-/// All statements but the months' partitions, with the roles.
+/// All statements except those for the months' partitions, including the roles.
 pub(in super::super) fn script() -> String {
     const SCHEMA: &str = "public";
     let mut all = vec![format!(
-        "-- Names mean the server's own: not what others may have made in a schema of the database.\n{}",
+        "-- Names refer to the server's own objects, not to what others may have made in a schema of the database.\n{}",
         own_names()
     )];
     all.push(migrations(SCHEMA));
@@ -133,19 +134,27 @@ pub(in super::super) fn script() -> String {
     all.join(";\n\n")
 }
 
-/// From here on a session's names are the server's own.
+/// From this statement on, names in the session refer to the server's own objects.
 pub(super) fn own_names() -> String {
     format!("SET search_path = {OWN_NAMES}")
 }
 
 fn roles() -> String {
     let grants = TABLES.iter().map(|it| {
-        // None on `received`: a report of tomorrow would stay the newest for good.
+        // No right to set `received`: a report with a date in the future would stay the newest forever.
         let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
         format!("-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n", columns.join(", "), it.name)
     });
     format!(
-        "-- Before version 15 everybody may make tables and functions there, whose names others may take for the server's.\n-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;\n-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n{}-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
+        "-- Before version 15 every account may make tables and functions there, and others may take their names for \
+         the server's own.\n\
+         -- REVOKE CREATE ON SCHEMA public FROM PUBLIC;\n\
+         -- The account that sends reports may only insert; the account that reads them may only read.\n\
+         -- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n\
+         {}-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n\
+         -- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n\
+         -- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n\
+         -- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
         grants.collect::<String>()
     )
 }

@@ -1,4 +1,4 @@
-//! `fleet init` on a PostgreSQL: one transaction for a version, then the months' partitions.
+//! `fleet init` on PostgreSQL: one transaction per version, and then the months' partitions.
 
 use looptax_model::record::CollectorTables;
 
@@ -9,12 +9,14 @@ use crate::FleetError;
 use crate::batch::TABLES;
 use crate::column::Table;
 
-/// Held while tables are made, so that two at once do it one after the other. Any number that is ours: `loop`.
+/// Number of the lock that is held while tables are made, so that two runs at the same time do it one after the other.
+/// The number is arbitrary: the letters `loop`.
 const LOCK: u32 = 0x6c6f_6f70;
-/// Months that have a partition before and behind this one.
+/// Number of months before and after the current one that have a partition.
 const MONTHS: u32 = 13;
 
-/// The partitions of our own tables, behind what is selected of them; another application's may be called the same.
+/// The FROM clause, to follow a list of columns, that selects the partitions of our own tables; another application may
+/// have tables of the same name.
 fn own_partitions(schema: &str) -> String {
     let table = |name: &str| format!("to_regclass('{}.{name}')", schema.replace('\'', "''"));
     let (findings, reports) = (table("findings"), table("reports"));
@@ -23,7 +25,7 @@ fn own_partitions(schema: &str) -> String {
     )
 }
 
-/// Makes what is missing; all of a version or nothing of it.
+/// Makes the missing objects; for each version, either all of them or none.
 pub(super) fn run(engine: &mut Session, options: &InitOptions) -> Result<CollectorTables, FleetError> {
     options.check()?;
     let mut lacks = Vec::new();
@@ -73,8 +75,8 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
     Ok(from_version)
 }
 
-/// A partition for each month from a year back, or from when rows go, to a year ahead. A machine whose clock is further off
-/// has its rows in the partition for all others.
+/// Makes a partition for each month from a year ago, or from the time when rows are deleted, up to a year ahead. If a
+/// machine's clock is off by more, its rows are in the partition for all other months.
 fn partitions(
     engine: &mut Session,
     keep_days: Option<u32>,
@@ -121,8 +123,8 @@ fn by_month() -> impl Iterator<Item = &'static Table> {
     TABLES.into_iter().filter(|it| ddl::is_by_month(it))
 }
 
-/// Makes a month's partition: its name's ending, its first day and the next one's. Rows of that month that are in the
-/// partition for all others go into it.
+/// Makes a month's partition, given by the last part of its name, its first day, and the next month's first day. Rows
+/// of that month that are in the partition for all other months are moved into it.
 fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<(), FleetError> {
     let schema = engine.schema.clone();
     match engine.execute(&ddl::partition(&schema, table, month)) {
@@ -134,7 +136,8 @@ fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<()
     }
 }
 
-/// Removes the months that ended more than `days` ago, and of the rest the rows that arrived before.
+/// Drops the partitions of months that ended more than `days` days ago, and in the tables without such partitions
+/// deletes the rows that arrived before that.
 fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(), FleetError> {
     let own = own_partitions(&engine.schema);
     let over = format!(
@@ -164,7 +167,7 @@ fn number(engine: &mut Session, sql: &str) -> Result<u32, FleetError> {
     found.map_err(|_| engine.strange(strange.to_owned()))
 }
 
-/// `table findings` of the statement that makes it.
+/// Returns `table findings` for the statement that makes that table.
 fn name_of(statement: &str) -> String {
     let words = statement.split_whitespace().skip(1);
     let mut words = words.filter(|it| !matches!(*it, "OR" | "REPLACE"));

@@ -1,7 +1,8 @@
-//! PostgreSQL from 13 on, over the project's own client.
+//! PostgreSQL from version 13 on, over the project's own client.
 //!
-//! Reports go into tables of the session by COPY, and from there into the collector's own if they are not there yet:
-//! the sender needs the right to insert and none to read. [`session`] checks the server that answers.
+//! Reports are copied into temporary tables of the session with COPY, and from there into the collector's tables if
+//! they are not there yet: the sender needs the right to insert, but not the right to read. [`session`] checks the
+//! identity of the server.
 
 mod ddl;
 mod init;
@@ -23,7 +24,8 @@ use crate::column::{Column, Kind, Table};
 
 pub(super) use ddl::script;
 
-/// Rows of an answer that come at once: of the longest that a view has, some 40 MB, within what an answer may have.
+/// Number of rows of an answer that are fetched together: with the longest rows that a view has, some 40 MB, which is
+/// within the limit of an answer.
 const ROWS_AT_ONCE: usize = 10_000;
 
 pub(super) struct Postgres {
@@ -35,14 +37,14 @@ impl Postgres {
     /// As [`super::Collector::open`].
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
         let mut session = Session::open(at, access)?;
-        // Compiling a plan for each month's partition takes longer than the views do.
-        // All rows of a question are fetched, in pieces, so that the first of them need not come soon.
+        // JIT is off because compiling a plan for each month's partition takes longer than the views. All rows of a
+        // query are fetched, in pieces, so the first of them need not arrive soon.
         session
             .execute("SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'; SET cursor_tuple_fraction TO 1")?;
         Ok(Self { session })
     }
 
-    /// A group of reports: all of it, or none.
+    /// Sends a group of reports; the collector stores all of it or nothing.
     fn send_group(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
         in_transaction(&mut self.session, |session| {
             let mut tables = TABLES.into_iter().enumerate();

@@ -1,4 +1,5 @@
-//! A session with a PostgreSQL that may be on another machine: who answers is checked before it hears a password.
+//! A session with a PostgreSQL server that may be on another machine: its identity is checked before it receives a
+//! password.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::Ordering;
@@ -16,20 +17,21 @@ use super::ddl;
 use crate::text::cleaned;
 use crate::{FleetError, Refusal};
 
-/// Most addresses of a name that are tried.
+/// Highest number of addresses of a host name that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// SQLSTATEs, by how they begin, of a server that cannot now: connection, resources, operator, other transactions, what is
-/// in use, a standby.
+/// Prefixes of SQLSTATEs of a server that cannot do this now but may do it later: connection, resources, operator
+/// intervention, other transactions, objects in use, a standby.
 const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 
 /// A session that is logged in.
 pub(super) struct Session {
     pub(super) connection: Connection<Link>,
-    /// The schema of the tables, quoted: every statement names it, for a session's names are the server's own. The
-    /// account that reports or asks may have rights that the maker of an object of the same name does not have.
+    /// The schema of the tables, quoted. Every statement contains it, because names in a session refer to the server's
+    /// own objects. The account that sends reports or queries may have rights that the owner of an object of the same
+    /// name does not have.
     pub(super) schema: String,
-    /// Host and port, or the socket, for errors.
+    /// Host and port, or the socket, for error messages.
     to: String,
 }
 
@@ -58,7 +60,7 @@ impl Session {
             database: address.database.clone(),
             ..Login::default()
         };
-        // A certificate says more of who answers.
+        // A checked certificate proves the server's identity better than this check.
         if !matches!(at.sealing, Sealing::Authority | Sealing::Full) {
             admit(Protocol::Postgres, &link, &login).map_err(|error| FleetError::Refused {
                 to: to.clone(),
@@ -84,13 +86,13 @@ impl Session {
         Ok(session)
     }
 
-    /// Runs statements; the number of rows that they changed.
+    /// Runs statements, and returns the number of rows that they changed.
     pub(super) fn execute(&mut self, sql: &str) -> Result<u64, FleetError> {
         let done = self.connection.execute(sql);
         done.map_err(|error| self.failed(&error))
     }
 
-    /// The first column of each row.
+    /// Runs a query, and returns the first column of each row.
     pub(super) fn column(&mut self, sql: &str) -> Result<Vec<String>, FleetError> {
         let rows = self.connection.query(sql);
         let rows = rows.map_err(|error| self.failed(&error))?;
@@ -107,7 +109,7 @@ impl Session {
     }
 }
 
-/// All that `work` does, or nothing of it.
+/// Runs `work` in a transaction: either all of it takes effect, or nothing.
 pub(super) fn in_transaction<T>(
     session: &mut Session,
     work: impl FnOnce(&mut Session) -> Result<T, FleetError>,
@@ -115,13 +117,13 @@ pub(super) fn in_transaction<T>(
     session.execute("BEGIN")?;
     let worked = work(session).and_then(|done| session.execute("COMMIT").map(|_| done));
     if worked.is_err() {
-        // If even that fails, the session is over, and with it the transaction.
+        // If even this fails, the session is over, and so is the transaction.
         let _ = session.execute("ROLLBACK");
     }
     worked
 }
 
-/// Returns the meaning of an error on the wire for a report.
+/// Returns what an error of the connection means for a report.
 fn meaning(to: &str, error: &WireError) -> FleetError {
     let to = to.to_owned();
     let what = cleaned(&looptax_model::failure::with_causes(error));
@@ -134,11 +136,11 @@ fn meaning(to: &str, error: &WireError) -> FleetError {
     }
 }
 
-/// Returns the reason of a refusal by an error's SQLSTATE.
+/// Returns the reason for a refusal from an error's SQLSTATE.
 ///
 /// # Source
 /// PostgreSQL's manual, appendix A: `undefined_table`, `invalid_schema_name`, `invalid_catalog_name`,
-/// `insufficient_privilege`; class 22 is data, 23 a broken rule, 28 all of logging in.
+/// `insufficient_privilege`; class 22 means invalid data, 23 a violated constraint, 28 a failed login.
 fn refusal(code: &str) -> Refusal {
     match code {
         "42P01" | "3F000" => Refusal::NoTables,
@@ -152,11 +154,11 @@ fn refusal(code: &str) -> Refusal {
     }
 }
 
-/// Returns the TLS client of the session, which checks the certificate as asked.
+/// Returns the session's TLS client, which checks the certificate as the destination requires.
 fn sealing(at: &PostgresAt, access: &Access) -> Result<Option<TlsClient>, FleetError> {
     let checked = match at.sealing {
         Sealing::None => return Ok(None),
-        // libpq's rule: a named authority is always checked.
+        // libpq's rule: if an authority is given, the certificate is always checked against it.
         Sealing::Unchecked if access.ca_file.is_some() => Checked::Authority,
         Sealing::Unchecked => {
             let client = TlsClient::trusting_anybody();

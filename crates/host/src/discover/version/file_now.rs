@@ -2,7 +2,7 @@
 
 use rustix::fs::Stat;
 
-/// The facts that distinguish a file from every other, and from itself before it was changed.
+/// The facts that distinguish a file from every other file, and from the same file before it was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FileNow {
     dev: u64,

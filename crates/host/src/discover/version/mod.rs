@@ -1,9 +1,9 @@
-//! The version of a server's program, read and never asked: no program is executed for it.
+//! The version of a server's program. It is read from files; no program is executed for it.
 //!
-//! The program's own bytes are read through `/proc/PID/exe`, which is the file that runs, whatever the path of it
-//! leads to now. If they do not show a version, the package database as text does, if the file at the packaged path
-//! is the one that runs. Everything that is read here may have been written by another user: it is bounded, and a
-//! version has only the characters of one.
+//! The program's own bytes are read through `/proc/PID/exe`, which is the running file, whatever its path leads to now.
+//! If the bytes do not show a version, the package database may, as text, provided that the file at the packaged path
+//! is the running one. Everything that is read here may have been written by another user: reads are limited in length,
+//! and a version may contain only characters that occur in versions.
 
 mod file_now;
 mod leading;
@@ -27,9 +27,9 @@ use crate::discover::process::Process;
 use file_now::FileNow;
 use leading::{MOST_VERSION_BYTES, leading_version};
 
-/// The longest that a program may take to be read. Only a file system that does not answer takes longer.
+/// The longest time that reading a program may take. Only a file system that does not answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The most bytes that one look reads of programs.
+/// The most bytes of programs that one look reads.
 const MOST_BYTES_PER_LOOK: u64 = 1 << 30;
 
 /// The kind of a server and its version; `None` if it was not found.
@@ -47,7 +47,7 @@ impl Versions {
         Self { known: HashMap::new(), n_bytes_left: MOST_BYTES_PER_LOOK }
     }
 
-    /// The kind that the program of a process really is, and its version.
+    /// The kind that a process really is, according to its program, and its version.
     pub(crate) fn of(&mut self, kind: Kind, process: &Process) -> Known {
         let (kind, version) = self.of_program(kind, process);
         let version = version.or_else(|| {
@@ -58,7 +58,7 @@ impl Versions {
     }
 
     fn of_program(&mut self, kind: Kind, process: &Process) -> Known {
-        // A program that may not be looked at has no path either.
+        // If we may not look at a program, its path is not known either.
         let Some(path) = process.program.clone() else {
             return (kind, None);
         };
@@ -73,7 +73,7 @@ impl Versions {
         let budget = self.n_bytes_left;
         let read = move || read(kind, &path, &file, now, budget);
         let Some((known, n_read)) = in_time(PATIENCE, Box::new(read)) else {
-            // A second such program would keep the user waiting again.
+            // A second such program would make the user wait again.
             self.n_bytes_left = 0;
             return (kind, None);
         };
@@ -90,7 +90,7 @@ fn opened(link: &Path) -> Option<(File, FileNow)> {
     Some((file, now))
 }
 
-/// Kind and version of an open program, and how much of it was read.
+/// Kind and version of an open program, and the number of bytes that were read.
 fn read(kind: Kind, path: &Path, file: &File, now: FileNow, budget: u64) -> (Known, u64) {
     let texts = program::texts(file, budget);
     let (kind, version) = spelling::found_in(kind, &texts);
@@ -98,21 +98,21 @@ fn read(kind: Kind, path: &Path, file: &File, now: FileNow, budget: u64) -> (Kno
     ((kind, version), texts.len() as u64)
 }
 
-/// The result of `work`; `None` if it takes too long. Then its thread ends with this process, or when the file
+/// The result of `work`; `None` if it takes too long. In that case its thread ends with this process, or when the file
 /// system answers.
 fn in_time<T: Send + 'static>(patience: Duration, work: Box<dyn FnOnce() -> T + Send>) -> Option<T> {
     let (sender, receiver) = mpsc::channel();
     let started = thread::Builder::new().spawn(move || {
-        // The receiver is gone if this took too long.
+        // If this took too long, the receiver no longer exists.
         let _ = sender.send(work());
     });
     started.ok()?;
     receiver.recv_timeout(patience).ok()
 }
 
-/// The major version that PostgreSQL's data folder states: the server works in that folder.
+/// The major version in PostgreSQL's data folder, which is the server's working folder.
 ///
-/// The folder is the process's own, and a link in it could lead to any file of the machine: it is not followed.
+/// The process controls the folder, and a link in it could lead to any file of the machine, so links are not followed.
 fn of_data_folder(process: &Process) -> Option<String> {
     let mut text = Vec::new();
     let file = process.view().ok()?.open_ordinary(Path::new("PG_VERSION")).ok()?;

@@ -1,7 +1,7 @@
 //! The version that the package database has for a program, as text.
 //!
-//! Debian's `dpkg` and Alpine's `apk` keep text, which is read; no program of theirs is executed. RPM keeps a database
-//! that is not text, and is not asked. A package counts only if the file at its path is the one that runs.
+//! Debian's `dpkg` and Alpine's `apk` keep text, which is read; none of their programs is executed. RPM's database is
+//! not text, and is not read. A package counts only if the file at its path is the running one.
 
 use std::io::Read;
 use std::path::Path;
@@ -14,19 +14,19 @@ use super::leading::leading_version;
 
 const DPKG: &str = "/var/lib/dpkg";
 const APK: &str = "/lib/apk/db/installed";
-/// The most that is read of one file of a package database: a status of 5,000 packages has 6 MB.
+/// Most bytes that are read of one file of a package database: a status of 5,000 packages has 6 MB.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// The version of the package that a program's file is of, without the distribution's own part.
+/// The version of the package to which a program's file belongs, without the distribution's own part.
 pub(super) fn version_of(path: &Path, now: FileNow) -> Option<String> {
     let text = path.to_str()?;
     let version = of_dpkg(Path::new(DPKG), text).or_else(|| of_apk(Path::new(APK), text))?;
-    // Only now: another user chose this path, unless a package has it.
+    // Look at the file only now: another user may have chosen this path, unless a package has it.
     let there = host::look(path).ok()??;
     (FileNow::from(&there) == now).then_some(version)
 }
 
-/// A path, and the one that a package names if `/bin` is a link to `/usr/bin`.
+/// A path, and the one that a package lists for the same file if `/bin` is a link to `/usr/bin`.
 fn spellings(path: &str) -> impl Iterator<Item = &str> {
     let shorter = path.strip_prefix("/usr").filter(|it| it.starts_with('/'));
     std::iter::once(path).chain(shorter)
@@ -41,7 +41,7 @@ fn of_dpkg(folder: &Path, path: &str) -> Option<String> {
     let mut lists = host::list(&folder.join("info")).ok()?.into_iter();
     let list = lists.find(|it| it.extension().is_some_and(|it| it == "list") && is_owner(it))?;
     let package = list.file_stem()?.to_str()?;
-    // A package of several architectures: `libc6:amd64`.
+    // A package may be for a named architecture: `libc6:amd64`.
     let name = package.split(':').next()?;
     let status = read(&folder.join("status"))?;
     let status = String::from_utf8_lossy(&status);
@@ -75,7 +75,7 @@ fn of_apk(database: &Path, path: &str) -> Option<String> {
     None
 }
 
-/// `10.11.19` in `1:10.11.19-0+deb12u1` and in `10.11.19-r0`.
+/// The upstream version: `10.11.19` in `1:10.11.19-0+deb12u1` and in `10.11.19-r0`.
 fn upstream(version: &str) -> Option<String> {
     let version = version.split_once(':').map_or(version, |it| it.1);
     let version = version.rsplit_once('-').map_or(version, |it| it.0);

@@ -1,23 +1,22 @@
-//! The constants of a program: the part of an ELF file in which its texts are.
+//! The constants of a program: the section of an ELF file that contains its texts.
 //!
-//! The file may have been made by anybody: every number of it is checked against the file's length, and what is read
-//! is bounded.
+//! Any user may have made the file: every number in it is checked against the file's length, and reads are limited.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// The most that is read of one program. MySQL has 14 MB of constants; the largest known is `mongod` with about 60.
+/// Most bytes that are read of one program. MySQL has 14 MB of constants; the largest known is `mongod` with about 60.
 const MOST_BYTES: u64 = 96 << 20;
 /// The most sections that a table may have: programs have about 30.
 const MOST_SECTIONS: u16 = 512;
-/// A section's header has this size in 64-bit files.
+/// Bytes of a section's header in 64-bit files.
 const SECTION_BYTES: usize = 64;
 const NAME: &[u8] = b".rodata";
 /// A section without bytes in the file. Source: elf(5), `SHT_NOBITS`.
 const NO_BITS: u32 = 8;
 
-/// The constants of a program, at most `budget` bytes; the start of the file if it has no such section, and nothing
-/// if it cannot be read.
+/// The constants of a program, at most `budget` bytes. If the program has no such section, the start of the file; empty
+/// if the file cannot be read.
 ///
 /// # Source
 /// elf(5): `Elf64_Ehdr`, `Elf64_Shdr`.

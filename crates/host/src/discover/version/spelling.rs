@@ -1,8 +1,8 @@
-//! How the program of each kind of server spells its version among its constants.
+//! How the program of each kind of server writes its version among its constants.
 //!
-//! The search for it; the spellings are facts of each kind. Constants end in a zero byte; a version is a separate
-//! constant, or follows words in a longer one. Seen in the programs of Debian 12 and Debian unstable of October 2026,
-//! and written down from the sources for those that are not packaged there.
+//! This module has the search; each kind's facts have the spellings. Constants end in a zero byte; a version is a
+//! separate constant, or follows words in a longer one. The spellings were seen in the programs of Debian 12 and Debian
+//! unstable of October 2026; for programs that are not packaged there, they come from the sources.
 
 use std::ops::RangeInclusive;
 
@@ -11,8 +11,8 @@ use memchr::memmem;
 
 use super::leading::leading_version;
 
-/// The kind that a program with these constants is, and its version. A `mysqld` may be MariaDB's or Percona's, a
-/// `redis-server` Valkey's.
+/// The kind that a program with these constants is, and its version. A `mysqld` may be MariaDB's or Percona's, and a
+/// `redis-server` may be Valkey's.
 pub(super) fn found_in(kind: Kind, constants: &[u8]) -> (Kind, Option<String>) {
     for spelling in kind.facts().spellings {
         let is_marked = memmem::find(constants, spelling.mark.as_bytes()).is_some();
@@ -58,7 +58,7 @@ type Numbers = [u32; 3];
 fn alone(constants: &[u8], majors: RangeInclusive<u32>, is_built: bool) -> Option<String> {
     let mut all: Vec<(Numbers, &str)> = Vec::new();
     for at in memchr::memchr_iter(b'.', constants) {
-        // From the first dot of a constant that starts with a number.
+        // Starts at the first dot of a constant that begins with a number.
         let before = &constants[at.saturating_sub(4)..at];
         let n_digits = { before.iter().rev() }.take_while(|it| it.is_ascii_digit()).count();
         let start = at - n_digits;
@@ -82,7 +82,7 @@ fn alone(constants: &[u8], majors: RangeInclusive<u32>, is_built: bool) -> Optio
     best.next().map(|(_, text)| (*text).to_owned())
 }
 
-/// The numbers of `7.0.15` and of `2.0.21-debian`; more or fewer than three are not a version of these programs.
+/// The three numbers of `7.0.15` and of `2.0.21-debian`; a text with more or fewer is not a version of these programs.
 fn numbers_of(text: &str) -> Option<Numbers> {
     let numbers = text.split('-').next()?;
     let mut parts = numbers.split('.').map(str::parse);

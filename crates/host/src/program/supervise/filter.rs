@@ -1,8 +1,8 @@
-//! The filter over a program of root's that is asked: what it may do by itself, what the supervisor does for it, and
-//! what is only said to be done.
+//! The filter over a program of root's that is asked for its configuration: which calls it may make by itself, which
+//! the supervisor makes for it, and which only report success.
 //!
-//! The program is root's, and no instruction of another user gets into it; the filter keeps the test of a
-//! configuration from changing the machine. Calls that are newer than this list do not exist for it.
+//! The program is root's, and no other user's code gets into it; the filter keeps the test of a configuration from
+//! changing the machine. For this program, calls that are newer than this list do not exist.
 
 use std::ffi::c_long;
 
@@ -11,14 +11,14 @@ use crate::seccomp::bpf::{ARCH, AT_ARCH, AT_NUMBER, Step, X32_BIT, assemble, at_
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
     Notify,
-    /// It returns 0, and nothing happens.
+    /// The call returns 0, and nothing happens.
     Done,
     Refuse,
-    /// The kernel does not have it.
+    /// The call fails as if the kernel did not have it.
     Missing,
-    /// Only for the process itself: its first argument is 0.
+    /// Allowed only for the process itself: the first argument has to be 0.
     OwnFirst,
-    /// Only for the process itself: its second argument is 0.
+    /// Allowed only for the process itself: the second argument has to be 0.
     OwnSecond,
     Socket,
     Control,
@@ -26,11 +26,12 @@ enum Goal {
     Known,
 }
 
-/// A number of `asm-generic/unistd.h` that libc does not have for every C library; the same everywhere.
+/// The call's number in `asm-generic/unistd.h`, which libc does not define for every C library; it is the same on all
+/// machines.
 const FCHMODAT2: c_long = 452;
 const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;
-/// The first number that this list does not know.
+/// The first call number that this list does not know.
 const UNKNOWN: u32 = 470;
 
 /// The calls that the supervisor answers: all that open, execute, connect or send a signal.
@@ -41,7 +42,8 @@ const NOTIFIED_OLD: [c_long; 2] = [libc::SYS_open, libc::SYS_creat];
 #[cfg(not(target_arch = "x86_64"))]
 const NOTIFIED_OLD: [c_long; 0] = [];
 
-/// Calls that would change files, or take an address: a test of a configuration goes on after it.
+/// Calls that would change files, or bind an address. They report success, since the test of a configuration continues
+/// after them.
 const DONE: [c_long; 26] = [
     libc::SYS_mkdirat,
     libc::SYS_unlinkat,
@@ -146,7 +148,7 @@ const REFUSED: [c_long; 52] = [
     libc::SYS_migrate_pages,
 ];
 
-/// Other ways to open and to send, for which programs have an older one.
+/// Newer ways to open and to send: programs fall back to an older call.
 const MISSING: [c_long; 10] = [
     libc::SYS_openat2,
     libc::SYS_io_uring_setup,
@@ -160,7 +162,7 @@ const MISSING: [c_long; 10] = [
     libc::SYS_mount_setattr,
 ];
 
-/// Limits and priorities, which root could set for any process of root's.
+/// Calls that set limits and priorities, which root's process could set for any other process.
 const OWN_FIRST: [c_long; 5] = [
     libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
@@ -170,13 +172,13 @@ const OWN_FIRST: [c_long; 5] = [
 ];
 const OWN_SECOND: [c_long; 2] = [libc::SYS_setpriority, libc::SYS_ioprio_set];
 
-/// The families that a socket may have; the others reach the kernel's own services.
+/// The families that a socket may have; other families reach the kernel's own services.
 const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
-/// Requests that change a file through a descriptor for reading. Source: linux/fs.h: `FS_IOC_SETFLAGS`,
+/// Requests that change a file through a descriptor opened for reading. Source: linux/fs.h: `FS_IOC_SETFLAGS`,
 /// `FS_IOC_FSSETXATTR`.
 const CHANGING_REQUESTS: [u32; 2] = [0x4008_6602, 0x401c_5820];
 
-/// The filter; `None` where this machine's calls are not known.
+/// The filter; `None` if this machine's call numbers are not known.
 pub(super) fn program() -> Option<Vec<sock_filter>> {
     if ARCH == 0 {
         return None;
@@ -218,7 +220,7 @@ pub(super) fn program() -> Option<Vec<sock_filter>> {
     ]);
     steps.extend(CHANGING_REQUESTS.map(|it| Step::Equal(it, Goal::Refuse)));
     steps.extend([allow, Step::Here(Goal::Socket), Step::Load(at_argument(0))]);
-    // The last step of the filter lets a call go on.
+    // The last step of the filter allows the call.
     steps.extend(FAMILIES.map(|it| Step::Equal(it as u32, Goal::Known)));
     steps.extend([
         refuse(libc::EAFNOSUPPORT),

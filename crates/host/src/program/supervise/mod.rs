@@ -1,9 +1,10 @@
 //! The supervisor of a program that root runs and that is asked for its configuration.
 //!
-//! The kernel stops every call that opens or executes a file, and asks here. A file is opened here and handed over as a
-//! descriptor: for reading, if only root can change it and every folder on the way; whatever would be written goes
-//! nowhere. A file that others can change is refused and remembered, so that the answer of the program does not count.
-//! The program's memory is read for paths only, and what was read is used, never read again.
+//! The kernel stops every call that opens or executes a file, and asks the supervisor, which opens the file and passes
+//! it on as a descriptor. A file is opened for reading only if no user but root can change it and every folder on the
+//! way; everything that the program writes is discarded. A file that other users can change is refused and remembered,
+//! so that the program's answer is not used. The program's memory is read only for paths and addresses, and each is
+//! read once and used as read.
 
 mod filter;
 
@@ -31,15 +32,15 @@ use super::trust::{self, Refused, Rules};
 use crate::control::Distrust;
 use crate::seccomp::{Answer, Call, Listener, bpf, install, is_passing};
 
-/// The longest path that the kernel takes, with its zero. Source: `PATH_MAX` in linux/limits.h.
+/// The longest path that the kernel accepts, with its zero byte. Source: `PATH_MAX` in linux/limits.h.
 const MOST_PATH_BYTES: usize = 4_096;
 /// The largest address of a socket. Source: `sockaddr_storage`.
 const MOST_ADDRESS_BYTES: usize = 128;
-/// Where names of hosts are asked for.
+/// The port of name servers.
 const DOMAIN: u16 = 53;
-/// How long an answer that is under way is waited for after the program has ended.
+/// How long to wait, after the program has ended, for an answer that is still being made.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The devices that may be read: what they give is the kernel's. Source: Documentation/admin-guide/devices.txt.
+/// The devices that may be read: their content comes from the kernel. Source: Documentation/admin-guide/devices.txt.
 const DEVICES: [(u32, u32); 5] = [(1, 3), (1, 5), (1, 7), (1, 8), (1, 9)];
 
 /// The parts that the child needs to enter supervision.
@@ -49,7 +50,7 @@ pub(super) struct Confinement {
 }
 
 impl Confinement {
-    /// Puts the filter over the calling thread, and hands its listener over. Makes no memory.
+    /// Installs the filter for the calling thread, and passes its listener to the supervisor. Allocates no memory.
     pub(super) fn enter(&self) -> io::Result<()> {
         let listener = install(&self.filter, 0)?;
         let fds = [listener.as_fd()];
@@ -65,16 +66,16 @@ impl Confinement {
 /// A supervisor's observations so far.
 #[derive(Debug, Default)]
 struct Seen {
-    /// The first file that others than root can change.
+    /// The first file that users other than root can change.
     foreign: Option<Distrust>,
-    /// That the kernel cannot hand a descriptor over.
+    /// The error if the kernel cannot pass a descriptor on.
     unsupported: Option<i32>,
 }
 
 /// A supervisor that waits for its program.
 pub(super) struct Supervision {
     seen: Arc<Mutex<Seen>>,
-    /// Says that every call was answered.
+    /// Receives a message once every call was answered.
     done: Receiver<()>,
     /// Closed when the program has ended.
     running: OwnedFd,
@@ -87,10 +88,10 @@ pub(super) enum Verdict {
     Unsupported(io::Error),
 }
 
-/// Starts a supervisor; the child is to enter the confinement.
+/// Starts a supervisor; the child then has to enter the confinement.
 ///
 /// # Errors
-/// The machine's calls are not known, or no thread can be started.
+/// The machine's call numbers are not known, or no thread can be started.
 pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
     let unsupported = || io::Error::from_raw_os_error(libc::ENOSYS);
     let filter = filter::program().ok_or_else(unsupported)?;
@@ -105,7 +106,7 @@ pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
     let (sender, done) = mpsc::channel();
     thread::Builder::new().spawn(move || {
         work.run(from_child);
-        // The receiver is gone if this took too long.
+        // If this took too long, the receiver no longer exists.
         let _ = sender.send(());
     })?;
     let supervision = Supervision { seen, done, running };
@@ -114,10 +115,10 @@ pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
 }
 
 impl Supervision {
-    /// Its verdict, when the program has ended and all that it started.
+    /// The supervisor's verdict, after the program and all processes that it started have ended.
     pub(super) fn end(self) -> Verdict {
         drop(self.running);
-        // A supervisor that ended otherwise, or that a file system keeps, did not answer every call.
+        // A supervisor that failed, or that waits for a file system, did not answer every call.
         let is_whole = self.done.recv_timeout(PATIENCE).is_ok();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match (seen.foreign.take(), seen.unsupported) {
@@ -145,7 +146,7 @@ impl Work {
         let room = room.max(size_of::<libc::seccomp_notif>()).div_ceil(8);
         while is_ready(answering.listener.fd(), self.is_running.as_fd()) {
             let mut place = vec![0_u64; room];
-            // SAFETY: the place is aligned, zero, as large as the kernel says, and only ours.
+            // SAFETY: the memory is aligned, zero, as large as the kernel demands, and only ours.
             let received = unsafe { answering.listener.receive(place.as_mut_ptr().cast()) };
             match received {
                 Ok(()) => {}
@@ -165,7 +166,7 @@ impl Work {
     }
 
     fn listener(&self, from_child: &OwnedFd) -> Option<Listener> {
-        // A child that could not be confined closes its end without a word.
+        // A child that could not be confined closes its end without a message.
         if !is_ready(from_child.as_fd(), self.is_running.as_fd()) {
             return None;
         }
@@ -183,12 +184,12 @@ impl Work {
     }
 }
 
-/// Waits until something arrives; `false` when the program has ended.
+/// Waits until something arrives; returns `false` if the program has ended.
 fn is_ready(fd: BorrowedFd<'_>, is_running: BorrowedFd<'_>) -> bool {
     let poll = |fd: BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut both = [poll(fd), poll(is_running)];
     loop {
-        // SAFETY: two live structures.
+        // SAFETY: the call gets two valid structures.
         let n = unsafe { libc::poll(both.as_mut_ptr(), 2, -1) };
         if n < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
             continue;
@@ -200,7 +201,7 @@ fn is_ready(fd: BorrowedFd<'_>, is_running: BorrowedFd<'_>) -> bool {
 struct Answering<'a> {
     listener: Listener,
     seen: &'a Mutex<Seen>,
-    /// Whether the program itself was executed: it may execute nothing else.
+    /// Whether the program itself was executed: it may not execute another one.
     has_executed: bool,
 }
 
@@ -222,7 +223,7 @@ impl Answering<'_> {
             libc::SYS_connect => self.connect(call),
             _ => self.open(call).unwrap_or_else(|errno| Answer::Fail(errno.raw_os_error())),
         };
-        // A call that is gone needs no answer.
+        // A call whose thread has gone needs no answer.
         let _ = self.listener.answer(call.id, answer);
     }
 
@@ -241,7 +242,7 @@ impl Answering<'_> {
         }
     }
 
-    /// The path and flags of a call, as they are now: the program may change them, and then these count.
+    /// The path and flags of a call, as they are now: if the program changes them, the changed ones count.
     fn opening(&self, call: &Call) -> Result<Opening, Errno> {
         #[cfg(target_arch = "x86_64")]
         let (folder, at, flags) = match libc::c_long::from(call.number) {
@@ -269,10 +270,10 @@ impl Answering<'_> {
         Ok(PathBuf::from(OsString::from_vec(bytes)))
     }
 
-    /// At most `most` bytes of the caller's memory.
+    /// Reads at most `most` bytes of the caller's memory.
     fn memory(&self, call: &Call, at: u64, most: usize) -> Result<Vec<u8>, Errno> {
         let memory = File::open(format!("/proc/{}/mem", call.tid)).map_err(|_| Errno::FAULT)?;
-        // The number may have become another process's until it was opened.
+        // The process number may have been reused before the memory was opened.
         if !self.listener.still_waits(call.id) {
             return Err(Errno::INTR);
         }
@@ -280,7 +281,7 @@ impl Answering<'_> {
         let mut n_read = 0;
         while n_read < most {
             let place = at.checked_add(n_read as u64).ok_or(Errno::FAULT)?;
-            // A page at a time: the next one may not be there, nor needed.
+            // Reads one page at a time: the next page may not exist, and may not be needed.
             let to_page_end = 4_096 - (place % 4_096) as usize;
             let end = most.min(n_read + to_page_end);
             match memory.read_at(&mut bytes[n_read..end], place) {
@@ -296,7 +297,7 @@ impl Answering<'_> {
         Ok(bytes)
     }
 
-    /// A file that only root can change.
+    /// Opens a file for reading if only root can change it.
     fn for_reading(&self, opening: &Opening, tid: i32) -> Result<OwnedFd, Errno> {
         let rules = Rules { sticky_counts: true, own: process_of(tid) };
         let held = match trust::walk(&opening.path, rules) {
@@ -324,7 +325,8 @@ impl Answering<'_> {
         rustix::fs::openat(CWD, own, flags, Mode::empty())
     }
 
-    /// A name of a host is asked for, since a test of a configuration resolves its names. All else is left.
+    /// Allows only connections to name servers, since a test of a configuration resolves host names. All other
+    /// connections fail.
     fn connect(&self, call: &Call) -> Answer {
         let [fd, at, length, ..] = call.args;
         let length = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_ADDRESS_BYTES);
@@ -337,7 +339,7 @@ impl Answering<'_> {
             return Answer::Fail(libc::ENOENT);
         }
         if half(2).map(u16::from_be_bytes) != Some(DOMAIN) {
-            // As on a machine without a network: the C library orders addresses by what it can reach.
+            // Fails as on a machine without a network: the C library orders addresses by whether they can be reached.
             return Answer::Fail(libc::ENETUNREACH);
         }
         match self.connect_there(call, fd, &address) {
@@ -367,11 +369,11 @@ impl Answering<'_> {
         let flags = rustix::process::PidfdGetfdFlags::empty();
         let fd = i32::try_from(fd).map_err(io::Error::other)?;
         let socket = rustix::process::pidfd_getfd(&process, fd, flags)?;
-        // Only what does not wait: a name is asked for in one message.
+        // Only sockets that do not wait are allowed: a name server is asked in one message.
         if rustix::net::sockopt::socket_type(&socket)? != SocketType::DGRAM {
             return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
         }
-        // SAFETY: the address is a live slice of the given length.
+        // SAFETY: the address is a valid slice of the given length.
         let result =
             unsafe { libc::connect(socket.as_raw_fd(), address.as_ptr().cast(), address.len() as libc::socklen_t) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -388,7 +390,7 @@ fn is_for_writing(flags: OFlags) -> bool {
     !is_place && flags.intersects(changes)
 }
 
-/// A descriptor that swallows what is written to it, if the file could be there.
+/// A descriptor that discards everything written to it, if the file could exist at the path.
 fn nowhere(opening: &Opening) -> Result<OwnedFd, Errno> {
     let folder = opening.path.parent().unwrap_or(Path::new("/"));
     let place = OFlags::PATH | OFlags::CLOEXEC;
@@ -400,7 +402,7 @@ fn nowhere(opening: &Opening) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(CWD, "/dev/null", access | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The folder that a path of a thread counts from.
+/// The folder at which a thread's relative path starts.
 fn folder_of(tid: i32, fd: i32) -> Result<PathBuf, Errno> {
     let link = if fd == libc::AT_FDCWD { format!("/proc/{tid}/cwd") } else { format!("/proc/{tid}/fd/{fd}") };
     let path = rustix::fs::readlinkat(CWD, link, Vec::new()).map_err(|_| Errno::BADF)?;
@@ -413,7 +415,7 @@ fn process_of(tid: i32) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// Whether a signal is for the process that sends it.
+/// Whether a process sends the signal to itself.
 fn is_own(call: &Call) -> bool {
     process_of(call.tid).is_some_and(|it| u64::from(it) == call.args[0])
 }

@@ -1,25 +1,26 @@
-//! Whether two comparisons measured the same thing, and what says that they did not.
+//! Whether two comparisons measured the same thing, and in which properties they differ.
 //!
-//! On whatever machine and version: what was asked for decides, not what came of it. Called by [`super::diff`].
+//! Machine and version may differ: the settings of the comparison decide, not its results. Called by [`super::diff`].
 
 use crate::failure::Failure;
 use crate::record::Comparison;
 
 use crate::analysis::words::name;
 
-/// A property that one of two comparisons has and the other does not have.
+/// A property that one of two comparisons has and the other does not.
 #[derive(Debug, PartialEq, Eq)]
 struct Difference {
     what: &'static str,
     values: [String; 2],
 }
 
-/// Whether the same thing was measured.
+/// Whether both comparisons measured the same thing.
 pub(super) fn is_same(one: &Comparison, other: &Comparison) -> bool {
     differences(one, other).is_empty()
 }
 
-/// Comparisons of one run that the other one has not, and what is nearest to each there.
+/// Sentences about the comparisons of one run that the other run does not have, each with its nearest counterpart
+/// there.
 pub(super) fn alone(all: &[Comparison], others: &[Comparison], run: &str) -> Vec<String> {
     let has = |one: &&Comparison| others.iter().any(|it| is_same(one, it));
     let alone = all.iter().filter(|one| !has(one));
@@ -34,7 +35,7 @@ pub(super) fn alone(all: &[Comparison], others: &[Comparison], run: &str) -> Vec
         .collect()
 }
 
-/// That no comparison of one run is in the other, with what keeps the nearest two apart.
+/// The failure if the runs have no comparison in common; it lists the differences between the nearest two.
 pub(super) fn nothing_in_common(before: &[Comparison], after: &[Comparison]) -> Failure {
     let names = |all: &[Comparison]| -> String {
         let names: Vec<String> = all.iter().map(name).collect();
@@ -96,7 +97,7 @@ fn of_workload(one: &Comparison, other: &Comparison, found: &mut Differences) {
     }
 }
 
-/// A share of the capacity is the same load, whatever the capacity was.
+/// The same share of the capacity counts as the same load, whatever the capacity was.
 fn of_load(one: &Comparison, other: &Comparison, found: &mut Differences) {
     let of = [&one.load, &other.load];
     let rates = of.map(|it| it.rate_per_s.filter(|_| it.share_pct.is_none()));

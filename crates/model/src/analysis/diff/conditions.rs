@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::record::{Comparison, Condition, Host, Record};
 
-/// How the folders of private servers begin.
+/// The beginning of the folder names of private servers.
 const SCRATCH: &str = "/looptax-";
 
-/// The circumstances that differ, in the order from the machine to the server.
+/// The conditions that differ, in the order from the machine to the server.
 pub(super) fn compare_conditions(
     before: &Record,
     after: &Record,
@@ -75,7 +75,7 @@ fn facts(host: &Host) -> [(&'static str, String); 13] {
     ]
 }
 
-/// The name of a private server's folder is another in every run, and says nothing.
+/// The value without the folder name of a private server, which differs in every run and has no meaning.
 fn without_scratch(value: &str) -> String {
     let mut parts = value.split(SCRATCH);
     let mut rest = parts.next().unwrap_or_default().to_owned();

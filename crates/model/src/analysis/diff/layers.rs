@@ -9,14 +9,14 @@ use crate::analysis::words::name;
 
 const ALPHA: f64 = 0.05;
 
-/// The part of a row that is taken: an arm's own time, or the difference.
+/// The part of a row that is compared: an arm's own time, or the difference of two arms.
 #[derive(Clone, Copy)]
 enum Part {
     Arm(usize),
     Difference,
 }
 
-/// Each arm that both runs sampled, and each pair of arms.
+/// The layers of each arm that both runs sampled, and of each pair of arms.
 pub(super) fn layers(before: &Comparison, after: &Comparison) -> Vec<DiffLayers> {
     let mut found: Vec<DiffLayers> = Vec::new();
     for one in &before.why {
@@ -30,7 +30,7 @@ pub(super) fn layers(before: &Comparison, after: &Comparison) -> Vec<DiffLayers>
             (Part::Arm(1), arms[1], None),
             (Part::Difference, arms[1], Some(arms[0].to_owned())),
         ] {
-            // The baseline is in each pair; its first one stands for it.
+            // The baseline is in each pair; only its first occurrence is used.
             if found.iter().any(|it| it.arm == arm && it.over == over) {
                 continue;
             }
@@ -76,13 +76,13 @@ fn arms<'a>(comparison: &'a Comparison, why: &Why) -> [&'a str; 2] {
     })
 }
 
-/// Layers of a run that are not to be believed are not compared.
+/// Layers of a run that is invalid are not compared.
 fn is_comparable(before: &Why, after: &Why) -> bool {
     let is_valid = before.invalid.is_empty() && after.invalid.is_empty();
     is_valid && before.sampling.sees_kernel == after.sampling.sees_kernel
 }
 
-/// All layers of either run, then their sum.
+/// All layers that occur in either run, then their sum.
 fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
     let mut names: Vec<&str> = Vec::new();
     for row in before.rows.iter().chain(&after.rows) {
@@ -116,7 +116,7 @@ fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
     rows
 }
 
-/// Whether both runs together have too few samples of a layer to call anything a change.
+/// Whether both runs together have too few samples of a layer to call a difference a change.
 fn is_rare(runs: [&Why; 2], name: &str, part: Part) -> bool {
     let sides = match part {
         Part::Arm(side) => side..side + 1,

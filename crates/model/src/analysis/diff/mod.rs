@@ -1,7 +1,7 @@
 //! `diff`: compares two records.
 //!
-//! `alike` says which comparisons both have, `conditions` what was not the same around them, `layers` where the CPU time
-//! went; here is the difference of each tax and each arm with an interval.
+//! `alike` finds the comparisons that both records have, `conditions` the circumstances that changed, `layers` the
+//! layers in which the CPU time changed; this file computes the difference of each tax and each arm, with an interval.
 
 mod alike;
 mod conditions;
@@ -19,7 +19,7 @@ use crate::analysis::words::name;
 /// The difference of two records.
 ///
 /// # Errors
-/// A failure that says why, where nothing in them can be compared.
+/// A failure with the reason, if nothing in the records can be compared.
 pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
     if before.method_version != after.method_version {
         return Err(Failure::usage(
@@ -64,7 +64,7 @@ fn same_run(before: &Record, after: &Record) -> Vec<String> {
     is_same.then(|| words.to_owned()).into_iter().collect()
 }
 
-/// Runs without a verdict: what they differ by may be the disturbance.
+/// Warnings about runs without a verdict: the disturbance may be the cause of a difference.
 fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let is_withheld = |tax: &Tax| matches!(tax.reason, Reason::Invalid { .. } | Reason::PartsDiffer { .. });
     let sentence = |run: &str, comparison: &Comparison| {
@@ -119,7 +119,7 @@ fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
     }
 }
 
-/// A figure of an invalid verdict is not compared.
+/// The figure of a tax for the comparison; figures of an invalid verdict are left out.
 fn figure_of(tax: &Tax) -> Figure {
     if tax.verdict == crate::record::Verdict::Invalid {
         Figure::missing("invalid")
@@ -140,7 +140,7 @@ fn arm_change(before: &Arm, after: &Arm) -> DiffArm {
     }
 }
 
-/// The difference on the scale of `into`, and back.
+/// Computes the difference on the scale of `into`, and converts it with `back`.
 fn change(before: &Figure, after: &Figure, into: impl Fn(f64) -> f64, back: impl Fn(f64) -> f64) -> Figure {
     let (Some(before), Some(after)) = (before.known(), after.known()) else {
         return Figure::missing("one of the runs has no figure");

@@ -1,8 +1,7 @@
 //! Compares two looks of `watch`: the same clients before and after a change.
 //!
-//! `same` finds the clients that are the same in both, `series` how long requests took. Nothing pairs the two stretches
-//! of time, so what else changed meanwhile is in the difference and not in its interval: the caller that shows it
-//! reports that.
+//! `same` finds the clients that are in both looks, `series` computes how long their requests took. The two looks are
+//! not paired: other changes between them are in the difference and not in its interval. The caller reports that.
 
 mod same;
 mod series;
@@ -18,25 +17,25 @@ use crate::stats::{self, Estimate, LEAST_LOOKS, tested_difference};
 use same::{Servers, grouped, only_ones};
 use series::{ALPHA, Series, series};
 
-/// More than are ever saved.
+/// More looks than are ever saved.
 const MOST_LOOKS: usize = 1_000;
-/// A quantile is somewhere in its bucket, which is one sixteenth wide at most.
+/// A quantile may be anywhere in its bucket, which is at most one sixteenth wide.
 const BUCKET: f64 = 1.0 / 16.0;
-/// An interval from a third to three times the value says nothing.
+/// An interval from a third to three times the value is too wide to be useful.
 const MOST_HALF_WIDTH: f64 = 1.1;
-/// The most hops of only one look that are named.
+/// At most this many hops that are in only one look are listed.
 const MOST_NAMED: usize = 8;
-/// Requests whose size changed by more are other requests.
+/// If the size of requests changed by more than this factor, they are considered other requests.
 const OTHER_SIZE: f64 = 1.1;
-/// So many times as many requests per second are another load.
+/// This many times as many requests per second are considered another load.
 const OTHER_RATE: f64 = 2.0;
-/// The least share of requests, in percent, over another transport that is named.
+/// The least share of requests, in percent, over another transport that is mentioned.
 const LEAST_OTHER_WAY_PCT: f64 = 1.0;
 
-/// Compares the hops that `before` and `after` have in common, each with its name.
+/// Compares the hops that `before` and `after` have in common; each look may have a name.
 ///
 /// # Errors
-/// A failure that says why nothing in them can be compared.
+/// A failure with the reason, if nothing in them can be compared.
 pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Watched)) -> Result<WatchedDiff, Failure> {
     for (name, it) in [before, after] {
         if it.hops.iter().any(|hop| hop.looks.len() > MOST_LOOKS) {
@@ -113,7 +112,7 @@ fn named(group: &[&WatchedHop]) -> String {
     })
 }
 
-/// Lists the hops that only one of the two has, the busiest first.
+/// Lists the hops that are in only one of the two looks, the busiest first.
 fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
     groups.retain(|it| n_requests(it) > 0);
     groups.sort_by_key(|it| std::cmp::Reverse(n_requests(it)));
@@ -123,7 +122,7 @@ fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
     named.chain(more).collect()
 }
 
-/// The change of one hop, and how often chance makes such a one.
+/// The change of one hop, and the probability of such a change by chance.
 fn change([before, after]: [&[&WatchedHop]; 2]) -> (WatchedChange, Option<f64>) {
     let series = [before, after].map(series);
     let changed =
@@ -179,7 +178,7 @@ fn widened(it: Estimate, by: f64) -> Estimate {
     Estimate { lo: it.lo - by, hi: it.hi + by, ..it }
 }
 
-/// On the scale of `back`; absent if the looks vary too much.
+/// The estimate on the scale of `back`; missing if the looks vary too much.
 fn shown(it: Estimate, back: impl Fn(f64) -> f64) -> Figure {
     if it.half_width() > MOST_HALF_WIDTH {
         return Figure::missing("varies too much from snapshot to snapshot");
@@ -192,7 +191,7 @@ fn too_few() -> Figure {
     Figure::missing(format!("requests in fewer than {LEAST_LOOKS} snapshots"))
 }
 
-/// That some of the requests went another way.
+/// A sentence if some of the requests used another transport.
 fn other_ways(group: &[&WatchedHop], when: &str) -> Option<String> {
     let main = group.first()?;
     let count = |is_counted: &dyn Fn(&WatchedHop) -> bool| -> u64 {
@@ -204,7 +203,7 @@ fn other_ways(group: &[&WatchedHop], when: &str) -> Option<String> {
     (pct >= LEAST_OTHER_WAY_PCT).then(|| format!("{pct:.0} % of the requests {when} went over {way}"))
 }
 
-/// That the requests are others by their size.
+/// A sentence if the size of the requests shows that they are other requests.
 fn other_sizes(before: &[&WatchedHop], after: &[&WatchedHop]) -> Option<String> {
     let sizes = |group: &[&WatchedHop]| -> Option<[f64; 2]> {
         let sum = |pick: fn(&WatchedHop) -> u64| group.iter().map(|it| pick(it)).sum::<u64>() as f64;
@@ -221,7 +220,7 @@ fn other_sizes(before: &[&WatchedHop], after: &[&WatchedHop]) -> Option<String> 
     })
 }
 
-/// That the requests came at another rate.
+/// A sentence if the rate of the requests changed much.
 fn other_rate([before, after]: [f64; 2]) -> Option<String> {
     let (least, most) = (before.min(after), before.max(after));
     (least > 0.0 && most >= OTHER_RATE * least).then(|| {

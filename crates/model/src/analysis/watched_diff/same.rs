@@ -1,17 +1,17 @@
-//! Who is the same in two looks of `watch`.
+//! Which clients and servers are the same in two looks of `watch`.
 //!
-//! A client is the same by its program, user and home, a server by its program, kind and home: addresses change with a
-//! move, and process numbers with a restart.
+//! Clients are matched by program, user and home, servers by program, kind and home: addresses change with a move, and
+//! process ids with a restart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::{Watched, WatchedHop};
 
-/// Program, user and home of a client; a server's place in [`Servers`].
+/// Program, user and home of a client, and the index of its server in [`Servers`].
 pub(super) type Who<'a> = (Option<[&'a str; 3]>, usize);
 
-/// Servers of both, each once: those of a program, kind and home that were one process or had one address, or that are the
-/// only one of their kind in each.
+/// The servers of both looks, each once. Two entries with the same program, kind and home are one server if they share
+/// a process or an address, or if each look has only one such server.
 pub(super) struct Servers<'a> {
     known: Vec<Same<'a>>,
 }
@@ -29,7 +29,7 @@ impl<'a> Servers<'a> {
             it.add(hop);
         }
         let mut services: BTreeSet<[&str; 3]> = it.known.iter().map(|it| it.service).collect();
-        // Several at once are not the same by their kind.
+        // If a look has several servers of this kind, they are not merged.
         services.retain(|service| {
             let is_one = |watched: &&Watched| {
                 let own = watched.hops.iter().filter(|hop| self::service(hop) == *service);
@@ -86,7 +86,8 @@ fn service(hop: &WatchedHop) -> [&str; 3] {
     ]
 }
 
-/// User and home of each program that is there as only one of them: a client that has ended has neither.
+/// User and home of each program that occurs with only one user and home. Used for clients that have ended: they have
+/// neither.
 pub(super) fn only_ones(both: [&Watched; 2]) -> BTreeMap<&str, Option<[&str; 2]>> {
     let mut only = BTreeMap::new();
     for client in both.iter().flat_map(|it| &it.hops).filter_map(|it| it.client.as_ref()) {

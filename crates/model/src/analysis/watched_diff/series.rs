@@ -1,4 +1,4 @@
-//! How long requests took, look by look and in all.
+//! How long requests took, in each look and in total.
 
 use crate::record::WatchedHop;
 use crate::stats::{Estimate, Times, serial_mean};
@@ -14,7 +14,8 @@ pub(super) struct Series {
     pub(super) p99: Option<Estimate>,
 }
 
-/// The mean of all requests and the quantiles of all, as `watch` says them; how they vary is seen from look to look.
+/// The mean and the quantiles of all requests, as `watch` reports them; the intervals come from the variation between
+/// looks.
 pub(super) fn series(group: &[&WatchedHop]) -> Series {
     let n_looks = group.iter().map(|it| it.looks.len()).max().unwrap_or(0);
     let looks = (0..n_looks).map(|idx| {
@@ -30,7 +31,7 @@ pub(super) fn series(group: &[&WatchedHop]) -> Series {
     let Some(mean_ns) = all.mean_ns().filter(|it| *it > 0.0) else {
         return Series::default();
     };
-    // The addition of each look to the ratio of two sums, linearised.
+    // The contribution of each look to the ratio of two sums, linearised.
     let per_look = all.n() as f64 / looks.len() as f64;
     let shares = looks.iter().map(|it| (it.sum_ns() as f64 / mean_ns - it.n() as f64) / per_look);
     let quantile = |quantile: f64| {
@@ -40,7 +41,8 @@ pub(super) fn series(group: &[&WatchedHop]) -> Series {
     Series { mean: around(mean_ns, &shares.collect::<Vec<_>>()), p50: quantile(0.5), p99: quantile(0.99) }
 }
 
-/// The logarithm of a time, in µs, with the interval that values on this scale have around their own mean.
+/// The logarithm of a time, in µs. Its interval has the width that the mean of `values`, which are on the same scale,
+/// has.
 fn around(ns: f64, values: &[f64]) -> Option<Estimate> {
     let (found, ln_us) = (serial_mean(values, ALPHA)?, (ns / 1e3).ln());
     let half = found.half_width();

@@ -1,12 +1,12 @@
-//! The form of the facts of one kind of server.
+//! The form of the facts about one kind of server.
 //!
-//! Each family of servers has a file beside this one with the facts of its kinds. The rooms ask them instead of
-//! naming kinds.
+//! Each family of servers has a file in this folder with the facts about its kinds. The rooms use these facts instead
+//! of naming kinds.
 
 use super::variants::{Kind, Protocol};
 use crate::dsn::Arm;
 
-/// The facts of a kind of server.
+/// The facts about a kind of server.
 #[derive(Debug)]
 pub struct Facts {
     /// The word for it in commands, tables and records: `mariadb`.
@@ -15,38 +15,39 @@ pub struct Facts {
     pub title: &'static str,
     /// The protocol of its clients; `None` if looptax does not speak it.
     pub protocol: Option<Protocol>,
-    /// The names of its program. Another kind may have a program of the same name: its version decides.
+    /// The file names of its program. Another kind may have a program of the same name; the version then decides.
     pub programs: &'static [&'static str],
-    /// A pooler: the kind of server behind it. Clients' connections end at the pooler.
+    /// For a pooler: the kind of server behind it. Clients' connections end at the pooler.
     pub pools: Option<Kind>,
-    /// A pooler whose rules for logins may depend on the transport: the setting that decides.
+    /// For a pooler whose rules for logins may depend on the transport: the setting that decides.
     pub logins: Option<LoginSetting>,
-    /// Where it listens without configuration.
+    /// Where it listens if nothing is configured.
     pub usual: Usual,
-    /// How its program spells its version, and how similar programs do, in the order in which they count. A kind
-    /// without any is known from its package.
+    /// How its program and similar programs spell their versions, in order of precedence. A kind without any is
+    /// recognised by its package.
     pub spellings: &'static [Spelling],
-    /// How many connections may wait in its queue with its package's settings, as seen on Debian 12; `None` if not seen.
+    /// How many connections may wait in its queue with its package's settings, as seen on Debian 12; `None` if it was
+    /// not seen.
     pub usual_backlog: Option<u32>,
     /// How to lengthen its queue of connections.
     pub how_to_raise_the_backlog: &'static str,
     /// The setting that gives it a socket, and the steps that this takes.
     pub how_to_add_a_socket: &'static str,
-    /// `None` if looptax cannot start a private one.
+    /// How looptax starts a private server of this kind; `None` if it cannot.
     pub private: Option<Private>,
 }
 
-/// The setting of a pooler that decides whether logins end alike over a socket and over TCP.
+/// The setting of a pooler that decides whether logins have the same result over a socket and over TCP.
 #[derive(Debug)]
 pub struct LoginSetting {
-    /// The file that it reads if its command line does not name one; empty if it must.
+    /// The file that the pooler reads if its command line does not name one; empty if the command line must name it.
     pub file: &'static str,
-    /// The option before the file; empty if the file is the last word.
+    /// The option before the file on the command line; empty if the file is the last word.
     pub option: &'static str,
     pub name: &'static str,
     /// The default if the file does not set it.
     pub usual: &'static str,
-    /// The values with which logins end alike.
+    /// The values with which logins have the same result.
     pub same: &'static [&'static str],
     /// The start of a line that reads another file.
     pub include: &'static str,
@@ -55,29 +56,29 @@ pub struct LoginSetting {
 /// How looptax starts a private server of a kind, on a Debian-like system.
 #[derive(Debug)]
 pub struct Private {
-    /// The file names of its program, the likeliest first; none if looptax itself is the server.
+    /// The file names of its program, the most likely first; empty if looptax itself is the server.
     pub programs: &'static [&'static str],
-    /// Whether a program that prints this for `--version` is of this kind: a `mysqld` may be a link to MariaDB's server
-    /// and a `redis-server` one to Valkey's.
+    /// Whether a program that prints this text for `--version` is of this kind: a `mysqld` may be a link to MariaDB's
+    /// server, and a `redis-server` a link to Valkey's.
     pub prints: fn(&str) -> bool,
     /// The Debian package with the program.
     pub package: Option<&'static str>,
-    /// System accounts to run it as if looptax is root, the best first.
+    /// System accounts under which it runs if looptax runs as root, the best first.
     pub accounts: &'static [&'static str],
-    /// Whether it is measured without being named: databases, and echo for the transport.
+    /// Whether it is measured without being named: databases, and echo to measure only the transport.
     pub is_usual: bool,
-    /// The arms that it does not have, with the reasons.
+    /// The arms that it does not have, each with the reason.
     pub lacks: &'static [(Arm, &'static str)],
 }
 
-/// Ports and sockets that servers use unless they are configured otherwise. Kinds may have them in common.
+/// Ports and sockets that servers use unless they are configured otherwise. Several kinds may share them.
 #[derive(Debug)]
 pub struct Usual {
-    /// The first is the port of the clients; the others are for other protocols of the server.
+    /// The first is the port for clients; the others are for other protocols of the server.
     pub ports: &'static [u16],
-    /// The first letters of the names of sockets.
+    /// The beginnings of the sockets' names.
     pub names: &'static [&'static str],
-    /// For a person who sees only the endpoint.
+    /// The likely servers, for a person who sees only the endpoint.
     pub words: &'static str,
 }
 
@@ -85,24 +86,24 @@ impl Usual {
     pub(super) const NOWHERE: Self = Self { ports: &[], names: &[], words: "" };
 }
 
-/// A way to spell a version among the constants of a program.
+/// How a version is written among the constants of a program.
 #[derive(Debug)]
 pub struct Spelling {
     /// The kind that a program with this spelling is.
     pub kind: Kind,
-    /// Words that the program also has, which tell similar programs apart; empty if there are none.
+    /// Words that the program also contains and that distinguish similar programs; empty if there are none.
     pub mark: &'static str,
     pub form: Form,
 }
 
 #[derive(Debug)]
 pub enum Form {
-    /// Directly after these words.
+    /// The version directly follows these words.
     After(&'static str),
-    /// A constant that has these words behind its digits.
+    /// The version is in a constant in which these words follow its digits.
     With(&'static str),
-    /// A constant of three numbers only, of which the first is between the two. The highest counts; if the flag is set,
-    /// the highest that is also found with a build's number behind it.
+    /// The version is a constant of only three numbers, of which the first is between the two limits. The highest such
+    /// constant is used; if the flag is set, the highest one that also occurs with a build number after it.
     Alone((u32, u32), bool),
 }
 
@@ -117,6 +118,6 @@ pub(super) const TLS_UNIX: (Arm, &str) =
     (Arm::TlsUnix, "the server does not support TLS on its socket; MySQL and MariaDB do");
 /// Why a private server without TLS does not have the arm `tls`.
 pub(super) const TLS: (Arm, &str) = (Arm::Tls, "the private server has no TLS");
-/// Why a private server that knows only paths does not have the arm `abstract`.
+/// Why a private server that supports only paths does not have the arm `abstract`.
 pub(super) const ABSTRACT: (Arm, &str) =
     (Arm::Abstract, "it makes a file of that name instead; PostgreSQL and echo have abstract sockets");

@@ -1,7 +1,7 @@
-//! The kinds of server that looptax knows, and the facts of each.
+//! The kinds of server that looptax knows, and the facts about each.
 //!
-//! A kind is a variant of [`Kind`], its place in the two lists below, and its facts in the file of its family.
-//! Facts are data only. The use that a room makes of them stays in that room.
+//! A kind is a variant of [`Kind`] with a place in the two lists below, and its facts are in the file of its family.
+//! Facts are only data. The use that a room makes of them stays in that room.
 
 mod facts;
 mod mysql;
@@ -17,11 +17,11 @@ use std::fmt;
 pub use facts::{Facts, Form, LoginSetting, Private, Spelling, Usual};
 pub use variants::{Kind, Protocol};
 
-/// PHP-FPM's name, which a version follows in packages that may be installed together: `php-fpm8.2`.
+/// PHP-FPM's program name; in packages that may be installed together a version follows: `php-fpm8.2`.
 const PHP_FPM: &str = "php-fpm";
 
 impl Kind {
-    /// All of them, in the order in which they are listed to people.
+    /// All kinds, in the order in which they are listed to users.
     pub const ALL: [Self; 18] = [
         Self::Mariadb,
         Self::Mysql,
@@ -71,7 +71,7 @@ impl Kind {
         self.facts().name
     }
 
-    /// The kind that a program of this name is, until its version says more.
+    /// The kind to which a program of this name belongs, as long as its version is not known.
     pub fn of_program(name: &str) -> Option<Self> {
         let is_version = |it: &str| it.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
         if name.strip_prefix(PHP_FPM).is_some_and(is_version) {
@@ -94,7 +94,7 @@ impl Kind {
         }
     }
 
-    /// Whether its clients' connections end here while it has its own to another server.
+    /// Whether its clients' connections end here and it has its own connections to another server.
     pub const fn is_pooler(self) -> bool {
         self.facts().pools.is_some()
     }

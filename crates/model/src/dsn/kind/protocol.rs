@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{Kind, Protocol};
 
 impl Protocol {
-    /// The kind that is meant where nothing but the protocol is known.
+    /// The kind of server to assume if only the protocol is known.
     pub const fn kind(self) -> Kind {
         match self {
             Self::Mysql => Kind::Mysql,
@@ -35,7 +35,7 @@ impl Protocol {
         }
     }
 
-    /// Whether a socket of this name may be the one of a server of this protocol on this port.
+    /// Whether a socket with this name may belong to a server of this protocol on this port.
     pub fn may_name(self, path: &Path, port: u16) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.to_lowercase();

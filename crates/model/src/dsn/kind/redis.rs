@@ -8,7 +8,7 @@ use super::variants::{Kind, Protocol};
 pub(super) const REDIS: Facts = Facts {
     name: "redis",
     title: "Redis",
-    // The second is the same file as the server on Debian.
+    // On Debian, the second name is the same file as the server.
     programs: &["redis-server", "redis-check-rdb"],
     private: Some(Private {
         programs: &["redis-server"],

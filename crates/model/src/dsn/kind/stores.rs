@@ -6,7 +6,7 @@ use super::facts::{Facts, Form, Private, Spelling, TLS, TLS_UNIX, Usual};
 use super::variants::{Kind, Protocol};
 use crate::dsn::Arm;
 
-/// The first version of memcached that names its threads, without which none could be pinned.
+/// The first version of memcached that names its threads; without names looptax cannot pin them.
 const MEMCACHED_LEAST: [u32; 3] = [1, 6, 18];
 
 pub(super) const MEMCACHED: Facts = Facts {
@@ -51,7 +51,7 @@ pub(super) const FERRETDB: Facts = Facts {
     name: "ferretdb",
     title: "FerretDB",
     programs: &["ferretdb"],
-    // Go writes the versions of the modules that a program was built from into it.
+    // Go writes the versions of all modules of a program into its binary.
     spellings: &[
         Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB\tv")),
         Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv")),
@@ -61,7 +61,7 @@ pub(super) const FERRETDB: Facts = Facts {
     how_to_add_a_socket: "set `Environment=FERRETDB_LISTEN_UNIX=PATH` in [Service] of its unit (or start it with `--listen-unix PATH`) and restart it; TCP stays",
     private: Some(Private {
         programs: &["ferretdb"],
-        // Its second edition needs a PostgreSQL with an extension behind it.
+        // Its second edition needs a PostgreSQL with an extension as its storage.
         prints: |text| text.starts_with("version: v1.") && text.contains("debugBuild:"),
         package: None,
         accounts: &["ferretdb", "mongodb", "nobody"],

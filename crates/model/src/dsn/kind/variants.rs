@@ -1,6 +1,6 @@
 //! The names of the kinds of server, and of the protocols.
 //!
-//! `mod.rs` gives each kind its facts. A kind that is added here makes the compiler list the places that decide by kind.
+//! `mod.rs` assigns each kind its facts. If a kind is added here, the compiler lists the places that decide by kind.
 
 use serde::Deserialize;
 
@@ -23,16 +23,16 @@ pub enum Kind {
     Ferretdb,
     /// `PgBouncer`, a pooler: a server to its clients, a client to PostgreSQL.
     Pgbouncer,
-    /// `Pgpool-II`, likewise.
+    /// `Pgpool-II`, also a pooler for PostgreSQL.
     Pgpool,
-    /// `ProxySQL`, likewise for MySQL.
+    /// `ProxySQL`, a pooler for MySQL.
     Proxysql,
     /// `PHP-FPM`, which runs PHP for a web server.
     #[serde(rename = "php-fpm")]
     PhpFpm,
-    /// uWSGI in its own protocol, which looptax does not speak.
+    /// uWSGI with its own protocol, which looptax does not speak.
     Uwsgi,
-    /// An application that answers HTTP behind a web server; private: looptax itself.
+    /// An application that answers HTTP behind a web server; looptax itself is the private server of this kind.
     Http,
     /// The built-in echo server: looptax itself.
     Echo,

@@ -40,7 +40,7 @@ pub(super) const HTTP: Facts = Facts {
     name: "http",
     title: "HTTP",
     protocol: Some(Protocol::Http),
-    how_to_add_a_socket: "bind it to a path, in the way of its server, and restart it",
+    how_to_add_a_socket: "bind it to a path, with the option or setting of its server, and restart it",
     private: Some(Private { is_usual: false, ..OURS }),
     ..FAMILY
 };
@@ -54,7 +54,7 @@ pub(super) const ECHO: Facts = Facts {
     ..FAMILY
 };
 
-/// A server that is looptax itself.
+/// A private server that is looptax itself.
 const OURS: Private =
     Private { programs: &[], prints: |_| true, package: None, accounts: &[], is_usual: true, lacks: &[TLS_UNIX, TLS] };
 

@@ -1,31 +1,32 @@
-//! Was the guard long enough, or does the start of the window still carry the change of arm?
+//! Was the guard long enough, or does the start of the window still show the change of arm?
 //!
-//! The first 10 ms of each window are counted apart. Their addition to θ is an effect of switching,
-//! not of the transport. Called at each interim analysis, and by the downgrade rule of `judge`.
+//! Requests in the first 10 ms of each window are counted separately. Their addition to θ is an effect of switching,
+//! not of the transport. Called at each interim analysis, and by the rule of `judge` that takes verdicts back.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;
 use crate::stats::hodges_lehmann;
 
-/// Length of the start of the window that [`Slice::early`] counts.
+/// Length of the start of the window whose requests [`Slice::early`] counts.
 pub const EARLY_NS: u64 = 10_000_000;
-/// A transient that makes more than this share of θ is an objection. An engineering choice.
+/// A transient that accounts for more than this share of θ is an objection. An engineering choice.
 const LARGEST_SHARE: f64 = 0.25;
 
-/// The start of the windows against the rest of them.
+/// The start of the windows compared with the rest of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuardTransient {
-    /// Rate of the first 10 ms over the rate of the rest, `[baseline, other]`; 1 when all is well.
+    /// Rate in the first 10 ms divided by the rate in the rest, `[baseline, other]`; 1 if all is well.
     pub ratios: [f64; 2],
-    /// The addition of the first 10 ms to θ: Hodges-Lehmann over epochs of θ minus θ without them.
+    /// The addition of the first 10 ms to θ: the difference between θ and the θ without them, by Hodges-Lehmann over
+    /// epochs.
     pub added_theta: Estimate,
 }
 
 impl GuardTransient {
-    /// Whether the transient is real and could make more than a quarter of `theta`.
+    /// Whether the transient is real and could account for more than a quarter of `theta`.
     ///
-    /// Real: the interval of what it adds excludes zero. Without that condition counting noise
-    /// would object to most small effects.
+    /// Real means that the interval of its addition excludes zero. Without that condition, counting noise would object
+    /// to most small effects.
     pub fn may_explain(&self, theta: &Estimate) -> bool {
         let added = &self.added_theta;
         !added.covers(0.0) && added.value.abs() > LARGEST_SHARE * theta.value.abs()
@@ -34,15 +35,15 @@ impl GuardTransient {
 
 /// Estimates the transient after the guard from the epochs that have a θ.
 ///
-/// Ratios: (Σ early/Σ 10 ms) ÷ (Σ rest/Σ (active − 10 ms)) over all slices of an arm. Added: the
-/// whole window and the rest of it are computed by the same scheme ([`Epoch::theta`]), and their
-/// difference per epoch through [`hodges_lehmann::estimate`] at level `alpha`. Pairing within the
-/// epoch keeps the noise of the machine out of it. `None` when an arm has no early requests (they
-/// were not counted, or are rare), when a window is not longer than 10 ms, without a whole epoch, or
-/// if response times decide: how many requests there were is then set by the schedule of the load.
+/// Ratios: (Σ early/Σ 10 ms) ÷ (Σ rest/Σ (active − 10 ms)) over all slices of an arm. Addition: θ of the whole window
+/// and θ of the rest are computed by the same scheme ([`Epoch::theta`]), and the differences per epoch go through
+/// [`hodges_lehmann::estimate`] at level `alpha`. Pairing within the epoch keeps the noise of the machine out. `None`
+/// if an arm has no early requests (they were not counted, or are rare), if a window is not longer than 10 ms, without
+/// a whole epoch, or if the verdict comes from response times: the schedule of the load then sets the number of
+/// requests.
 ///
-/// Example: 50 ms at 100 per 10 ms; the other arm has 50 in the first 10 ms: ratios 1 and 0.5, and
-/// of 450 instead of 500 requests ln(500/450) = 0.105 is added.
+/// Example: in windows of 50 ms the baseline has 100 requests per 10 ms; the other arm too, except for 50 in the first
+/// 10 ms. The ratios are 1 and 0.5, and as 450 requests were answered instead of 500, ln(500/450) = 0.105 is added.
 pub fn guard_transient(epochs: &[Epoch], alpha: f64) -> Option<GuardTransient> {
     if epochs.iter().any(Epoch::is_by_response) {
         return None;

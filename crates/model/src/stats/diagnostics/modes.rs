@@ -1,18 +1,18 @@
 //! Does a series of rates jump between two modes?
 //!
-//! Serves one sentence: "the scheduler moves the rate by a factor of …". No part of any verdict.
-//! Called for the slices of each arm, and for the range of rates seen under `free`.
+//! The answer is used for one sentence: "the scheduler moves the rate by a factor of …". It also decides whether the
+//! size of an effect is uncertain. Called for the slices of each arm, and for the range of rates seen under `free`.
 
 use crate::stats::moments::mean;
 
-/// Fewer rates than this show no modes.
+/// Fewer rates than this cannot show modes.
 const LEAST_RATES: usize = 8;
-/// A mode holds at least this share of the rates: less is a stall, not a mode.
+/// A mode contains at least this share of the rates: a smaller part is a stall, not a mode.
 const LEAST_SHARE: f64 = 0.1;
 /// Modes closer than this factor are not worth a sentence.
 const LEAST_RATIO: f64 = 1.25;
-/// Distance of the modes over the spread within them. The best cut gives 2.7 for a normal
-/// distribution and 3.5 for a uniform one, so 4 needs a gap.
+/// Distance between the modes divided by the standard deviation within them. The best cut of a normal distribution
+/// gives 2.7 and that of a uniform one 3.5, so 4 requires a gap.
 const LEAST_SEPARATION: f64 = 4.0;
 
 /// Two modes between which rates jump.
@@ -29,11 +29,11 @@ pub struct RateModes {
 
 /// Finds two modes in `rates_per_s`, if there are any.
 ///
-/// The sorted logarithms are cut where the sum of squares within the two parts is least. They are
-/// modes when each holds a tenth of the rates, they are a factor of 1.25 apart, and their distance
-/// is at least 4 times the standard deviation within. Rates that are not positive are left out: a slice without
-/// requests has no logarithm. `None` below eight rates or for one mode. Descriptive: it has no
-/// level, and rates in a row need not be independent.
+/// The sorted logarithms are cut where the sum of squares within the two parts is smallest. The parts are modes if each
+/// contains a tenth of the rates, if they are a factor of 1.25 apart, and if their distance is at least 4 times the
+/// standard deviation within them. Rates that are not positive are left out: a slice without requests has no logarithm.
+/// `None` for fewer than eight rates or for one mode. Descriptive: it has no level, and consecutive rates need not be
+/// independent.
 ///
 /// Example: five times 100 and five times 210: modes 100 and 210, ratio 2.1, share 0.5.
 pub fn rate_modes(rates_per_s: &[f64]) -> Option<RateModes> {
@@ -59,9 +59,9 @@ pub fn rate_modes(rates_per_s: &[f64]) -> Option<RateModes> {
     })
 }
 
-/// Finds the cut of sorted values with the least sum of squares within both parts, and that sum.
+/// Finds the cut of sorted values with the smallest sum of squares within both parts, and that sum.
 fn best_cut(sorted: &[f64]) -> (usize, f64) {
-    // Centred first: the differences of sums below would lose digits otherwise.
+    // Centred first: otherwise the differences of sums below would lose digits.
     let centre = mean(sorted);
     let sum_of_squares: f64 = sorted.iter().map(|value| (value - centre).powi(2)).sum();
     let (mut best, mut low_sum) = ((1, f64::INFINITY), 0.0);

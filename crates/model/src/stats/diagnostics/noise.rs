@@ -1,32 +1,32 @@
-//! CPU time that went to others: steal, foreign processes, soft interrupts.
+//! CPU time that others used: steal, foreign processes, soft interrupts.
 //!
-//! Label-blind: looks at the machine's ticks only, never at an outcome. Called for the whole run and
-//! by the downgrade rule of `judge`.
+//! Does not depend on the arms' labels: it reads only the machine's ticks, never an outcome. Called for the whole run
+//! and by the rule of `judge` that takes verdicts back.
 
 use std::ops::Range;
 
 use crate::stats::epoch::{Epoch, Noise};
 
-/// A tick is 10 ms and an epoch half a second, so shares are read over at least this many epochs.
+/// A tick is 10 ms and an epoch half a second, so shares are computed over at least this many epochs.
 const WINDOW_EPOCHS: usize = 4;
-/// Steal above this marks a window. An engineering choice, not tuned by simulation.
+/// A window with more steal than this is noisy. An engineering choice, not tuned by simulation.
 const MAX_STEAL_PCT: f64 = 1.0;
-/// Foreign CPU above this marks a window. An engineering choice as well.
+/// A window with more foreign CPU than this is noisy. An engineering choice as well.
 const MAX_FOREIGN_PCT: f64 = 5.0;
 
-/// Foreign CPU above this marks an epoch in a window that is below the limit: tick-wise accounting may
-/// err by some ticks in a single epoch.
+/// In a window below the limit, an epoch with more foreign CPU than this is disturbed. The limit is higher because the
+/// accounting by ticks may be wrong by some ticks in a single epoch.
 const MAX_FOREIGN_ALONE_PCT: f64 = 2.0 * MAX_FOREIGN_PCT;
 
 /// Shares of all CPU time, in percent of the machine's capacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseShares {
-    /// Taken by the hypervisor for others.
+    /// CPU time that the hypervisor gave to other machines.
     pub steal_pct: f64,
-    /// Soft interrupts; loopback work is in there, so this by itself is not noise.
+    /// Soft interrupts; they include the work of loopback, so they are not by themselves noise.
     pub softirq_pct: f64,
-    /// Busy time of processes that are neither ours nor the server; never below zero. `None` where
-    /// our time or the server's is not known: then that of others is unknown.
+    /// Busy time of processes that are neither looptax nor the server; never below zero. `None` if the time of looptax
+    /// or of the server is not known.
     pub foreign_pct: Option<f64>,
 }
 
@@ -39,8 +39,8 @@ impl NoiseShares {
 
 /// The shares over several epochs together.
 ///
-/// foreign = busy − own − server, each summed over the epochs, over the sum of all ticks. Rounding
-/// to ticks can make it slightly negative; then it is zero. `None` when no tick went by.
+/// foreign = busy − own − server, each summed over the epochs, divided by the sum of all ticks. Rounding to ticks can
+/// make it slightly negative; it is then set to zero. `None` if no tick passed.
 ///
 /// Example: 5126 ticks, 37 of them steal: 0.72 %.
 pub fn noise_shares<'a>(window: impl IntoIterator<Item = &'a Noise>) -> Option<NoiseShares> {
@@ -64,8 +64,8 @@ fn foreign_ticks(noise: &Noise) -> Option<f64> {
 
 /// The indexes of the epochs in noisy windows, in rising order.
 ///
-/// Windows are four epochs in a row, the rest joins the last one. Fewer than four epochs are not
-/// judged; an epoch without figures adds nothing to its window.
+/// A window is four consecutive epochs; the rest belongs to the last window. Fewer than four epochs are not judged; an
+/// epoch without figures adds nothing to its window.
 pub fn noisy_epochs(epochs: &[Epoch]) -> Vec<usize> {
     let noisy = shares_by_window(epochs).filter(|(_, shares)| shares.is_noisy());
     noisy.flat_map(|(window, _)| window).collect()
@@ -73,10 +73,10 @@ pub fn noisy_epochs(epochs: &[Epoch]) -> Vec<usize> {
 
 /// The indexes of the epochs that others disturbed, in rising order.
 ///
-/// Steal is counted in so few ticks that the whole noisy window of [`noisy_epochs`] is disturbed.
-/// Foreign CPU is not: of a window that is noisy only by foreign CPU, the epochs are disturbed that are over
-/// the limit themselves, and of any other window those that are over twice the limit, so that the
-/// beginning and the end of a disturbance fall into the right epoch.
+/// Steal has so few ticks that a window of [`noisy_epochs`] with too much steal counts as disturbed as a whole. Foreign
+/// CPU is judged per epoch: in a window that is noisy only by foreign CPU, the epochs above the limit are disturbed; in
+/// any other window, the epochs above twice the limit. So the beginning and the end of a disturbance are assigned to
+/// the right epoch.
 pub fn disturbed_epochs(epochs: &[Epoch]) -> Vec<usize> {
     let foreign_pct = |idx: usize| {
         let shares = noise_shares(epochs[idx].noise.as_ref());

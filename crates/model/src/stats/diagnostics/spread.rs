@@ -1,33 +1,32 @@
-//! How far the epochs scatter, how far counting noise by itself scatters them, and the rest.
+//! How widely θ scatters between epochs, and how much of that counting noise explains by itself.
 //!
-//! Explains the width of an interval; changes none. Called for the whole run.
+//! Explains the width of an interval; changes no interval. Called for the whole run.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;
 use crate::stats::moments::{mean, median, variance};
 
-/// Makes the median absolute deviation of a normal distribution its standard deviation: 1/Φ⁻¹(3/4).
+/// Factor that turns the median absolute deviation of a normal distribution into its standard deviation: 1/Φ⁻¹(3/4).
 const MAD_TO_SD: f64 = 1.482_602_218_505_602;
-/// Median of χ² with 3 degrees of freedom (2.365 974) over 3: what the median of s²/σ² of four
-/// normal values is.
+/// Median of χ² with 3 degrees of freedom (2.365 974) divided by 3: the median of s²/σ² for four normal values.
 const MEDIAN_VARIANCE_OF_FOUR: f64 = 0.788_657_9;
 /// Normal quantile of a 95 % interval.
 const Z_95: f64 = 1.959_963_984_540_054;
-/// Typical and total may differ by this much (θ) before it is a finding.
+/// The typical and the total throughput may differ by this much (in θ) before it is a finding.
 const DISAGREEMENT: f64 = 0.01;
 
-/// The interval's width from counting noise: only more requests reduce it, no other design and no patience.
+/// The part of the interval's width that comes from counting noise: only more requests reduce it; no other design does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingFloor {
-    /// Variance over mean of the counts of one arm's slices within an octet.
+    /// Variance of the counts of one arm's slices within an octet, divided by their mean.
     pub phi: f64,
-    /// Half-width of a 95 % interval of θ from the requests counted so far.
+    /// Half-width of a 95 % interval of θ that the requests counted so far allow.
     pub half_width: f64,
 }
 
 /// A standard deviation that outliers hardly move: 1.4826·median|x − median(x)|.
 ///
-/// Estimates the standard deviation of a normal. `None` for no values; zero when more than half are
+/// Estimates the standard deviation of a normal distribution. `None` without values; zero if more than half of them are
 /// equal.
 ///
 /// Example: 1, 2, 3, 4, 100: median 3, deviations 2, 1, 0, 1, 97, their median 1: 1.4826.
@@ -42,11 +41,11 @@ pub fn mad_sd(values: &[f64]) -> Option<f64> {
 
 /// The sampling floor of a run.
 ///
-/// φ is the median of s²/mean over all octets and arms, s² the variance of the four counts (scaled
-/// to equal time), divided by 0.7887 for the bias of that median; the median keeps bursts out of it.
-/// Half-width = 1.96·√(4φ/(X·T)), X·T = requests counted in all active windows: each arm has half of
-/// them, and ln of a count N has the variance φ/N. `None` without an octet or without requests, and
-/// where response times decide: counts have no part in θ there.
+/// φ is the median of s²/mean over all octets and arms. s² is the variance of the four counts (scaled to equal time),
+/// divided by 0.7887 for the bias of that median; the median keeps bursts out. Half-width = 1.96·√(4φ/(X·T)), with X·T
+/// = requests counted in all active windows: each arm has half of them, and ln of a count N has the variance φ/N.
+/// `None` without an octet or without requests, and if the verdict comes from response times: θ then does not depend on
+/// counts.
 ///
 /// Example: φ = 1 and a million requests: 1.96·√(4/10⁶) = 0.0039, so 0.39 %.
 pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
@@ -65,7 +64,7 @@ pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
     Some(SamplingFloor { phi, half_width: Z_95 * (4.0 * phi / n_requests as f64).sqrt() })
 }
 
-/// Variance over mean of one arm's counts in an octet, scaled to equal time; `None` without any.
+/// Variance of one arm's counts in an octet divided by their mean, scaled to equal time; `None` without counts.
 fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
     let slices = || octet.iter().filter(|slice| slice.side == side);
     let times_ns: Vec<f64> = slices().map(|slice| slice.active_ns as f64).collect();
@@ -76,10 +75,10 @@ fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
     ratio.is_finite().then_some(ratio)
 }
 
-/// Whether typical speed and total throughput tell different stories: rare stalls fall on one arm.
+/// Whether typical speed and total throughput contradict each other: rare stalls fall on one arm.
 ///
-/// |totals − θ| > max(0.01, half the half-width of the totals). Both as ln(baseline / other). Without
-/// an interval on the totals they never disagree.
+/// |totals − θ| > max(0.01, half the half-width of the totals). Both are ln(baseline / other). Totals without an
+/// interval never contradict.
 ///
 /// Example: θ = 0.048 and totals 0.033 ± 0.080: 0.015 is below 0.040, no finding.
 pub fn totals_disagree(theta: &Estimate, totals: &Estimate) -> bool {

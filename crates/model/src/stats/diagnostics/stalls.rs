@@ -7,9 +7,9 @@ use crate::stats::epoch::{Epoch, Side, Slice};
 /// A slice whose requests in flight took more than half a slice to be answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stall {
-    /// Which epoch, from 0.
+    /// Number of the epoch, from 0.
     pub epoch_idx: usize,
-    /// Which slice of it, from 0.
+    /// Number of the slice in the epoch, from 0.
     pub slice_idx: usize,
     pub side: Side,
     pub drain_ms: f64,
@@ -17,9 +17,9 @@ pub struct Stall {
 
 /// All stalls of a run in the order of time.
 ///
-/// A slice is listed when its drain took longer than half of its active window.
+/// A slice is listed if its drain took longer than half of its active window.
 ///
-/// Example: a window of 50 ms and a drain of 40 ms, as a delayed acknowledgement makes it: listed.
+/// Example: a window of 50 ms and a drain of 40 ms, which a delayed acknowledgement causes: listed.
 pub fn stalls(epochs: &[Epoch]) -> Vec<Stall> {
     let slices = epochs.iter().enumerate().flat_map(|(epoch_idx, epoch)| {
         let slices = epoch.slices.iter().enumerate();

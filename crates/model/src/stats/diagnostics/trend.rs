@@ -1,7 +1,7 @@
-//! Does a series drift, and does it remember its last value?
+//! Does a series drift, and do neighbouring values resemble each other?
 //!
-//! Rank correlation with the position, and the correlation of neighbours. Called with the θ of a run
-//! in the order of time; the trend serves a downgrade rule of `judge`.
+//! Rank correlation with the position, and the correlation of neighbours. Called with the θ of a run in the order of
+//! time.
 
 use crate::stats::distributions::t_two_sided_p;
 use crate::stats::moments::{mean, midranks};
@@ -18,11 +18,12 @@ pub struct Trend {
 
 /// Tests a series for a monotone drift.
 ///
-/// rho = Pearson's correlation of the midranks with 1, 2, …; t = rho·√((n−2)/(1−rho²)) at n − 2
-/// degrees of freedom. Assumes independent values under "no drift"; the approximation is good from
-/// about ten on. `None` below three values, for equal values, or with a NaN. |rho| = 1 gives p = 0.
+/// rho = Pearson's correlation of the midranks with 1, 2, …; t = rho·√((n−2)/(1−rho²)) at n − 2 degrees of freedom.
+/// Assumes independent values if there is no drift; the approximation is good from about ten values on. `None` for
+/// fewer than three values, for equal values, or with a NaN. |rho| = 1 gives p = 0.
 ///
-/// Example: 1, 3, 2: ranks 1, 3, 2 against 1, 2, 3: rho 0.5, t = 0.577 at 1, p = 0.667.
+/// Example: 1, 3, 2: the correlation of the ranks 1, 3, 2 with 1, 2, 3 is rho = 0.5, t = 0.577 at 1 degree of freedom,
+/// p = 0.667.
 pub fn trend(series: &[f64]) -> Option<Trend> {
     let n = series.len();
     if n < 3 || series.iter().any(|value| value.is_nan()) {
@@ -35,9 +36,9 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
     Some(Trend { rho, p_value: t_two_sided_p(t, freedom)?, n })
 }
 
-/// Pearson's correlation of the values with those that follow them.
+/// Pearson's correlation of each value with the value that follows it.
 ///
-/// About −1/n for an independent series of n. `None` below four values (two pairs always correlate
+/// About −1/n for an independent series of n values. `None` for fewer than four values (two pairs always correlate
 /// fully) or without any spread.
 ///
 /// Example: 0, 2, 1, 3: the pairs (0, 2), (2, 1), (1, 3), so −1/2.

@@ -10,15 +10,15 @@ pub struct Input<'a> {
     pub epochs: &'a [Epoch],
     /// Connections per arm, C.
     pub connections: u32,
-    /// The two-sided level of every interval: that of the interim analysis the run stopped at.
+    /// The two-sided level of every interval: the level of the interim analysis at which the run stopped.
     pub alpha: f64,
-    /// Half the width of "no difference that matters", as a fraction: 0.01 is ±1 %.
+    /// Half the width of the range "no difference that matters", as a fraction: 0.01 is ±1 %.
     pub delta: f64,
-    /// The reasons why the measurement is invalid; empty when nothing does.
+    /// The reasons why the measurement is invalid; empty if it is valid.
     pub invalid: Vec<String>,
     /// Whether the run ended before its last interim analysis: the estimate is then slightly too large.
     pub stopped_early: bool,
-    /// Whether the ends of a connection may have run on other cores in one slice than in another.
+    /// Whether an end of a connection may have run on another core in one slice than in another.
     pub can_move: bool,
 }
 

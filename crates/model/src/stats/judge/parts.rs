@@ -1,8 +1,7 @@
-//! Does a finding hang on a part of the epochs: on the disturbed ones, or on one half of the run?
+//! Does a finding depend on a part of the epochs: on the disturbed epochs, or on one half of the run?
 //!
-//! Noise that hits both arms alike widens the interval and does no more, because the coin decides
-//! which arm it meets. A finding is in doubt only if θ itself differs in one part. Called by
-//! `primary`.
+//! Noise that hits both arms alike only widens the interval, because the coin decides which arm a given disturbance
+//! hits. A finding is in doubt only if θ itself differs between parts. Called by `primary`.
 
 use super::Input;
 use crate::stats::epoch::Epoch;
@@ -10,23 +9,22 @@ use crate::stats::estimate::{Estimate, tax_pct};
 use crate::stats::verdict::{Direction, Parts, Reason, Verdict, classify, direction};
 use crate::stats::{hodges_lehmann, rank_sum};
 
-/// Fewer epochs than these on one side are not compared with the others: six are the least that have
-/// an interval at [`PART_ALPHA`].
+/// Two parts are compared only if each has at least this many epochs: with six there is an interval at [`PART_ALPHA`].
 pub(super) const LEAST_EPOCHS: usize = 6;
-/// The level of the test whether θ differs between the parts.
+/// The level of the test whether θ differs between the two parts.
 const DIFFER_P: f64 = 0.01;
-/// The same where the undisturbed epochs by themselves say nothing. By simulation: at 0.01 a disturbance
-/// that hits one arm passed as a difference in up to one run of seven, at 0.05 in one of twelve.
+/// The level of the same test if the undisturbed epochs by themselves are inconclusive. By simulation: at 0.01 a
+/// disturbance that hits one arm passed as a difference in up to one run of seven, at 0.05 in one of twelve.
 const UNSUPPORTED_P: f64 = 0.05;
 /// The level of a part's own interval.
 const PART_ALPHA: f64 = 0.05;
-/// θ of the parts has to differ by more than this share of the whole effect.
+/// θ of the two parts has to differ by more than this share of the whole effect.
 const LARGEST_SHARE: f64 = 0.25;
 
-/// A verdict and who loses: what can differ between the parts.
+/// A verdict and the arm that loses; both can differ between the parts.
 pub(super) type Finding = (Verdict, Option<Direction>);
 
-/// Two parts of a run whose θ is not the same.
+/// Two parts of a run with different θ.
 #[derive(Debug, Clone)]
 pub(super) struct Apart {
     parts: Parts,
@@ -36,12 +34,13 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    /// Compares the epochs for which `is_first` with the others; `None` if there are too few of
-    /// either, or if their θ does not differ.
+    /// Compares the epochs for which `is_first` is true with the others; `None` if either part has too few epochs, or
+    /// if their θ does not differ.
     ///
-    /// It differs when the shift is beyond both δ and a quarter of `theta`, and the rank-sum test is significant: at
-    /// 0.01; at 0.05 if the parts are the disturbed epochs and the others, and the latter by themselves show nothing.
-    /// If they show something else than the whole run, no test is made.
+    /// θ differs if the shift is larger than both δ and a quarter of `theta`, and the rank-sum test is significant at
+    /// 0.01. The level is 0.05 if the parts are the disturbed and the undisturbed epochs and the undisturbed epochs by
+    /// themselves are inconclusive. If the undisturbed epochs by themselves give another result than the whole run, no
+    /// test is needed.
     pub(super) fn find(
         input: &Input,
         theta: &Estimate,
@@ -67,7 +66,7 @@ impl Apart {
             (Parts::Halves, _) => DIFFER_P,
             (Parts::Disturbed, rest) if rest == finding => DIFFER_P,
             (Parts::Disturbed, (Verdict::Inconclusive, _)) => UNSUPPORTED_P,
-            // A result of the undisturbed epochs by themselves needs no test against the disturbed ones.
+            // If the undisturbed epochs by themselves have a result, no test against the disturbed epochs is needed.
             (Parts::Disturbed, _) => f64::INFINITY,
         };
         if p_value >= least_p {
@@ -76,18 +75,18 @@ impl Apart {
         Some(Self { parts, p_value, thetas, findings })
     }
 
-    /// Whether both parts say what the whole run says.
+    /// Whether both parts give the same result as the whole run.
     pub(super) fn agree_with(&self, finding: Finding) -> bool {
         self.findings == [finding; 2]
     }
 
-    /// From the lowest to the highest tax of the two intervals, where all of it is on one side of zero.
+    /// From the lowest to the highest tax of the two intervals, if all of it is on one side of zero.
     pub(super) fn one_sided_pct(&self) -> Option<[f64; 2]> {
         let [first, rest] = &self.thetas;
         one_sided_pct(first.lo.min(rest.lo), first.hi.max(rest.hi))
     }
 
-    /// Why `verdict` is withheld.
+    /// The reason why `verdict` is withheld.
     pub(super) fn reason(&self, verdict: Verdict) -> Reason {
         Reason::PartsDiffer {
             parts: self.parts,
@@ -105,12 +104,12 @@ impl Apart {
     }
 }
 
-/// The taxes of [`lo`, `hi`] of θ in percent; `None` where zero lies between them.
+/// The taxes for `lo` and `hi` of θ, in percent; `None` if zero is between them.
 pub(super) fn one_sided_pct(lo: f64, hi: f64) -> Option<[f64; 2]> {
     (lo > 0.0 || hi < 0.0).then(|| [lo, hi].map(tax_pct))
 }
 
-/// θ of the epochs for which `is_first`, and of the others.
+/// θ of the epochs for which `is_first` is true, and θ of the others.
 fn split(epochs: &[Epoch], is_first: impl Fn(usize) -> bool) -> [Vec<f64>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
     for (idx, epoch) in epochs.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! θ of a run and the verdict on it, with the objections that take a verdict back.
 //!
-//! Looks at throughput, noise, drift and guard only, so that the experiment can ask after every epoch
-//! without paying for the percentiles. Called by the experiment and by `judge`.
+//! Uses only throughput, noise, drift and guard, so that the experiment can call it after every epoch without the cost
+//! of the percentiles. Called by the experiment and by `judge`.
 
 use super::Input;
 use super::parts::{Apart, Finding, LEAST_EPOCHS, one_sided_pct};
@@ -14,33 +14,34 @@ use crate::stats::verdict::{
 };
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// Half an interval of a tax, in points, that is too wide for a figure if it is also [`WIDE_SHARE`] of the tax.
+/// If half the interval of a tax is wider than this, in percentage points, and wider than [`WIDE_SHARE`] of the tax,
+/// the interval is too wide for a figure.
 const WIDE_POINTS: f64 = 5.0;
 /// See [`WIDE_POINTS`].
 const WIDE_SHARE: f64 = 1.0 / 3.0;
-/// Foreign work, percent of all CPU time, under which a size is not known where hardly an epoch was without.
+/// If foreign work takes more than this percentage of all CPU time and hardly any epoch was without it, the size of an
+/// effect is not known.
 const BUSY_PCT: f64 = 25.0;
 
-/// The answer to the one question that decides.
+/// The answer to the only question that decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Primary {
     /// θ = ln(baseline / other); `None` without a whole epoch.
     pub theta: Option<Estimate>,
-    /// The verdict on it, objections heard.
+    /// The verdict, after all objections.
     pub verdict: Verdict,
-    /// Who loses, when somebody is known to: also where the verdict is withheld and only the size of
-    /// the effect is uncertain.
+    /// The arm that loses, if known: also if the verdict is withheld and only the size of the effect is uncertain.
     pub direction: Option<Direction>,
     pub reason: Reason,
-    /// Set where the effect has a direction and its size is uncertain.
+    /// Set if the direction of the effect is known but its size is uncertain.
     pub uncertain_size: Option<UncertainSize>,
-    /// The epochs in which others took much of the machine; `None` if there are none.
+    /// The epochs in which other processes or the hypervisor took much of the machine; `None` if there are none.
     pub disturbance: Option<Disturbance>,
 }
 
 impl Primary {
-    /// Whether more epochs could show that the finding hangs on the disturbed ones: there are both
-    /// kinds, and too few of one to compare them.
+    /// Whether more epochs could show that the finding depends on the disturbed epochs: there are both kinds of epochs,
+    /// and too few of one kind to compare them.
     pub fn is_unchecked(&self) -> bool {
         let few = |n: usize| (1..LEAST_EPOCHS).contains(&n);
         let disturbance = self.disturbance.as_ref();
@@ -48,17 +49,17 @@ impl Primary {
     }
 }
 
-/// The epochs in which others took much of the machine.
+/// The epochs in which other processes or the hypervisor took much of the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disturbance {
     pub n_disturbed: usize,
     pub n_undisturbed: usize,
-    /// The shares that others took in the disturbed ones.
+    /// The shares that others took in the disturbed epochs.
     pub shares: NoiseShares,
 }
 
 impl Disturbance {
-    /// Whether too few epochs were undisturbed to compare the others with them: a verdict is then one
+    /// Whether there are too few undisturbed epochs to compare the disturbed ones with; the verdict then holds only
     /// under this disturbance.
     pub fn is_throughout(&self) -> bool {
         self.n_undisturbed < LEAST_EPOCHS
@@ -67,14 +68,14 @@ impl Disturbance {
 
 /// Estimates θ and gives the verdict; the cheap part of [`super::judge`].
 ///
-/// θ by [`hodges_lehmann::estimate`] over the epochs, the verdict by [`classify`]. A finding is taken
-/// back to inconclusive when θ differs between the disturbed epochs (chosen without looking at the
-/// outcome) and the others, or between the two halves of the run, and these do not both say the same;
-/// with fewer than six epochs on one side it remains. A difference, real or negligible, is taken back
-/// when the first 10 ms of the windows could make more than a quarter of it: see [`guard_transient`].
+/// θ comes from [`hodges_lehmann::estimate`] over the epochs, the verdict from [`classify`]. A finding becomes
+/// inconclusive if θ differs between two parts of the run and the parts do not both give the same result; the parts are
+/// the disturbed epochs (chosen without looking at the outcome) and the others, or the two halves of the run. If a part
+/// has fewer than six epochs, the finding remains. A difference, real or negligible, becomes inconclusive if the first
+/// 10 ms of the windows could account for more than a quarter of it: see [`guard_transient`].
 ///
-/// Example: θ of 0.05 in 12 disturbed epochs and in 8 others is a difference; of 0.05 in the disturbed
-/// and 0 in the others nothing is concluded; of 0.05 and 0.1 it is a difference of uncertain size.
+/// Example: if θ is 0.05 in 12 disturbed epochs and in 8 others, it is a difference; if it is 0.05 in the disturbed
+/// epochs and 0 in the others, nothing is concluded; if it is 0.05 and 0.1, it is a difference of uncertain size.
 pub fn primary(input: &Input) -> Primary {
     let theta = estimate(input, |_| true);
     let disturbance = disturbance(input);
@@ -93,7 +94,7 @@ impl Answer {
         Self { finding, reason, uncertain_size: None }
     }
 
-    /// Nothing is concluded but, where `range_pct` has one sign, who loses.
+    /// The verdict is inconclusive; the arm that loses remains known if `range_pct` has one sign.
     fn withheld(direction: Option<Direction>, reason: Reason, cause: SizeCause, range_pct: Option<[f64; 2]>) -> Self {
         Self {
             finding: (Verdict::Inconclusive, direction.filter(|_| range_pct.is_some())),
@@ -127,7 +128,7 @@ fn answer(input: &Input, theta: Option<&Estimate>) -> Answer {
     answer
 }
 
-/// Why no figure is given for a difference, though its direction is known.
+/// The reason why a difference gets no figure although its direction is known.
 fn doubt_of_size(input: &Input, theta: &Estimate) -> Option<SizeCause> {
     let tax = theta.map_monotone(tax_pct);
     let half_width = tax.half_width();
@@ -142,7 +143,7 @@ fn doubt_of_size(input: &Input, theta: &Estimate) -> Option<SizeCause> {
     }
 }
 
-/// Whether the slices of both arms together, each compared with the middle of its own arm, have two speeds.
+/// Whether the slices of both arms together have two speeds, if each rate is divided by the median of its arm.
 fn has_two_speeds(epochs: &[Epoch]) -> bool {
     let rates = |side| {
         let slices = epochs.iter().flat_map(move |epoch| epoch.slices_of(side));
@@ -153,7 +154,7 @@ fn has_two_speeds(epochs: &[Epoch]) -> bool {
     rate_modes(&Side::BOTH.into_iter().flat_map(rates).collect::<Vec<_>>()).is_some()
 }
 
-/// Returns the part of the plain answer that remains after its parts are compared.
+/// Returns the part of the plain answer that remains after parts of the run are compared.
 fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
     let (verdict, direction) = plain.finding;
     for apart in differing_parts(input, theta) {
@@ -194,8 +195,8 @@ fn disturbance(input: &Input) -> Option<Disturbance> {
     })
 }
 
-/// Only an effect can be explained away; if there is none, the rule does not apply. Returns also the taxes that are
-/// possible, the transient counted or not, if all are on one side of zero.
+/// Only an effect can be explained away; without an effect the rule does not apply. Also returns the range of possible
+/// taxes, with and without the transient, if all of it is on one side of zero.
 fn guard_objection(input: &Input, theta: &Estimate, verdict: Verdict) -> Option<(Reason, Option<[f64; 2]>)> {
     let transient = guard_transient(input.epochs, input.alpha)?;
     let is_effect = matches!(verdict, Verdict::Difference | Verdict::Negligible);

@@ -1,6 +1,6 @@
 //! The figures beside the throughput: CPU per request and latency quantiles, starred after Holm.
 //!
-//! Decides nothing but, where throughput gives no direction, whose CPU time is the larger. Called by `judge`.
+//! They decide only one question: if throughput gives no direction, which arm needs more CPU time. Called by `judge`.
 
 use super::parts::LEAST_EPOCHS;
 use super::{Input, Primary};
@@ -12,16 +12,16 @@ use crate::stats::quantile::{Comparison, Quantile, compare, pooled_us};
 use crate::stats::verdict::{Direction, Reason, Verdict};
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// CPU time is asked at this part of α: so the two questions together are wrong in at most 1.02 α of runs without a
-/// difference, however they hang together.
+/// CPU time is tested at this part of α. So at most 1.02 α of the runs without a difference get a wrong answer to
+/// either question, whatever the dependence between the two.
 const CPU_PART: f64 = 0.02;
 
-/// CPU tax in µs per request, Hodges-Lehmann over epochs; `None` where it could not be read.
+/// CPU tax in µs per request, Hodges-Lehmann over epochs; `None` if it could not be read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuTax {
     pub client: Option<Estimate>,
     pub server: Option<Estimate>,
-    /// Both together.
+    /// Both ends together.
     pub both: Option<Estimate>,
 }
 
@@ -29,8 +29,8 @@ pub struct CpuTax {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Percentile {
     pub quantile: Quantile,
-    /// All samples of an arm pooled, in µs, `[baseline, other]`; `None` without samples. For display:
-    /// the interval takes requests as independent, and the two must not be compared by it.
+    /// The quantile of all samples of an arm pooled, in µs, `[baseline, other]`; `None` without samples. For display:
+    /// the interval treats requests as independent, and must not be used to compare the two arms.
     pub pooled_us: [Option<Estimate>; 2],
     pub comparison: Comparison,
 }
@@ -41,9 +41,10 @@ pub enum Metric {
     ClientCpu,
     /// CPU of the server per request.
     ServerCpu,
-    /// CPU of both per request.
+    /// CPU of both ends per request.
     BothCpu,
-    /// A latency quantile. The mean latency is not among them: it is the throughput once more.
+    /// A latency quantile. The mean latency is not a secondary metric: it carries the same information as the
+    /// throughput.
     Latency(Quantile),
 }
 
@@ -53,7 +54,7 @@ pub struct Secondary {
     pub metric: Metric,
     /// Two-sided signed-rank p-value of "no difference".
     pub p_value: f64,
-    /// The same after Holm's adjustment over all secondary metrics of this comparison.
+    /// The p-value after Holm's adjustment over all secondary metrics of this comparison.
     pub p_holm: f64,
     /// Whether `p_holm` is at most α.
     pub is_starred: bool,
@@ -65,7 +66,7 @@ pub(super) struct Cpu {
     p_values: [(Metric, Option<f64>); 3],
 }
 
-/// CPU per request in µs over all answered requests, guard and drain included.
+/// CPU per request in µs over all answered requests, including those of guard and drain.
 pub(crate) fn cpu_us(slice: &Slice, metric: Metric) -> Option<f64> {
     let ns = match metric {
         Metric::ClientCpu => slice.client_cpu_ns?,
@@ -81,13 +82,13 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
     input.epochs.iter().filter_map(of_epoch).collect()
 }
 
-/// Which arm's requests take more CPU time, both ends together: asked where throughput gives no direction, at a part
-/// of α (1 in 1,000 at 5 %).
+/// The arm whose requests take more CPU time at both ends together. Only tested if throughput gives no direction, at a
+/// part of α (1 in 1,000 at 5 %).
 ///
-/// Throughput comes first, so that its verdicts are what they are without this question. `None` where the run cannot
-/// be used, where an answer of throughput was taken back, where the disturbed epochs or a half of the run do not say the
-/// same by themselves (at α, of six epochs or more), where the CPU time of one end is not known, and in fewer epochs than
-/// that needs (11).
+/// Throughput comes first, so that this question does not change its verdicts. `None` if the run is invalid, if an
+/// answer of throughput was taken back, if the disturbed epochs or a half of the run do not give the same answer by
+/// themselves (at α, with six epochs or more), if the CPU time of one end is not known, and with fewer epochs than the
+/// test needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
     // If the disturbed epochs, a half of the run or the starts of slices shift the throughput, they may shift CPU time
     // too.
@@ -103,13 +104,13 @@ pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
     let Dearer::Known(found) = dearer_in(&effects, CPU_PART * input.alpha, |_| true) else { return None };
     let holds = |is_in: &dyn Fn(usize) -> bool| {
         let parts = [true, false].map(|part| dearer_in(&effects, input.alpha, |idx| is_in(idx) == part));
-        // Of too few epochs nothing is asked.
+        // With too few epochs in a part, the parts are not compared.
         parts.contains(&Dearer::TooFew) || parts == [Dearer::Known(found); 2]
     };
     (holds(&|idx| disturbed.binary_search(&idx).is_ok()) && holds(&|idx| idx < half)).then_some(found)
 }
 
-/// Which arm takes more CPU time in some epochs.
+/// The arm that takes more CPU time in some epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dearer {
     TooFew,
@@ -117,7 +118,7 @@ enum Dearer {
     Known(Direction),
 }
 
-/// Which arm takes more in these epochs, at this level.
+/// The arm that takes more CPU time in these epochs, at this level.
 fn dearer_in(effects: &[(usize, f64)], alpha: f64, is_in: impl Fn(usize) -> bool) -> Dearer {
     let own: Vec<f64> = effects.iter().filter(|(idx, _)| is_in(*idx)).map(|(_, effect)| *effect).collect();
     if own.len() < LEAST_EPOCHS {

@@ -1,7 +1,7 @@
 //! Each arm by itself: throughput, latency, CPU and context switches, with intervals.
 //!
-//! These are absolute figures in this run's surroundings; the comparison is made elsewhere, within
-//! epochs, and is much tighter than two of these suggest. Called by `judge`.
+//! These absolute figures hold for the surroundings of this run. The comparison is made elsewhere, within epochs; it is
+//! much more precise than the intervals of two such figures suggest. Called by `judge`.
 
 use super::Input;
 use super::secondary::{Metric, cpu_us};
@@ -9,8 +9,7 @@ use crate::stats::epoch::{Epoch, Side, Slice, counted, rate_per_s};
 use crate::stats::estimate::Estimate;
 use crate::stats::{hodges_lehmann, totals};
 
-/// One arm of a run. Estimates are Hodges-Lehmann over epochs of the epoch's typical slice, except
-/// for the total.
+/// One arm of a run. Except for the total, estimates are Hodges-Lehmann over the epochs' typical slices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideSummary {
     pub side: Side,
@@ -20,7 +19,7 @@ pub struct SideSummary {
     pub throughput_per_s: Option<Estimate>,
     /// Total throughput with drains and stalls, requests per second; t interval over epochs.
     pub total_per_s: Option<Estimate>,
-    /// Mean latency in µs: in a closed loop C over the typical throughput, else the typical one of the response times.
+    /// Mean latency in µs: in a closed loop C over the typical throughput, otherwise the typical response time.
     pub latency_us: Option<Estimate>,
     /// CPU of the client's threads in µs per request.
     pub cpu_client_us: Option<Estimate>,
@@ -57,7 +56,7 @@ impl SideSummary {
     }
 }
 
-/// The mean latency that a closed loop of `connections` has at a throughput, so that the two always fit each other.
+/// The mean latency that a closed loop of `connections` has at a throughput; it always fits that throughput.
 fn per_request_us(per_s: &Estimate, connections: u32) -> Estimate {
     let us = |per_s: f64| f64::from(connections) * 1e6 / per_s;
     if per_s.has_interval() && per_s.lo > 0.0 {
@@ -66,8 +65,7 @@ fn per_request_us(per_s: &Estimate, connections: u32) -> Estimate {
     Estimate { value: us(per_s.value), lo: f64::NEG_INFINITY, hi: f64::INFINITY, n: per_s.n }
 }
 
-/// Mean latency: of a closed loop by Little's law C·active time/completions, else of the response
-/// times.
+/// Mean latency: in a closed loop by Little's law C·active time/completions, otherwise the mean of the response times.
 pub(crate) fn mean_latency_us(slice: &Slice, connections: u32) -> f64 {
     if let Some(response) = slice.response {
         return response.sum_ns as f64 / 1000.0 / counted(slice.completions);

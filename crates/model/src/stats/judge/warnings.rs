@@ -1,35 +1,36 @@
 //! The warnings for a reader besides the verdict.
 //!
-//! Facts with their figures, in a fixed order; the words are the report's. Called by `judge`.
+//! Facts with their figures, in a fixed order; the report makes the sentences. Called by `judge`.
 
 use super::{Input, Primary};
 use crate::stats::diagnostics::{Diagnostics, noise_shares, totals_disagree};
 use crate::stats::epoch::{Epoch, Side};
 use crate::stats::estimate::Estimate;
 
-/// Below this share of its time on requests the client itself is in the way.
+/// If requests fill less than this share of the connections' time, the client itself limits the rate.
 const LEAST_LITTLE: f64 = 0.97;
-/// A window's edges can put Little's ratio a little above 1; more than this does not add up.
+/// The edges of the windows can raise Little's ratio slightly above 1; a ratio above this limit is an error in the
+/// figures.
 const LARGEST_LITTLE: f64 = 1.03;
-/// The environment causes an interval that is this many times wider than counting noise makes it.
-/// An engineering choice.
+/// If an interval is this many times wider than counting noise makes it, the environment causes the width. An
+/// engineering choice.
 const ENVIRONMENT_FACTOR: f64 = 3.0;
 
 /// A warning for the reader.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
-    /// The run ended at an early interim analysis: the estimate leans to the large side.
+    /// The run ended at an early interim analysis: the estimate tends to be too large.
     StoppedEarly {
-        /// Epochs it ended after.
+        /// Number of epochs after which it ended.
         n_epochs: usize,
     },
     /// Epochs that were cut short and have no θ.
     IncompleteEpochs { n_epochs: usize, n_all: usize },
     /// Typical speed and total throughput disagree: rare stalls fall on one arm.
     TotalsDisagree { theta: Estimate, totals: Estimate },
-    /// Slices whose last answers took more than half a slice.
+    /// Slices whose last answers took longer than half a slice.
     Stalls {
-        /// How many, `[baseline, other]`.
+        /// Number of stalls, `[baseline, other]`.
         n_stalls: [usize; 2],
         longest_ms: f64,
     },
@@ -39,22 +40,22 @@ pub enum Warning {
         n_all: usize,
         /// Steal in these epochs, in percent of capacity.
         steal_pct: f64,
-        /// Foreign CPU in these epochs, in percent of capacity; `None` where it is not known.
+        /// Foreign CPU in these epochs, in percent of capacity; `None` if not known.
         foreign_pct: Option<f64>,
     },
-    /// It matters which arm runs first: the guard is too short. θ is not biased by it.
+    /// It matters which arm runs first: the guard is too short. This does not bias θ.
     OrderEffect { p_value: f64 },
-    /// N·latency does not fill the connections' time: the client itself takes time.
+    /// N·latency does not fill the connections' time: the client itself needs time.
     LittlesLaw {
         side: Side,
-        /// The ratio, 0.97 to 1.00 when all is well.
+        /// The ratio; 0.97 to 1.00 if all is well.
         ratio: f64,
     },
     /// The rate jumps between two modes; the figures are in the diagnostics.
     TwoModes { side: Side, ratio: f64 },
     /// The interval is much wider than counting noise makes it: a quieter machine helps more than time.
     EnvironmentLimited {
-        /// Half-width over that of the sampling floor at 95 %.
+        /// Half-width of the interval divided by that of the sampling floor at 95 %.
         factor: f64,
     },
 }

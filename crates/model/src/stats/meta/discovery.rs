@@ -1,14 +1,15 @@
-//! False discoveries among many tests: one list of hosts in place of one alarm per host.
+//! False discoveries among many tests: one list of hosts instead of one alarm per host.
 //!
-//! Pure arithmetic on p-values, beside `holm`, which is for the few metrics of one report.
+//! Pure arithmetic on p-values. For the few metrics of one report there is `holm`.
 
-/// Adjusts p-values so that of the hosts at or below a level at most that share is there by chance.
+/// Adjusts p-values so that among the hosts at or below a level, the expected share that is there by chance is at most
+/// that level.
 ///
-/// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). A host is in the list at level q
-/// if its adjusted value is at most q, and the expected share of false ones in that list is at most q.
-/// Assumes independent tests, or such that depend on each other positively: a kernel that made a part of the
-/// fleet slower at once is that. The answer is in the order of the input; a value that is not a probability (NaN,
-/// negative, above 1) was not a test: it stays NaN and is not counted.
+/// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). A host is in the list at level q if its
+/// adjusted value is at most q; the expected share of false discoveries in that list is then at most q. Assumes tests
+/// that are independent or depend on each other positively, for example because a kernel made a part of the fleet
+/// slower. The result is in the order of the input. A value that is not a probability (NaN, negative, above 1) does not
+/// count as a test and becomes NaN.
 ///
 /// Example: 0.01, 0.04, 0.03 become 0.03, 0.04, 0.04.
 ///
@@ -21,7 +22,7 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
     step_up(p_values, |_| 1.0)
 }
 
-/// As [`benjamini_hochberg`], whatever the tests' dependence: every value is (1 + 1/2 + … + 1/m) times as large.
+/// As [`benjamini_hochberg`], valid for tests with any dependence: every value is (1 + 1/2 + … + 1/m) times as large.
 ///
 /// Example: 0.01, 0.04, 0.03 become 0.055, 0.0733, 0.0733.
 ///

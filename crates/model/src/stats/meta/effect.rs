@@ -1,17 +1,18 @@
-//! One host's effect, as a fleet takes it: value, variance, and how well the variance is known.
+//! One host's effect as input of the fleet's statistics: value, variance, and how well the variance is known.
 //!
-//! The only door into `meta`: what is not a number, or claims to be exact, stays outside.
+//! The only way into `meta`: values that are not numbers, or that claim to be exact, are refused.
 
 use crate::stats::Estimate;
 use crate::stats::distributions::t_critical;
 
-/// Degrees of freedom below which a variance is not used: those of six epochs, the fewest that give an
-/// interval. The second moment of 1/variance, which weights need, exists only above four.
+/// Fewest degrees of freedom of a usable variance: those of six epochs, the fewest that give an interval. The weights
+/// need the second moment of 1/variance, which exists only above four.
 pub const LEAST_FREEDOM: f64 = 5.0;
-/// Largest |value|: no ratio of costs is e^1000, and its square must stay far from overflow.
+/// Largest |value|: no ratio of costs is e^1000, and the square of the value must stay far from overflow.
 const LARGEST_VALUE: f64 = 1e3;
-/// Variances outside of this are not measurements: a standard error of 1e-9 is a ten-millionth of a
-/// percent, one of 1000 holds no information. Inside, sums over any fleet stay finite.
+/// Variances outside this range do not come from measurements: a standard error of 1e-9 is a ten-millionth of a
+/// percent, and with a standard error of 1000 there is no information. Inside the range, sums over any fleet stay
+/// finite.
 const VARIANCES: std::ops::RangeInclusive<f64> = 1e-18..=1e6;
 
 /// Why an effect cannot be pooled.
@@ -19,7 +20,7 @@ const VARIANCES: std::ops::RangeInclusive<f64> = 1e-18..=1e6;
 pub enum Unusable {
     /// The value is not finite, or beyond e^±1000.
     Value,
-    /// The variance is not finite, zero, or beyond what a measurement has.
+    /// The variance is not finite, zero, or outside the range of measurements.
     Variance,
     /// Fewer degrees of freedom than [`LEAST_FREEDOM`].
     Freedom,
@@ -31,16 +32,16 @@ pub struct Effect {
     value: f64,
     variance: f64,
     freedom: f64,
-    /// The parts of the moments that multiply b², only from the degrees of freedom.
+    /// The parts of the moments that are multiplied by b²; they depend only on the degrees of freedom.
     estimated: Moments,
 }
 
 impl Effect {
-    /// An effect with the variance of its error (the squared standard error) and that variance's degrees
-    /// of freedom: epochs − 1; +∞ where the variance is known.
+    /// An effect with the variance of its error (the squared standard error) and that variance's degrees of freedom:
+    /// epochs − 1; +∞ if the variance is known.
     ///
     /// # Errors
-    /// [`Unusable`]: the first of value, variance, freedom that cannot be used.
+    /// [`Unusable`]: the first of value, variance and freedom that cannot be used.
     pub fn new(value: f64, variance: f64, freedom: f64) -> Result<Self, Unusable> {
         if value.is_nan() || value.abs() > LARGEST_VALUE {
             return Err(Unusable::Value);
@@ -54,15 +55,15 @@ impl Effect {
         Ok(Self { value, variance, freedom, estimated: Moments::of_estimated(freedom) })
     }
 
-    /// An effect from an interval of level 1 − `alpha` over `n` epochs: the standard error is half its
+    /// An effect from an interval of level 1 − `alpha` over `n` epochs: the standard error is half the interval's
     /// length over t(n−1).
     ///
-    /// Exact for t intervals, close for those of the signed ranks.
+    /// Exact for t intervals, a good approximation for signed-rank intervals.
     ///
     /// Example: 0.10 [0.05, 0.15] at n = 12 has the standard error 0.05/2.201 = 0.02272.
     ///
     /// # Errors
-    /// As [`Effect::new`]; an interval without an end has no variance.
+    /// As [`Effect::new`]; an interval with an infinite end has no variance.
     pub fn from_interval(estimate: &Estimate, alpha: f64) -> Result<Self, Unusable> {
         let freedom = estimate.n as f64 - 1.0;
         let critical = t_critical(alpha, freedom).ok_or(Unusable::Freedom)?;
@@ -78,7 +79,7 @@ impl Effect {
         self.variance
     }
 
-    /// Degrees of freedom of the variance; +∞ where it is known.
+    /// Degrees of freedom of the variance; +∞ if it is known.
     pub fn freedom(&self) -> f64 {
         self.freedom
     }
@@ -88,16 +89,16 @@ impl Effect {
         1.0 / (self.variance + tau_squared)
     }
 
-    /// b = v/(v + τ²): how much of the host's deviation from the mean is its own error.
+    /// b = v/(v + τ²): the share of the host's deviation from the mean that is its own error.
     pub(super) fn own_share(&self, tau_squared: f64) -> f64 {
         self.variance * self.weight(tau_squared)
     }
 
-    /// The corrections for the variance v being an estimate.
+    /// The corrections that are needed because the variance v is an estimate.
     ///
-    /// With known v, w·(θ−μ)² has mean 1 and variance 2, and w is the inverse variance. With v·ν/σ² ~ χ²(ν),
-    /// expanded to the second order in its error, and with the constants that make it exact at τ² = 0 (where
-    /// w·(θ−μ)² is the square of a t):
+    /// If v is known, w·(θ−μ)² has mean 1 and variance 2, and w is the inverse variance. If v·ν/σ² ~ χ²(ν), the
+    /// following factors apply. They are expanded to the second order in the error of v, with constants that make them
+    /// exact at τ² = 0 (where w·(θ−μ)² is the square of a t):
     ///
     /// ```text
     /// mean      1 + 2/(ν−2)·b²
@@ -131,7 +132,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// The factors of b², 0 at +∞ degrees of freedom.
+    /// The factors of b²; all are 0 at +∞ degrees of freedom.
     fn of_estimated(freedom: f64) -> Self {
         let scarcity = 1.0 / freedom;
         let of_t = 1.0 / (1.0 - 2.0 * scarcity);

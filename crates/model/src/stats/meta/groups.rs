@@ -1,7 +1,7 @@
-//! Hosts by a condition (kernel, CPU, server version): each group's mean, and whether they differ.
+//! Hosts grouped by a condition (kernel, CPU, server version): each group's mean, and whether the groups differ.
 //!
-//! Two views of the same groups: each with its own τ², and all with one in common, which is what
-//! groups of one or two hosts can be judged by. Calls `pool` and `tau`.
+//! There are two analyses of the same groups: one with a separate τ² for each group, and one with a common τ², which is
+//! needed for groups of one or two hosts. Calls `pool` and `tau`.
 
 use super::effect::Effect;
 use super::pool::{Pooled, around, pool};
@@ -12,37 +12,37 @@ use crate::stats::Estimate;
 use crate::stats::distributions::{f_tail, t_critical, t_two_sided_p};
 use crate::stats::per_request::Difference;
 
-/// Hosts from which on a group is judged by its own τ²: with fewer its estimate is mostly chance.
+/// A group with at least this many hosts is judged by its own τ²: with fewer hosts the estimate of τ² is mostly chance.
 pub const LEAST_HOSTS_OF_OWN: usize = 10;
 
 /// Groups of hosts, in the order in which they were given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Groups {
-    /// Each group for itself; `None` for one without hosts.
+    /// Each group by itself; `None` for a group without hosts.
     pub own: Vec<Option<Pooled>>,
-    /// Whether the groups' means differ, each group with its own τ²: Welch's test of the means over the
-    /// groups of two hosts and more. `None` below two of these.
+    /// Whether the groups' means differ if each group has its own τ²: Welch's test of the means, over the groups with
+    /// at least two hosts. `None` if fewer than two groups have them.
     pub between: Option<Between>,
     pub common: Common,
-    /// All hosts as one, whatever their group: τ² holds what lies between the groups too.
+    /// All hosts as one group: its τ² includes the differences between the groups.
     pub all: Pooled,
 }
 
-/// Groups that have a mean each, and one τ² within all of them.
+/// Groups that each have a mean, with a common τ² within the groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Common {
     /// τ² within groups, with its Q-profile interval.
     pub tau_squared: Estimate,
-    /// The squared standard error of τ²; +∞ where every group has one host.
+    /// The squared standard error of τ²; +∞ if every group has one host.
     pub tau_squared_variance: f64,
-    /// Each group's mean, `n` its hosts; `None` for one without hosts. No interval where every group has one
-    /// host.
+    /// Each group's mean; its `n` is the number of hosts; `None` for a group without hosts. No interval if every group
+    /// has one host.
     pub means: Vec<Option<Estimate>>,
-    /// The squared standard error of each mean; +∞ without one.
+    /// The squared standard error of each mean; +∞ if there is none.
     pub variances: Vec<f64>,
     /// Degrees of freedom of the intervals: hosts − groups.
     pub freedom: f64,
-    /// Whether the means differ; `None` for one group, or where every group has one host.
+    /// Whether the means differ; `None` for one group, or if every group has one host.
     pub between: Option<Between>,
 }
 
@@ -51,30 +51,29 @@ pub struct Common {
 pub struct Between {
     /// `Q_b` = Σ (mean − mean of means)²/se², over the groups.
     pub q: f64,
-    /// The F statistic made of it.
+    /// The F statistic computed from `q`.
     pub f: f64,
-    /// Its degrees of freedom, above and below.
+    /// The degrees of freedom of F: numerator and denominator.
     pub freedom: [f64; 2],
-    /// How often F is as large by chance.
+    /// Probability of an F at least as large by chance.
     pub p: f64,
 }
 
-/// Pools each group, and compares the groups with each other. Intervals of level 1 − `alpha`.
+/// Pools each group, and compares the groups with each other. Intervals have the level 1 − `alpha`.
 ///
-/// Estimands: the mean true effect of each group's hosts; under `common` their variance around it is one for
-/// all. There a mean μ = Σwθ/Σw over the group with w = 1/(v + τ²), and
+/// Estimands: the mean true effect of each group's hosts; under `common`, also one variance around these means for all
+/// groups. There, the mean is μ = Σwθ/Σw over the group with w = 1/(v + τ²). The formulas are:
 ///
 /// ```text
 /// se²_g = max(1, Q/E Q)·Σ w·excess/(Σw)²       t and F at k − m, for k hosts in m groups
 /// Q_b   = Σ_g (μ_g − μ)²/se²_g                 F = Q_b/(m − 1)
 /// ```
 ///
-/// which is a meta-regression on the groups with Knapp's and Hartung's test and the guard of [`pool`].
-/// Assumes what [`pool`] assumes, and under `common` that the groups' true effects spread alike: if they do
-/// not, it misjudges small groups that spread more than large ones. Welch's test (`between`) does without.
-/// Neither adjusts for other conditions that the groups share: a kernel that only runs on old CPUs has
-/// their effect too.
-/// `None` for no host, and for an `alpha` that is not between 0 and 1.
+/// This is a meta-regression on the groups with Knapp's and Hartung's test and the guard of [`pool`]. It assumes what
+/// [`pool`] assumes. Under `common` it also assumes that the groups' true effects spread alike: if they do not, it
+/// misjudges small groups that spread more than large ones. Welch's test (`between`) does not need that assumption.
+/// Neither test adjusts for other conditions that the groups share: a kernel that only runs on old CPUs shows their
+/// effect, too. `None` without hosts, and for an `alpha` that is not between 0 and 1.
 ///
 /// Example: groups {−1, 1} and {9, 11} of known variances 0.5 have τ² = 1.5, means 0 and 10 with se² = 1,
 /// `Q_b` = 5² + 5² = 50, F(1, 2) = 50.
@@ -94,9 +93,10 @@ pub fn groups(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Option<Groups
 }
 
 impl Groups {
-    /// The assumption about a host of group `group_idx` before it was measured: the group's own mean and τ² from
-    /// [`LEAST_HOSTS_OF_OWN`] hosts on, its mean and the common τ² below, and the whole fleet's if the group
-    /// has no host, or there is no such group. `None` if that is not known either (a fleet of one host).
+    /// The assumption about a host of group `group_idx` before it is measured: the group's own mean and τ² from
+    /// [`LEAST_HOSTS_OF_OWN`] hosts on; with fewer hosts the group's mean and the common τ²; and the whole fleet's mean
+    /// and τ² if the group has no hosts, or if there is no such group. `None` if that is not known either (a fleet of
+    /// one host).
     pub fn prior(&self, group_idx: usize) -> Option<Prior> {
         let own = self.own.get(group_idx).copied().flatten();
         let many = own.filter(|it| it.n_hosts >= LEAST_HOSTS_OF_OWN);
@@ -106,11 +106,11 @@ impl Groups {
 }
 
 impl Common {
-    /// The mean of group `after` less that of group `before`, with its interval of level 1 − `alpha` and p.
+    /// The mean of group `after` minus that of group `before`, with its interval of level 1 − `alpha` and p.
     ///
-    /// d ± t(k−m)·√(se² + se²). No interval and no p where every group has one host; `None` for a group without
-    /// hosts. For two groups that spread differently take [`tested_difference`](crate::stats::tested_difference) of
-    /// their own means.
+    /// d ± t(k−m)·√(se² + se²). No interval and no p if every group has one host; `None` if either group has no hosts.
+    /// For two groups that spread differently, use [`tested_difference`](crate::stats::tested_difference) of their own
+    /// means.
     pub fn difference(&self, before: usize, after: usize, alpha: f64) -> Option<Difference> {
         let mean = |idx: usize| self.means.get(idx).copied().flatten();
         let (one, other) = (mean(before)?, mean(after)?);
@@ -165,7 +165,7 @@ fn common(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Common {
     }
 }
 
-/// The F test of means with one scale; each point a mean and its variance.
+/// The F test of means that share one scale; each point is a mean and its variance.
 fn pooled_test(points: &[(f64, f64)], freedom: f64) -> Option<Between> {
     let above = points.len() as f64 - 1.0;
     let (q, _) = spread_of_means(points);

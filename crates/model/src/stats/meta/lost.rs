@@ -1,18 +1,18 @@
-//! CPU time that a host loses over TCP: its requests, times what TCP adds to each.
+//! CPU time that a host loses by using TCP: its requests, times the cost that TCP adds to each.
 //!
 //! Pure arithmetic on a host's effect. Called for the ranking of a fleet; the sum is in `total`.
 
 use super::shrink::Posterior;
 use crate::stats::Estimate;
 
-/// Cores that a request per second takes which costs a microsecond.
+/// Cores that one request per second with a cost of one microsecond takes.
 const CORES: f64 = 1e-6;
 
 /// Cores that a host loses, with the interval of its effect at level 1 − `alpha`.
 ///
-/// Estimand: L = rate·c of this host, c the CPU time that TCP adds to a request at both ends. The kernel's work for a
-/// request over TCP does not depend on how long the server works for it, so that c carries over from the requests that were
-/// measured to others of about their size; a ratio of CPU times does not. Assumes that the rate is known. `None` for a rate
+/// Estimand: L = rate·c of this host, where c is the CPU time that TCP adds to a request at both ends. The kernel's
+/// work for a request over TCP does not depend on how long the server works on the request, so c also applies to other
+/// requests of about the same size; a ratio of CPU times does not. Assumes that the rate is known. `None` for a rate
 /// that is negative or not a number.
 ///
 /// Example: 40,000 requests per second with c = 5 [0, 10] µs lose 0.2 [0, 0.4] cores.
@@ -29,7 +29,7 @@ pub(super) fn cores(us_per_s: f64) -> f64 {
     us_per_s * CORES
 }
 
-/// Whether it can be a number of requests per second.
+/// Whether the number is a possible rate of requests.
 pub(super) fn is_rate(requests_per_s: f64) -> bool {
     requests_per_s.is_finite() && requests_per_s >= 0.0
 }

@@ -1,4 +1,4 @@
-//! Many hosts' effects as one mean, and how much the hosts differ.
+//! The effects of many hosts as one mean, and how much the hosts differ.
 //!
 //! Calls `tau` for τ² and `sums` for everything else; called for a fleet, and by `groups` for each part of it.
 
@@ -10,28 +10,29 @@ use crate::stats::distributions::{chi_squared_tail, normal_critical, t_critical}
 
 /// A fleet, or a part of it, under random effects: θᵢ of host i is drawn around μ with variance τ².
 ///
-/// The intervals' level is the `alpha` that [`pool`] was given; `n` of each is the number of hosts.
+/// The level of the intervals comes from the `alpha` that [`pool`] was given; the `n` of each is the number of hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pooled {
-    /// How many hosts it rests on.
+    /// Number of hosts.
     pub n_hosts: usize,
-    /// μ, the mean of the true effects, with Hartung's and Knapp's interval. No interval below two hosts.
+    /// μ, the mean of the true effects, with Hartung's and Knapp's interval. No interval for fewer than two hosts.
     pub mean: Estimate,
-    /// The squared standard error of `mean`; +∞ below two hosts.
+    /// The squared standard error of `mean`; +∞ for fewer than two hosts.
     pub mean_variance: f64,
-    /// The mean weighted only by precision, and its interval if all true effects were the same.
+    /// The mean weighted only by precision, with the interval that it has if all true effects are the same.
     pub fixed: Estimate,
     /// τ², the variance of the true effects, with its Q-profile interval.
     pub tau_squared: Estimate,
-    /// The squared standard error of τ² as an estimate; it is not normal. +∞ below two hosts.
+    /// The squared standard error of τ² as an estimate; its distribution is not normal. +∞ for fewer than two hosts.
     pub tau_squared_variance: f64,
-    /// I²: the share of the variance of a typical host's measured effect that lies between hosts, 0 to 1.
+    /// I²: the share of the variance of a typical host's measured effect that comes from differences between hosts, 0
+    /// to 1.
     pub i_squared: Estimate,
-    /// H²: that variance over what the host's own error explains, from 1.
+    /// H²: that variance divided by the part that the host's own error explains; at least 1.
     pub h_squared: Estimate,
     /// Whether the hosts differ at all.
     pub homogeneity: Homogeneity,
-    /// The true effect of one more host of the same kind. No interval below three hosts.
+    /// The true effect of one more host of the same kind. No interval for fewer than three hosts.
     pub prediction: Estimate,
 }
 
@@ -40,17 +41,16 @@ pub struct Pooled {
 pub struct Homogeneity {
     /// Q = Σ (θ − fixed mean)²/v.
     pub q: f64,
-    /// The mean of Q if no host differs: k − 1 for known variances, more for estimated ones.
+    /// The mean of Q if the hosts do not differ: k − 1 for known variances, more for estimated ones.
     pub expected: f64,
-    /// How often Q is as large by chance; `None` below two hosts.
+    /// Probability of a Q at least as large by chance; `None` for fewer than two hosts.
     pub p: Option<f64>,
 }
 
-/// Pools hosts under random effects, τ² by `spread`, intervals of level 1 − `alpha`.
+/// Pools hosts under random effects; `spread` selects the estimate of τ², and intervals have the level 1 − `alpha`.
 ///
-/// Estimands: μ, the mean of the true effects of the hosts that these are a sample of, each host counting
-/// once (not each request); τ², their variance; the true effect of one more such host. With w = 1/(v + τ²)
-/// and k hosts:
+/// Estimands: μ, the mean of the true effects of the hosts from which these are a sample, where each host (not each
+/// request) counts once; τ², their variance; the true effect of one more such host. With w = 1/(v + τ²) and k hosts:
 ///
 /// ```text
 /// μ           Σwθ/Σw ± t(k−1)·se      se² = max(1, q)·Σ w·excess/(Σw)²    q = Q(τ²)/E Q(τ²)
@@ -59,13 +59,12 @@ pub struct Homogeneity {
 /// I²          τ²/(τ² + s²)   H² = 1 + τ²/s²   s² of `Sums::typical_variance`; ends from those of τ²
 /// ```
 ///
-/// q is Hartung's, Knapp's, Sidik's and Jonkman's; the 1 is the guard that keeps an interval of effects that
-/// agree by chance from being narrower than the plain one. The excess is 1 for known variances
-/// (`Effect::moments`).
-/// Assumes independent hosts, variances that do not know their effects, and true effects that are roughly
-/// normal; for the mean of many hosts the last does not matter, for the new host it does.
-/// One host: its value without an interval, since nothing is known of others; two equal hosts: an interval
-/// from their own errors, with t(1). `None` for no host, and for an `alpha` that is not between 0 and 1.
+/// q is due to Hartung, Knapp, Sidik and Jonkman. The 1 is a guard: it keeps the interval of effects that agree by
+/// chance from being narrower than the plain interval. The excess is 1 for known variances (`Effect::moments`). Assumes
+/// independent hosts, variances that do not depend on the effects, and true effects that are roughly normal. The last
+/// assumption does not matter for the mean of many hosts, but it does for the new host. One host: its value without an
+/// interval, since nothing is known about others. Two equal hosts: an interval from their own errors, with t(1). `None`
+/// without hosts, and for an `alpha` that is not between 0 and 1.
 ///
 /// Example: effects ±1 of known variance 0.5 have μ = 0, τ² = 1.5, se² = 1, and μ ± 12.706.
 ///
@@ -101,7 +100,7 @@ pub fn pool(effects: &[Effect], spread: Spread, alpha: f64) -> Option<Pooled> {
     })
 }
 
-/// se² of the mean; +∞ where one host cannot say how others differ.
+/// se² of the mean; +∞ for one host, which cannot show how others differ.
 fn mean_variance(random: &Sums) -> f64 {
     if random.n_hosts() < 2 {
         return f64::INFINITY;
@@ -130,7 +129,7 @@ fn homogeneity(plain: &Sums) -> Homogeneity {
     Homogeneity { q, expected, p: chi_squared_tail(scaled, freedom) }
 }
 
-/// `middle` ± `critical`·√`variance`; without an interval where either is missing.
+/// `middle` ± `critical`·√`variance`; no interval if either is missing.
 pub(super) fn around(middle: f64, variance: f64, critical: Option<f64>, n: usize) -> Estimate {
     let half_width = critical.map(|it| it * variance.sqrt());
     let Some(half_width) = half_width.filter(|it| it.is_finite()) else {

@@ -1,6 +1,6 @@
-//! A host's effect in the light of the other hosts: what its group says and what it says, by their weights.
+//! A host's effect adjusted by the other hosts': its own measurement and its group's mean, combined by their weights.
 //!
-//! Pure arithmetic on what `pool` and `groups` found. Called by `lost`, `top` and `total`.
+//! Pure arithmetic on the results of `pool` and `groups`. Called by `lost`, `top` and `total`.
 
 use super::effect::Effect;
 use super::pool::{Pooled, around};
@@ -13,10 +13,10 @@ use crate::stats::distributions::{t_critical, t_two_sided_p};
 pub struct Prior {
     /// The estimated mean of the true effects.
     pub mean: f64,
-    /// The squared standard error of that mean: every host of the kind shares its error.
+    /// The squared standard error of that mean; all hosts of the kind share this error.
     pub mean_variance: f64,
     pub tau_squared: f64,
-    /// The squared standard error of τ²; 0 takes it as known.
+    /// The squared standard error of τ²; 0 if τ² is treated as known.
     pub tau_squared_variance: f64,
     /// Degrees of freedom of `mean_variance` and τ².
     pub freedom: f64,
@@ -30,16 +30,16 @@ pub struct Posterior {
     pub own_variance: f64,
     /// Degrees of freedom of `own_variance`.
     pub own_freedom: f64,
-    /// How much of the value comes from the mean of its kind, 0 to 1: 1 where it was not measured.
+    /// The share of the value that comes from the mean of its kind, 0 to 1: 1 if the host was not measured.
     pub borrowed: f64,
-    /// Variance of what it shares with the others: borrowed²·variance of the mean.
+    /// Variance of the error that it shares with the others: borrowed²·variance of the mean.
     pub shared_variance: f64,
     /// Degrees of freedom of `shared_variance`.
     pub shared_freedom: f64,
 }
 
 impl Pooled {
-    /// These hosts as what is known of another one; `None` below two hosts.
+    /// The assumption about another host, based on these; `None` for fewer than two hosts.
     pub fn prior(&self) -> Option<Prior> {
         (self.n_hosts > 1).then_some(Prior {
             mean: self.mean.value,
@@ -52,12 +52,14 @@ impl Pooled {
 }
 
 impl Prior {
-    /// How often a host of this kind measures as far from the mean, by t at Satterthwaite's degrees of freedom.
+    /// Probability that a host of this kind measures at least as far from the mean, by t at Satterthwaite's degrees of
+    /// freedom.
     ///
-    /// Assumes that true effects are normal; the host itself is in the mean, which makes it look a little more alike.
-    /// `None` without a variance.
+    /// Assumes that true effects are normal. The host itself is part of the mean, which makes it look slightly more
+    /// similar. `None` without a variance.
     ///
-    /// Example: μ = 3 known to 0, τ² = 1 from 100 hosts, a host of 6 with the known variance 1.25: 3/1.5 = 2, p = 0.0460.
+    /// Example: μ = 3 with variance 0, τ² = 1 from 100 hosts, a host of 6 with the known variance 1.25: 3/1.5 = 2, p =
+    /// 0.0460.
     pub fn p_of(&self, measured: &Effect) -> Option<f64> {
         let variance = measured.variance() + self.tau_squared + self.mean_variance;
         let t = (measured.value() - self.mean) / variance.sqrt();
@@ -68,7 +70,7 @@ impl Prior {
         t_two_sided_p(t, freedom.min(MANY))
     }
 
-    /// A host's effect by empirical Bayes; without a measurement, what its kind predicts.
+    /// A host's effect by empirical Bayes; without a measurement, the prediction for its kind.
     ///
     /// Estimand: this host's true θ. With b = v/(v + τ²):
     ///
@@ -78,13 +80,13 @@ impl Prior {
     /// shared  b²·var(μ)
     /// ```
     ///
-    /// The second part of `own` is for the error of τ²: without it, hosts whose τ² comes out as 0 by chance would
-    /// be known exactly. No host is known worse than by its own measurement.
-    /// Assumes that the true effects of the kind are normal around μ: if they are not, hosts far from μ are
-    /// pulled too far. τ² = 0, and known: every host has the mean, and no own error.
+    /// The second part of `own` accounts for the error of τ²: without it, hosts whose τ² is 0 by chance would count as
+    /// known exactly. For no host is the result less certain than its own measurement. Assumes that the true effects of
+    /// the kind are normal around μ: if they are not, hosts far from μ are pulled too far. If τ² = 0 and known, every
+    /// host has the mean, and its own error is zero.
     ///
-    /// Example: μ = 0.10 known to 0.0001, τ² = 0.01 known to 0.000002, a host of 0.30 with variance 0.01: b = 0.5,
-    /// value 0.20, own 0.005 + 2·0.25·0.000002/0.02 = 0.00505, shared 0.000025.
+    /// Example: μ = 0.10 with variance 0.0001, τ² = 0.01 with variance 0.000002, a host of 0.30 with variance 0.01: b =
+    /// 0.5, value 0.20, own 0.005 + 2·0.25·0.000002/0.02 = 0.00505, shared 0.000025.
     ///
     /// # Source
     /// Morris, Parametric empirical Bayes inference, JASA 78 (1983) 47-55; Raudenbush and Bryk, Empirical Bayes
@@ -120,7 +122,7 @@ impl Prior {
 }
 
 impl Posterior {
-    /// A host of which nothing is known but its own measurement.
+    /// A host about which only its own measurement is known.
     pub fn alone(measured: &Effect) -> Self {
         Self {
             value: measured.value(),
@@ -132,7 +134,7 @@ impl Posterior {
         }
     }
 
-    /// Variance of all that is not known of it.
+    /// Variance of the whole error, own and shared.
     pub fn variance(&self) -> f64 {
         self.own_variance + self.shared_variance
     }
@@ -140,7 +142,8 @@ impl Posterior {
     /// The effect with its interval of level 1 − `alpha`: t at Satterthwaite's degrees of freedom, `n` the
     /// whole part of these.
     ///
-    /// Covers the true effect in 1 − `alpha` of all hosts of the kind, and not of each that looks special.
+    /// Covers the true effect in 1 − `alpha` of all hosts of the kind; this does not hold for a host that was picked
+    /// because it looks special.
     pub fn estimate(&self, alpha: f64) -> Estimate {
         let parts = [(self.own_variance, self.own_freedom), (self.shared_variance, self.shared_freedom)];
         let freedom = satterthwaite(parts.into_iter());
@@ -149,12 +152,12 @@ impl Posterior {
     }
 }
 
-/// Degrees of freedom that are as good as any number: t differs from the normal by a millionth.
+/// Degrees of freedom that count as infinite: t differs from the normal by a millionth.
 pub(super) const MANY: f64 = 1e6;
 
 /// Degrees of freedom of a sum of independent variances, each with its own.
 ///
-/// (Σv)²/Σ(v²/ν); +∞ where nothing varies.
+/// (Σv)²/Σ(v²/ν); +∞ if nothing varies.
 ///
 /// # Source
 /// Satterthwaite, An approximate distribution of estimates of variance components, Biometrics Bulletin 2 (1946)

@@ -1,13 +1,12 @@
 //! The sums of one pass over hosts at a given τ²: enough for the mean, Q and their errors.
 //!
-//! Sums of parts of a fleet can be merged, so that an engine may hold one per shard. Filled by `tau`,
-//! `pool` and `groups`.
+//! Sums of parts of a fleet can be merged, so an engine may hold one per shard. Filled by `tau`, `pool` and `groups`.
 
 use super::effect::Effect;
 
 /// Sums over hosts with weights w = 1/(v + τ²), for one τ².
 ///
-/// Updated as West has it, so that a mean far from zero costs no digits. All of one value use the same τ².
+/// Updated by West's method, so that a mean far from zero costs no digits. All sums in one value use the same τ².
 ///
 /// # Cost
 /// Ten numbers, whatever the number of hosts.
@@ -22,7 +21,7 @@ pub struct Sums {
     weight_squared: f64,
     mean: f64,
     squares: f64,
-    /// Σ of the expected w·(θ−μ)², and Σ of it times w.
+    /// Σ of the expected w·(θ−μ)², and Σ of the same terms times w.
     expected: [f64; 2],
     spread: [f64; 2],
     excess: f64,
@@ -38,7 +37,7 @@ impl Sums {
         sums
     }
 
-    /// Adds one host. `tau_squared` is that of the hosts added before.
+    /// Adds one host. `tau_squared` must be the τ² of the hosts added before.
     pub fn add(&mut self, effect: &Effect, tau_squared: f64) {
         let (weight, moments) = (effect.weight(tau_squared), effect.moments(tau_squared));
         self.merge(&Self {
@@ -91,23 +90,24 @@ impl Sums {
         self.squares
     }
 
-    /// The mean of Q where τ² is the true one: Σ mᵢ·(1 − wᵢ/Σw), k − 1 for known variances.
+    /// The mean of Q if the given τ² is the true one: Σ mᵢ·(1 − wᵢ/Σw), k − 1 for known variances.
     pub(super) fn expected_q(&self) -> f64 {
         self.without_the_mean(self.expected, 1.0)
     }
 
-    /// The variance of Q there, 2(k − 1) for known variances.
+    /// The variance of Q if the given τ² is the true one, 2(k − 1) for known variances.
     pub(super) fn variance_of_q(&self) -> f64 {
         self.without_the_mean(self.spread, 2.0)
     }
 
-    /// The variance of the τ² that solves Q = E Q, at that τ²: var(Q)/(Σw)², 2(k − 1)/(Σw)² for known variances,
-    /// since Q falls by Σw per unit of τ².
+    /// The variance of the τ² that solves Q = E Q, at that τ²: var(Q)/(Σw)², which is 2(k − 1)/(Σw)² for known
+    /// variances. Q falls by Σw per unit of τ².
     pub(super) fn variance_of_tau_squared(&self) -> f64 {
         self.variance_of_q() / (self.weight * self.weight)
     }
 
-    /// Takes out what the mean's own fit uses up. One host has neither: exactly zero, not what rounding leaves.
+    /// Subtracts the part that the fit of the mean uses up. For one host the result is exactly zero, without an error
+    /// of rounding.
     fn without_the_mean(&self, [plain, weighted]: [f64; 2], least: f64) -> f64 {
         match self.n {
             0 | 1 => 0.0,
@@ -120,7 +120,7 @@ impl Sums {
         self.excess / (self.weight * self.weight)
     }
 
-    /// (k − 1)·Σw/((Σw)² − Σw²): what a typical host's variance is, from sums at τ² = 0.
+    /// (k − 1)·Σw/((Σw)² − Σw²): the variance of a typical host, from sums at τ² = 0.
     ///
     /// # Source
     /// Higgins and Thompson, Quantifying heterogeneity in a meta-analysis, Statistics in Medicine 21 (2002)

@@ -1,14 +1,13 @@
-//! Who is among those that lose most, and how surely.
+//! Which hosts are among those that lose most, and with what probability.
 //!
-//! A rank only by the estimates does not show how close the next ones are. Called for the ranking of a
-//! fleet.
+//! A rank by the estimates only does not show how close the next hosts are. Called for the ranking of a fleet.
 
 use super::lost::is_rate;
 use crate::stats::distributions::normal_cdf;
 
 /// Halvings of the bracket around the threshold; f64 has no more digits.
 const MOST_HALVINGS: usize = 100;
-/// Standard deviations beyond which no host is expected.
+/// No host is expected to deviate from its mean by more standard deviations than this.
 const FAR: f64 = 40.0;
 
 /// A host in a ranking by CPU time lost.
@@ -16,21 +15,21 @@ const FAR: f64 = 40.0;
 pub struct Candidate {
     /// Requests over TCP, per second.
     pub requests_per_s: f64,
-    /// Its effect, as for [`cores_lost`](crate::stats::meta::cores_lost).
+    /// Its effect, as in [`cores_lost`](crate::stats::meta::cores_lost).
     pub value: f64,
     pub variance: f64,
 }
 
-/// How probably each host is among the `n_top` that lose most.
+/// The probability of each host to be among the `n_top` hosts that lose most.
 ///
-/// Estimand: P(Lᵢ > c), where c is the loss that `n_top` hosts exceed on average: Σ P(Lᵢ > c) = `n_top`. With
-/// independent hosts and many of them c is as good as fixed, and this is the probability of a rank. With
-/// L = rate·effect and a normal effect, P(L > c) = Φ((rate·m − c)/(rate·√V)).
-/// The probabilities sum up to `n_top`. A host without a variance is above or below for sure, 1/2 at c; one
-/// with a figure that is not a number has 0 and takes no part. All 1 if there are no more hosts than places.
+/// Estimand: P(Lᵢ > c), where c is the loss that `n_top` hosts exceed on average: Σ P(Lᵢ > c) = `n_top`. With many
+/// independent hosts c is nearly fixed, and this is the probability of a rank. With L = rate·effect and a normal
+/// effect, P(L > c) = Φ((rate·m − c)/(rate·√V)). The probabilities sum up to `n_top`. A host without a variance is
+/// above or below with certainty, and has 1/2 at c; a host with a figure that is not a number has 0 and does not take
+/// part. All are 1 if there are no more hosts than places.
 ///
 /// Example: rates of 1, 1 with effects of 2 and 1 µs, each of variance 1: by symmetry c is the loss at 1.5 µs, and the
-/// first is at the top with Φ(0.5) = 0.6915.
+/// first host is in the top with probability Φ(0.5) = 0.6915.
 ///
 /// # Cost
 /// O(hosts) for each of some fifty steps.
@@ -72,7 +71,7 @@ impl Candidate {
         is_rate(self.requests_per_s) && self.value.is_finite() && self.variance.is_finite() && self.variance >= 0.0
     }
 
-    /// The loss `deviations` standard deviations above its mean.
+    /// The loss that is `deviations` standard deviations above the mean loss.
     fn loss_at(&self, deviations: f64) -> f64 {
         self.requests_per_s * (self.value + deviations * self.variance.sqrt())
     }

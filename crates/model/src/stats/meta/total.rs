@@ -1,6 +1,6 @@
 //! The CPU time that a whole fleet loses, of which only a part was measured.
 //!
-//! One pass over the hosts; what their kinds are like comes from `groups`. Called for the fleet's report.
+//! One pass over the hosts; `groups` provides the mean and τ² of each kind. Called for the fleet's report.
 
 use super::effect::Effect;
 use super::lost::{cores, is_rate};
@@ -15,36 +15,36 @@ pub struct Host {
     pub requests_per_s: f64,
     /// Its kind: the index of its prior.
     pub prior_idx: usize,
-    /// Its own effect, where it was measured.
+    /// Its own effect, if it was measured.
     pub effect: Option<Effect>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Total {
-    /// Cores lost; `n` the hosts that it is a sum over.
+    /// Cores lost; `n` is the number of hosts in the sum.
     pub cores: Estimate,
     /// Requests over TCP, per second.
     pub requests_per_s: f64,
     /// Hosts with their own effect.
     pub n_measured: usize,
-    /// Hosts that take what their kind predicts.
+    /// Hosts for which the prediction of their kind is used.
     pub n_predicted: usize,
-    /// Hosts whose rate or kind is not known: in no figure here.
+    /// Hosts whose rate or kind is not known: they are in none of these figures.
     pub n_left_out: usize,
-    /// Standard error from the measured hosts' own errors, in cores.
+    /// Standard error that comes from the measured hosts' own errors, in cores.
     pub error_of_measured: f64,
-    /// Standard error from the differences between hosts that were not measured, in cores.
+    /// Standard error that comes from the differences between hosts that were not measured, in cores.
     pub error_of_predicted: f64,
-    /// Standard error from the means of the kinds, which all hosts of a kind share, in cores.
+    /// Standard error that comes from the means of the kinds, which all hosts of a kind share, in cores.
     pub error_of_means: f64,
 }
 
 /// Sums the CPU time lost over `hosts`, each of a kind in `priors`, with an interval of level 1 − `alpha`.
 ///
-/// Estimand: Σ Lᵢ = Σ rateᵢ·cᵢ over exactly these hosts, as for [`cores_lost`](crate::stats::meta::cores_lost), with the true cᵢ
-/// of each: not the mean of a population of fleets, so that hosts measured without error add no error. Given the means μ
-/// of the kinds, cᵢ has the posterior's value m and own variance V, independent of the other hosts; for a host that was not
-/// measured V = τ².
+/// Estimand: Σ Lᵢ = Σ rateᵢ·cᵢ over exactly these hosts, as in [`cores_lost`](crate::stats::meta::cores_lost), with the
+/// true cᵢ of each. It is not the mean of a population of fleets, so hosts measured without error add no error. Given
+/// the means μ of the kinds, cᵢ has the posterior's value m and own variance V, independent of the other hosts; for a
+/// host that was not measured V = τ².
 ///
 /// ```text
 /// value     Σ rate·m
@@ -53,15 +53,14 @@ pub struct Total {
 /// interval  value ± t·√(own + means)                t at Satterthwaite's degrees of freedom
 /// ```
 ///
-/// Assumes that whether a host was measured does not depend on its effect within its kind, nor its rate: the
-/// busiest hosts may have another tax, and then a sum over the others is wrong by that, with no sign of it in the
-/// interval. Rates are known. Means of different kinds have independent errors; if one prior is the
-/// whole fleet's, that is nearly so. A few hosts that have most of the requests make the interval as normal as
-/// their own effects are. `None` without hosts, for an `alpha` out of range, or if a variance is so large
-/// that the sum is not a number.
+/// Assumes that whether a host was measured depends neither on its effect within its kind nor on its rate. If the
+/// busiest hosts have another tax, a sum that is based on the others is wrong by that, and the interval does not show
+/// it. Rates are known. Means of different kinds have independent errors; that is nearly true if one prior is the whole
+/// fleet's. If a few hosts have most of the requests, the interval is only as normal as their own effects. `None`
+/// without hosts, for an `alpha` out of range, or if a variance is so large that the sum is not a number.
 ///
-/// Example: two hosts of 100,000 requests per second, kind μ = 5 µs known to 0.04 µs², τ² = 0, neither measured: m = 5,
-/// V = 0: 1 core with the error 0.2 µs · 200,000/s = 0.04, as both err alike.
+/// Example: two hosts of 100,000 requests per second, kind μ = 5 µs with variance 0.04 µs², τ² = 0, neither measured: m
+/// = 5, V = 0: 1 core with the error 0.2 µs · 200,000/s = 0.04, since both hosts have the same error.
 ///
 /// # Cost
 /// O(hosts + kinds); hosts may be a stream.
@@ -130,7 +129,7 @@ fn finish(priors: &[Prior], kinds: &[Kind], n_left_out: usize, alpha: f64) -> Op
     if !(is_usable && value.is_finite() && variance.is_finite()) {
         return None;
     }
-    // The measured hosts as one part with the degrees of freedom that their sum has.
+    // The measured hosts together, with the degrees of freedom of their sum.
     let loss = sum(|it| it.measured_loss);
     let freedom_of_measured = if loss > 0.0 { measured * measured / loss } else { f64::INFINITY };
     let of_kinds = kinds

@@ -1,25 +1,26 @@
-//! Hosts that measured what others of their kind do not.
+//! Hosts whose measurement differs from those of others of their kind.
 
 use super::effect::Effect;
 use super::pool::pool;
 use super::shrink::Prior;
 use super::tau::Spread;
 
-/// Fewest others that say what is usual.
+/// The fewest other hosts that can show the usual effect.
 const LEAST_OTHERS: usize = 3;
-/// Most hosts of which each is compared only with the others. One of more moves τ² too little to hide itself.
+/// Up to this many hosts, each is compared only with the others. In a larger group one host changes τ² too little to
+/// hide itself.
 const MOST_ALONE: usize = 300;
-/// The level of the intervals that [`pool`] makes, which is not used here.
+/// The level of the intervals that [`pool`] makes; these intervals are not used here.
 const ALPHA: f64 = 0.05;
 
-/// The usual effect for each of these hosts, only from the others: a host that is far off would widen τ² and hide
-/// behind it.
+/// The usual effect for each of these hosts, computed only from the others: a host that is far off would widen τ² and
+/// so hide itself.
 ///
-/// `None` for every host if there are too few others, or so many that one does not matter; the mean of all will do
-/// then.
+/// `None` for every host if there are too few others, or so many that one host does not matter; the mean of all hosts
+/// is then good enough.
 ///
 /// # Cost
-/// O(k²) steps of [`pool`] for k hosts, 300 at most.
+/// O(k²) steps of [`pool`] for k hosts; k is at most 300.
 ///
 /// # Source
 /// Externally studentized residuals: Viechtbauer and Cheung, Outlier and influence diagnostics for meta-analysis, Research

@@ -1,7 +1,7 @@
 //! Compares two arms' latency quantiles, over blocks of epochs.
 //!
-//! A tail needs many samples, so consecutive epochs are merged into blocks, and the blocks are the
-//! unit of inference: never the requests. Called by `judge`.
+//! A tail needs many samples, so consecutive epochs are merged into blocks. The blocks are the unit of inference, never
+//! the requests. Called by `judge`.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use crate::stats::epoch::{Epoch, Side};
 use crate::stats::estimate::Estimate;
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// Fewer blocks than this give no comparison, whatever the level.
+/// With fewer blocks than this there is no comparison, at any level.
 const LEAST_BLOCKS: usize = 6;
-/// A slice holds at least this many times the 99 % latency, or it cuts the tail off.
+/// A slice must last at least this many times the 99 % latency; a shorter slice cuts the tail off.
 const LEAST_SLICE_P99S: f64 = 10.0;
 
-/// The cost of a latency quantile over the other arm.
+/// How much a latency quantile of the other arm exceeds the baseline's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantileTax {
-    /// ln(other / baseline), Hodges-Lehmann over blocks; positive when the other arm is slower.
+    /// ln(other / baseline), Hodges-Lehmann over blocks; positive if the other arm is slower.
     pub ln_ratio: Estimate,
     /// Other − baseline in µs, Hodges-Lehmann over blocks.
     pub difference_us: Estimate,
@@ -28,19 +28,20 @@ pub struct QuantileTax {
     pub p_value: f64,
 }
 
-/// Two arms' quantiles compared, or why they are not.
+/// The comparison of two arms' quantiles, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Comparison {
     Known(QuantileTax),
-    /// Too few blocks of enough samples.
+    /// There are too few blocks with enough samples.
     NotEnough {
         have: usize,
-        /// Blocks an interval at this level needs.
+        /// Number of blocks that an interval at this level needs.
         need: usize,
-        /// Epochs that would fill them at the pace so far; `None` without any samples.
+        /// Number of epochs that would fill these blocks with as many samples per epoch as so far; `None` without
+        /// samples.
         n_epochs_needed: Option<usize>,
     },
-    /// A slice is shorter than ten times the 99 % latency: it cuts the tail off.
+    /// A slice is shorter than ten times the 99 % latency, and cuts the tail off.
     SliceTooShort {
         slice_us: f64,
         /// The larger of the arms' pooled 99 % latencies.
@@ -48,11 +49,11 @@ pub enum Comparison {
     },
 }
 
-/// Merges consecutive epochs until both arms have `least` samples; the rest joins the last block.
+/// Merges consecutive epochs until both arms have `least` samples; the remaining epochs join the last block.
 ///
-/// `counts` holds `[baseline, other]` per epoch. Empty when even all epochs together fall short.
+/// `counts` holds `[baseline, other]` per epoch. Empty if all epochs together have too few samples.
 ///
-/// Example: (60, 70) four times with a least of 100 gives the blocks 0..2 and 2..4.
+/// Example: (60, 70) four times with a `least` of 100 gives the blocks 0..2 and 2..4.
 pub fn blocks(counts: &[[usize; 2]], least: usize) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let (mut start, mut sums) = (0, [0, 0]);
@@ -71,18 +72,17 @@ pub fn blocks(counts: &[[usize; 2]], least: usize) -> Vec<Range<usize>> {
 
 /// Compares one quantile of the two arms over blocks of epochs.
 ///
-/// Estimand: the typical ratio (and difference) of the arms' quantiles in the same environment.
-/// Formula: nearest rank per block and arm, then [`hodges_lehmann::estimate`] over the blocks.
-/// Assumes that blocks, not requests, are independent: intervals from all requests pooled are wrong
-/// by a factor. At least six blocks, more where the level asks for more; for p99 and p99.9 slices of
-/// at least ten times the 99 % latency.
+/// Estimand: the typical ratio (and difference) of the arms' quantiles in the same environment. Formula: nearest rank
+/// per block and arm, then [`hodges_lehmann::estimate`] over the blocks. Assumes that blocks, not requests, are
+/// independent: intervals from all requests pooled are wrong by a large factor. Needs at least six blocks, more if the
+/// level requires it, and for p99 and p99.9 slices of at least ten times the 99 % latency.
 ///
-/// Example: six blocks with p50 100 µs against 110 µs: ln 1.1 [ln 1.1, ln 1.1], 10 µs [10, 10].
+/// Example: six blocks with a p50 of 100 µs and 110 µs: ln 1.1 [ln 1.1, ln 1.1], 10 µs [10, 10].
 pub fn compare(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Comparison {
     too_short_for_tail(epochs, quantile).unwrap_or_else(|| compare_whole(epochs, quantile, alpha))
 }
 
-/// The same where no slice cuts a request off: one ends when all that began in it were answered.
+/// The same if slices do not cut requests off: a slice ends when all requests that began in it are answered.
 pub fn compare_whole(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Comparison {
     let counts: Vec<[usize; 2]> = epochs.iter().map(sample_counts).collect();
     let blocks = blocks(&counts, quantile.least_samples());
@@ -99,9 +99,9 @@ pub fn compare_whole(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Compar
     tax(&sides_us, alpha).map_or_else(not_enough, Comparison::Known)
 }
 
-/// A tail needs slices of ten times the 99 % latency: shorter ones end before slow answers come.
+/// A tail needs slices of ten times the 99 % latency: shorter slices end before slow answers arrive.
 fn too_short_for_tail(epochs: &[Epoch], quantile: Quantile) -> Option<Comparison> {
-    // If response times decide, requests count however late their answers come.
+    // If the verdict comes from response times, requests count however late their answers arrive.
     if quantile < Quantile::P99 || epochs.iter().any(Epoch::is_by_response) {
         return None;
     }
@@ -116,11 +116,11 @@ fn sample_counts(epoch: &Epoch) -> [usize; 2] {
     [epoch.latencies_ns[0].len(), epoch.latencies_ns[1].len()]
 }
 
-/// Epochs for `need` blocks, at the samples per epoch that the poorer arm had so far.
+/// Number of epochs for `need` blocks, if epochs have as many samples as the arm with fewer samples had so far.
 fn epochs_needed(counts: &[[usize; 2]], least: usize, need: usize) -> Option<usize> {
     let sum = |side: usize| counts.iter().map(|count| count[side]).sum::<usize>();
     let poorer = sum(0).min(sum(1));
-    // A block is whole epochs, so a block of one epoch needs no more than one.
+    // A block consists of whole epochs, so a block never needs less than one epoch.
     let per_block = (least * counts.len()).checked_div(poorer)?;
     let is_exact = per_block * poorer == least * counts.len();
     Some(need * (per_block + usize::from(!is_exact)))

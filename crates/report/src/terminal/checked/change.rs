@@ -7,14 +7,14 @@ use looptax_model::record::{Change, CheckedConnection, Edit, PointCode, SwitchVe
 use crate::terminal::lines::fitted;
 use crate::terminal::style::{Style, cleaned};
 
-/// Clean, and broken to the terminal's width.
+/// Returns the text cleaned, and broken to the terminal's width.
 pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
     fitted(&cleaned(part, style), style.width)
 }
 
-/// Lines to be copied stay whole, however long.
+/// Lines for copying are not broken, however long they are.
 pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
-    // These lines fix the failure themselves.
+    // These lines are themselves the fix for the failure.
     let is_the_mend = answer.points.iter().any(|it| it.code == PointCode::ReachesNothing);
     let when = match answer.verdict {
         SwitchVerdict::WouldNotWork if !is_the_mend => "once that is fixed, ",
@@ -40,25 +40,29 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
     text + &beyond(change, many, style)
 }
 
-/// Lines about what comes after the change.
+/// Lines about the steps after the change.
 fn beyond(change: &Change, many: bool, style: Style) -> String {
     let mut rest = String::new();
     if !change.restart.is_empty() {
         let _ = writeln!(rest, "        then: {}", change.restart);
     }
-    // If the application is not known, those of all would be a wall of text.
+    // If the application is not known, the traps of all applications would be too much text.
     for trap in change.traps.iter().filter(|_| !many) {
         let _ = writeln!(rest, "        beware: {trap}");
     }
     if !change.is_read {
-        let _ = writeln!(rest, "        how we know: from general knowledge, not from its source: try it on a copy");
+        let _ = writeln!(
+            rest,
+            "        how we know: from general knowledge of the application, not from its source \
+            code; try it on a copy"
+        );
     }
     wrapped(&rest, style)
 }
 
 fn edited(edit: &Edit) -> String {
     let place = edit.line.map(|line| format!("line {line}, ")).unwrap_or_default();
-    // A setting of several lines is shown in one.
+    // A setting with several lines is shown in one line.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     match (&edit.before, &edit.after) {
         (Some(before), Some(after)) => {

@@ -1,5 +1,5 @@
-//! The result of `looptax check`, for a terminal: the conclusion, the obstacles with their fixes, other useful facts;
-//! the evidence of each point on request. Every name comes from outside and is cleaned.
+//! The result of `looptax check`, for a terminal: the conclusion, the obstacles with their fixes, and other useful
+//! facts; on request also the evidence of each point. Every name comes from outside and is cleaned.
 
 pub(super) mod change;
 
@@ -11,8 +11,8 @@ use looptax_model::record::{Checked, CheckedConnection, Outcome, Point, PointCod
 use super::style::{Style, cleaned};
 use change::{change_of, wrapped};
 
-/// The conclusion, the points and the lines to change; `unread` is what was not understood, with its place. With
-/// `is_verbose` every point is printed with its evidence. Ends with a line break.
+/// Returns the conclusion, the points and the lines to change; `unread` lists texts that looptax did not understand,
+/// each with its place. With `is_verbose` every point is printed with its evidence. Ends with a line break.
 pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: Style) -> String {
     let told = Told { is_verbose, style };
     match checked {
@@ -24,7 +24,7 @@ pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: St
     }
 }
 
-/// Only the points that are in the way or are open, with what to do.
+/// Returns only the points that are obstacles or undecided, with what to do.
 pub(super) fn obstacles(points: &[Point], style: Style) -> String {
     let told = Told { is_verbose: false, style };
     let in_the_way = { points.iter() }.filter(|it| it.outcome > Outcome::Note);
@@ -38,7 +38,7 @@ struct Told {
     style: Style,
 }
 
-/// In the order in which they are printed.
+/// The outcomes in the order in which they are printed.
 const OUTCOMES: [(Outcome, &str); 3] = [(Outcome::Fail, "FAIL"), (Outcome::Unknown, "open"), (Outcome::Note, "note")];
 
 impl Told {
@@ -68,7 +68,7 @@ impl Told {
         text
     }
 
-    /// Statements stay whole, however long: they are there to be copied.
+    /// Statements for copying are not broken, however long they are.
     fn point(self, point: &Point, word: &str) -> String {
         let what = format!("  {word}  {}: {}\n", point.topic.name(), point.what);
         let mut text = wrapped(&what, self.style);
@@ -91,7 +91,7 @@ impl Told {
         text
     }
 
-    /// Connection by connection: heading with the conclusion, points, the lines to change.
+    /// Writes each connection: a heading with the conclusion, the points, and the lines to change.
     fn connections(self, found: &[CheckedConnection], unread: &[String]) -> String {
         let mut text = String::new();
         if found.len() != 1 {
@@ -121,7 +121,7 @@ const fn where_it_belongs(place: StepPlace) -> &'static str {
     }
 }
 
-/// Facts about every socket and those in the heading are printed only on demand.
+/// Facts about every socket, and those in the heading, are printed only on request.
 fn is_worth_a_line(point: &Point) -> bool {
     let is_known = matches!(point.code, PointCode::TakesTcp | PointCode::ConnectedOverTcp);
     point.topic != Topic::Losses && (!is_known || point.next.is_some())
@@ -175,7 +175,7 @@ fn heading(answer: &CheckedConnection) -> String {
     text
 }
 
-/// All of them in a sentence.
+/// Sums all connections up in a sentence.
 fn summary(answers: &[CheckedConnection]) -> String {
     let n = |verdict| answers.iter().filter(|it| it.verdict == verdict).count();
     let words = [

@@ -2,25 +2,25 @@
 
 use crate::format::Text;
 
-/// Longest name that is shown; the rest is cut, since anybody may choose one of any length.
+/// Longest part of a name that is shown; the rest is cut, since anybody may choose a name of any length.
 const MOST_NAME: usize = 60;
 
-/// Longest path of a socket, which the kernel limits.
+/// Longest path of a socket, by the kernel's limit.
 const MOST_ADDRESS: usize = 108;
 
-/// A process that holds a connection, and that was not found.
+/// Shown for a process that holds a connection and was not found.
 pub(in crate::terminal) const NOT_SEEN: &str = "(not seen)";
 
 pub(super) fn dash() -> String {
     "-".to_owned()
 }
 
-/// A foreign name, clean and no longer than a name is.
+/// Returns a foreign name, cleaned and cut to the longest length.
 pub(in crate::terminal) fn shown(name: &str, text: Text) -> String {
     up_to(MOST_NAME, name, text)
 }
 
-/// The address of a socket, whole.
+/// Returns the whole address of a socket.
 pub(super) fn shown_address(address: &str, text: Text) -> String {
     up_to(MOST_ADDRESS, address, text)
 }

@@ -1,4 +1,4 @@
-//! The chain of a page, hop by hop, and its whole cost of TCP.
+//! The chain of a page, hop by hop, and the cost of TCP for the whole chain.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::cells::shown;
 use super::most::{Most, Part};
 use crate::format::{Text, counted, rate};
 
-/// More names in a row than these are left out.
+/// At most this many names are printed in a row.
 const MOST_NAMES: usize = 12;
-/// Below this, in ms per second, the shown digits are all zero.
+/// Below this many ms per second, all digits shown would be zero.
 const LEAST_SHOWN_MS: f64 = 0.05;
 
 pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
@@ -35,7 +35,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     lines.blank();
 }
 
-/// Gives how many of its hops are not printed.
+/// Writes a chain, and returns how many of its hops are not printed.
 fn write_chain(chain: &FoundChain, found: &Found, most_hops: usize, lines: &mut Lines) -> usize {
     let text = lines.style.text();
     lines.item(2, &names(chain, text));
@@ -51,7 +51,7 @@ fn write_chain(chain: &FoundChain, found: &Found, most_hops: usize, lines: &mut 
     chain.hops.len().saturating_sub(most_hops)
 }
 
-/// The server that the first program of a chain is, if that one is asked by a program that is not in the chain.
+/// Returns the server that is the first program of a chain, if it gets requests from a program outside the chain.
 fn asked_first<'a>(chain: &'a FoundChain, found: &'a Found) -> Option<(&'a str, Option<&'a FoundServer>)> {
     let first = chain.hops.first().filter(|_| !chain.begins_here)?;
     let (name, pid) = (first.client.as_ref()?, first.client_pid?);
@@ -80,7 +80,7 @@ fn names(chain: &FoundChain, text: Text) -> String {
     format!("{before}{start}{onward}")
 }
 
-/// Returns the part behind a process's name; a process that was printed already is only named.
+/// Returns the text after a process's name. A process that was printed already appears only by its name.
 fn onward(chain: &FoundChain, client: Option<u32>, told: &mut BTreeSet<Option<u32>>, text: Text) -> String {
     if !told.insert(client) || told.len() > MOST_NAMES {
         return String::new();
@@ -146,7 +146,7 @@ fn rates(hop: &FoundHop) -> Vec<String> {
     open.into_iter().chain(closed).collect()
 }
 
-/// Returns a sentence about connections that are all gone, without a second look.
+/// Returns a sentence about connections that were all closed, if there was only one look.
 fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
     let is_all = hop.client.is_none() && hop.n_connections == 0 && hop.closed_per_s.is_none();
     let server = { found.servers.iter() }.find(|it| it.pid == hop.server_pid)?;
@@ -154,9 +154,9 @@ fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
     is_all.then(|| format!("{} closed within the last minute", counted(n, "connection")))
 }
 
-/// How much of a hop is this chain's.
+/// Reports how much of a hop belongs to this chain.
 fn shared(hop: &FoundHop) -> Option<String> {
-    let part = hop.share.map(|it| format!(", {:.0} % of it from here", it * 100.0));
+    let part = hop.share.map(|it| format!(", {:.0} % from this chain", it * 100.0));
     let part = part.unwrap_or_default();
     { hop.is_shared }.then(|| format!("shared with others{part}"))
 }
@@ -165,7 +165,7 @@ fn lost(cost: Option<&Figure>) -> Option<String> {
     Some(format!("{} ms/s lost", ms_per_s(cost?)?))
 }
 
-/// The facts of all hops together.
+/// Reports the cost of all hops together.
 fn cost(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     if !chain.hops.iter().any(|it| it.way.is_tcp()) {
         let is_all = chain.may_miss.is_empty() && found.sees_all;
@@ -178,14 +178,14 @@ fn cost(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     Some(format!("total{without}: {sum} ms/s lost"))
 }
 
-/// Servers that the chain may go on to.
+/// Names the servers to which the chain may lead further.
 fn onward_perhaps(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     let servers = found.servers.iter().filter(|it| chain.may_miss.contains(&it.pid)).take(MOST_NAMES);
     let named: Vec<String> = servers.map(|it| format!("{} {}", shown(&it.program, text), it.pid)).collect();
     (!named.is_empty()).then(|| format!("perhaps on to {}", named.join(", ")))
 }
 
-/// Sentences about all chains that are printed.
+/// Sentences about all printed chains.
 struct Words<'a> {
     chains: &'a [FoundChain],
     found: &'a Found,
@@ -193,7 +193,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Why no program is before the first one, if that is one that is asked.
+    /// Explains why no program is before the first one, although that one is a server that gets requests.
     fn who_asks(&self) -> Option<String> {
         let asked = self.chains.iter().filter_map(|it| asked_first(it, self.found));
         let unseen = asked.filter(|(_, server)| server.is_none_or(|it| it.n_remote == 0)).map(|it| it.0);
@@ -213,10 +213,10 @@ impl Words<'_> {
         let is_printed =
             |hop: &FoundHop| hop.closed_per_s.is_some() && rates(hop).iter().any(|it| it.ends_with("closed"));
         hops.any(is_printed)
-            .then(|| "a closed connection counts as one request, though it may have had more".to_owned())
+            .then(|| "a closed connection counts as one request, though it may have carried more".to_owned())
     }
 
-    /// The kinds of servers whose cost was not measured.
+    /// Names the kinds of servers whose cost was not measured.
     fn not_measured(&self) -> Option<String> {
         let tcp = || self.chains.iter().filter(|it| it.hops.iter().any(|hop| hop.way.is_tcp()));
         let kept = listed(tcp().flat_map(|it| &it.kinds_without_cost).collect::<BTreeSet<_>>(), self.text);
@@ -241,11 +241,12 @@ impl Words<'_> {
         });
         let named = nonempty(named.collect::<Vec<_>>().join(", "))?;
         Some(format!(
-            "perhaps: within the last minute unseen owners closed connections to {named}; a hop may be missing"
+            "perhaps: connections to {named} were closed within the last minute, and looptax did not see by which \
+             programs; a hop may be missing"
         ))
     }
 
-    /// Hops with a cost of which it is not known how much belongs to each chain.
+    /// Names hops with a cost that cannot be divided between the chains.
     fn unknown_parts(&self) -> Option<String> {
         let hops = self.chains.iter().flat_map(|it| &it.hops);
         let hops = hops.filter(|it| it.is_shared && it.share.is_none() && it.cpu_ms_per_s.is_some());

@@ -1,4 +1,4 @@
-//! The clients, those that lose most at the top.
+//! The clients, those with the largest losses at the top.
 
 use looptax_model::record::{Figure, Found, FoundClient, FoundListener, FoundPeer};
 
@@ -12,7 +12,7 @@ use crate::format::{Text, rate};
 const HEADER: [&str; 9] =
     ["client", "user", "where", "server", "by", "connections", "new/s", "requests/s", "% of a core lost"];
 
-/// The server stays whole: of one that is not seen the cell says why it may be one.
+/// The server's cell is not shortened: if the server is not seen, the cell explains why one may be there.
 const NARROWER: [Step; 5] = [
     Step::LeaveOut("where"),
     Step::Cut("client", 28),
@@ -21,26 +21,26 @@ const NARROWER: [Step; 5] = [
     Step::Cut("client", 20),
 ];
 
-/// A client with what is seen of the other end.
+/// A client, and what is known about the server's end.
 #[derive(Debug, Clone)]
 struct Row {
     client: FoundClient,
     /// `mariadbd 812`, `127.0.0.1:17306 of user mysql, may be mariadbd 812 (by its user)`.
     end: String,
-    /// Whether a server is there, or something speaks for one.
+    /// Whether the other end is a server, or may be one by some evidence.
     may_be_a_server: bool,
 }
 
-/// All clients, by what they pay, each sort with the greatest loss first.
+/// All clients in three sorts by what they pay, each sorted by loss.
 #[derive(Debug)]
 pub(super) struct Clients {
     paying: Sort,
-    /// Of sockets of which nothing says that they are a database's.
+    /// Clients of sockets for which no evidence of a database was found.
     open: Sort,
     on_socket: Sort,
 }
 
-/// Clients of one sort: each process, and those that are alike together, as the workers of a web server are.
+/// Clients of one sort: each process, and groups of processes that are alike, such as the workers of a web server.
 #[derive(Debug)]
 struct Sort {
     each: Vec<Row>,
@@ -72,7 +72,7 @@ impl Clients {
         }
     }
 
-    /// Who loses most, except looptax itself, whose requests end with its run.
+    /// The client with the largest loss, except looptax itself, whose requests end with its run.
     pub(super) fn most_costly(&self) -> Option<&FoundPeer> {
         let others = self.paying.each.iter().map(|it| &it.client.peer);
         others.filter(|it| it.program.as_deref() != Some("looptax")).find(|it| it.pid.is_some())
@@ -104,7 +104,7 @@ impl Sort {
     }
 }
 
-/// All clients, also those of listening sockets whose process is not seen.
+/// Returns all clients, including those of listening sockets whose process is not seen.
 fn rows(found: &Found, text: Text) -> Vec<Row> {
     let of_servers = found.clients.iter().map(|client| {
         let server = found.servers.iter().find(|it| it.pid == client.server_pid);
@@ -115,7 +115,7 @@ fn rows(found: &Found, text: Text) -> Vec<Row> {
         let may_be = may_be(listener, found, text);
         let end = end(listener, may_be.as_deref(), text);
         listener.clients.iter().map(move |peer| Row {
-            // As a client of no server that is known.
+            // The peer becomes a client whose server is not known.
             client: FoundClient {
                 peer: peer.clone(),
                 server_pid: 0,
@@ -138,7 +138,7 @@ fn end(listener: &FoundListener, may_be: Option<&str>, text: Text) -> String {
     format!("{}{}{}", shown(&listener.address, text), user.unwrap_or_default(), may_be.unwrap_or_default())
 }
 
-/// One row for all processes of a program that reach the same server over the same transport.
+/// Returns one row for all processes of a program that reach the same server over the same transport.
 fn together(clients: &[Row]) -> Vec<Row> {
     let mut groups: Vec<(Row, usize)> = Vec::new();
     for row in clients {
@@ -175,7 +175,7 @@ fn is_alike(one: &Row, other: &Row) -> bool {
     traits(one) == traits(other)
 }
 
-/// Costs are rates times the same figure, so their ends add up too.
+/// Costs are rates times the same figure, so the ends of their intervals add up too.
 fn add(group: &mut FoundClient, client: &FoundClient) {
     group.peer.n_connections += client.peer.n_connections;
     let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
@@ -193,12 +193,12 @@ fn add(group: &mut FoundClient, client: &FoundClient) {
     });
 }
 
-/// Returns its loss, else its requests.
+/// Returns a client's loss or, if it is not known, a weight from its requests.
 fn weight(client: &FoundClient) -> f64 {
     let lost = client.cpu_ms_per_s.as_ref().and_then(Figure::known);
     let asks = client.peer.requests_per_s.unwrap_or(0.0);
-    // A request costs some millionth of a second: those without a figure keep their place among the
-    // others.
+    // A request costs about a millionth of a second, so clients without a known loss are sorted in at about the right
+    // place.
     lost.map_or(asks * 1e-3, |it| it.value)
 }
 
@@ -236,10 +236,10 @@ fn transport(client: &FoundClient, text: Text) -> String {
     format!("{}{tls}{}{}", client.peer.way, via.unwrap_or_default(), onward.unwrap_or_default())
 }
 
-/// Below this, in percent of a core, the shown digits are all zero.
+/// Below this percentage of a core, all digits shown would be zero.
 const LEAST_SHOWN_PCT: f64 = 0.05;
 
-/// `13.3 [12.0, 14.9]`: ten milliseconds in each second are a hundredth of a core.
+/// `13.3 [12.0, 14.9]`, in percent of a core: ten milliseconds per second are one percent.
 fn core_share(figure: &Figure) -> String {
     let Some(it) = figure.known() else {
         return dash();

@@ -1,4 +1,4 @@
-//! Where rates and costs come from.
+//! Explains the sources of rates and costs.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,8 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
             )
         }
         CountedBy::Kernel => format!(
-            "requests/s: counted by the kernel over {seconds:.1} s, with those of closed connections; several sent at once count as one"
+            "requests/s: counted by the kernel over {seconds:.1} s, including those of closed connections; several \
+                sent together count as one"
         ),
     };
     if most.of(Part::Explanations) > 0 {
@@ -33,7 +34,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     let text = lines.style.text();
     let used = used(found);
     if used.is_empty() {
-        // Costs that --measure did not find out are reported below.
+        // The notes below report costs that --measure could not determine.
         let was_measured = { found.notes.iter() }.any(|it| it.code == NoteCode::CostNotMeasured);
         if !was_measured && !has_source(found, &kinds) {
             lines.item(
@@ -68,11 +69,17 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
     for kind in priced_without_tls(found) {
         let kind = shown(kind, text);
-        lines.item(2, &format!("{kind}: TLS is not in it; looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures it"));
+        lines.item(
+            2,
+            &format!(
+                "{kind}: this leaves out TLS; looptax compare private:{kind} -c 1 --placement same \
+            --arms unix,tcp,tls measures it"
+            ),
+        );
     }
 }
 
-/// The kinds of server to which encrypted requests go that have the price of plain ones.
+/// The kinds of servers whose encrypted requests are counted at the cost of plain ones.
 fn priced_without_tls(found: &Found) -> BTreeSet<&str> {
     let is_plain = |places: &[usize]| {
         let mut sources = places.iter().filter_map(|it| found.cost_sources.get(*it));
@@ -87,7 +94,8 @@ fn priced_without_tls(found: &Found) -> BTreeSet<&str> {
     of_clients.chain(of_hops).collect()
 }
 
-/// Whose requests a source is of: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per request`.
+/// Names the requests for which a source holds: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per
+/// request`.
 fn asked(source: &CostSource, text: Text) -> String {
     let kind = source.kind.as_ref();
     let kind = kind.map_or_else(|| "every server".to_owned(), |it| shown(it, text));
@@ -100,7 +108,7 @@ fn asked(source: &CostSource, text: Text) -> String {
     format!("{asked}{tls}{per}")
 }
 
-/// The kinds of server that somebody reaches over TCP.
+/// The kinds of servers that have clients over TCP.
 fn paying_kinds(found: &Found) -> BTreeSet<&str> {
     let paying = found.clients.iter().filter(|it| it.peer.way.is_tcp());
     let of_clients = paying.filter_map(|client| {
@@ -116,13 +124,13 @@ fn hops(found: &Found) -> impl Iterator<Item = &FoundHop> {
     found.chains.iter().flat_map(|it| &it.hops)
 }
 
-/// Whether a run has a figure for one of these, though nothing was asked that it is for.
+/// Whether a run has a figure for one of these kinds, even if no such requests were seen.
 fn has_source(found: &Found, kinds: &BTreeSet<&str>) -> bool {
     let mut sources = found.cost_sources.iter();
     sources.any(|it| it.kind.as_deref().is_none_or(|kind| kinds.contains(kind)))
 }
 
-/// Every source that a figure came from.
+/// Returns every source that a figure uses.
 fn used(found: &Found) -> Vec<&CostSource> {
     let of_clients = found.clients.iter().flat_map(|it| &it.cost_from);
     let of_hops = hops(found).flat_map(|it| &it.cost_from);

@@ -1,5 +1,5 @@
-//! The output of `looptax find`, for a terminal: who pays, who does not, what a page goes through, the servers, what is in the
-//! way. A screen of it, unless all is asked for.
+//! The output of `looptax find`, for a terminal: the clients that pay and those that do not, the chains of pages, the
+//! servers, and the obstacles. It fills one screen, unless the user asks for everything.
 //!
 //! Every name comes from outside and is cleaned.
 
@@ -20,12 +20,12 @@ pub(super) use cells::{NOT_SEEN, shown};
 use clients::Clients;
 use most::{Most, Part};
 
-/// Lines of the short form: a screen.
+/// Lines of the short form, which fits a screen.
 const MOST_LINES: usize = 40;
 /// Names in one note of the short form.
 const MOST_NAMES: usize = 8;
 
-/// The text of `looptax find`: a screen of it, or all. Ends with a line break.
+/// The text of `looptax find`: one screen, or everything. Ends with a line break.
 pub fn found(found: &Found, is_verbose: bool, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let clients = Clients::new(found, style.text());
@@ -51,7 +51,7 @@ pub fn found(found: &Found, is_verbose: bool, style: Style) -> String {
     text(Most::fitting(|most| text(most).lines().count() <= MOST_LINES))
 }
 
-/// Other facts, and obstacles.
+/// Writes other facts, and obstacles.
 fn write_words(found: &Found, notes: &[String], most: Most, lines: &mut Lines) {
     let n_remote: u64 = found.servers.iter().map(|it| it.n_remote).sum();
     if n_remote > 0 {
@@ -79,6 +79,6 @@ fn next(peer: &FoundPeer, text: Text) -> Option<String> {
     let program = shown(peer.program.as_deref()?, text);
     Some(format!(
         "next: looptax check FILE shows whether the switch to the socket would work for {program} {pid}; FILE is the \
-         configuration that contains the server's address, its own or that of its pages"
+         configuration file, of the program or of its pages, that contains the server's address"
     ))
 }

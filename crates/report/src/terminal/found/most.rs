@@ -1,10 +1,10 @@
-//! How much of each part is printed: a screen, or all.
+//! How much of each part is printed: up to a screen, or everything.
 
-/// Rows of each part, at most.
+/// Largest number of rows for each part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most([usize; 11]);
 
-/// The parts that are cut if they do not all fit.
+/// The parts that are cut if the text does not fit the screen.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     /// Clients that use TCP.
@@ -16,17 +16,17 @@ pub(super) enum Part {
     Chains,
     /// Hops below the line of a chain.
     Hops,
-    /// Sentences about chains, and what requests are counted by.
+    /// Sentences about chains, and about how requests are counted.
     Explanations,
     Servers,
-    /// Lines of the addresses of a server.
+    /// Lines for the addresses of a server.
     Addresses,
     Listeners,
     Sources,
     Notes,
 }
 
-/// The parts in the order in which they are cut, and to how many rows.
+/// The parts in the order in which they are cut, each with the number of rows to which it is cut.
 const CUTS: [(Part, usize); 22] = [
     (Part::Hops, 0),
     (Part::OnSocket, 3),
@@ -54,7 +54,7 @@ const CUTS: [(Part, usize); 22] = [
 
 impl Most {
     pub(super) const ALL: Self = Self([usize::MAX; 11]);
-    /// More than a screen holds of any part.
+    /// The limits before any part is cut.
     const SCREEN: Self = Self([12, 12, 12, 8, 12, 6, 30, 2, 12, 6, 12]);
 
     pub(super) fn of(self, part: Part) -> usize {
@@ -65,7 +65,7 @@ impl Most {
         self.0 == Self::ALL.0
     }
 
-    /// The most of each part that fits; the least if nothing does.
+    /// Returns the largest limits with which the text fits; the smallest if it never fits.
     pub(super) fn fitting(fits: impl Fn(Self) -> bool) -> Self {
         let mut most = Self::SCREEN;
         for (part, least) in CUTS {
@@ -73,7 +73,7 @@ impl Most {
                 if fits(most) {
                     return most;
                 }
-                // A chain of which half is printed says less than its own line.
+                // Half of a chain's hops shows less than the chain's own line.
                 let is_hops = matches!(part, Part::Hops);
                 most.0[part as usize] = if is_hops { 0 } else { most.of(part) - 1 };
             }

@@ -1,13 +1,14 @@
-//! Obstacles, each sentence and each next step once.
+//! Obstacles, with each sentence and each next step printed once.
 
 use looptax_model::record::{Note, NoteCode};
 
 use crate::format::Text;
 
-/// Fewer words than these are not a sentence that notes share.
+/// If two notes share fewer words than this, they do not share a sentence.
 const LEAST_SHARED: usize = 3;
 
-/// The notes of the same next step beside each other, and those of one sentence in one, with all names.
+/// Returns the notes. Notes with the same next step follow each other, and notes with the same sentence become one note
+/// with all names.
 pub(super) fn told(notes: &[Note], most_names: usize, text: Text) -> Vec<String> {
     let mut by_next: Vec<(Option<&str>, Vec<&Note>)> = Vec::new();
     for note in notes {
@@ -42,13 +43,13 @@ pub(super) fn told(notes: &[Note], most_names: usize, text: Text) -> Vec<String>
     lines
 }
 
-/// How many words two sentences share at their ends.
+/// Counts the words that two sentences share at their ends.
 fn n_shared(one: &str, other: &str) -> usize {
     let (one, other): (Vec<&str>, Vec<&str>) = (one.split(' ').collect(), other.split(' ').collect());
     n_equal(one.iter().rev(), other.iter().rev())
 }
 
-/// A line for all notes of a code that share their sentence, else one for each.
+/// Returns one line for all notes of a code if they share their sentence, else one line for each.
 fn merged(notes: &[&Note], most_names: usize) -> Vec<String> {
     let mut groups: Vec<Vec<&Note>> = Vec::new();
     for note in notes {
@@ -74,7 +75,7 @@ fn one(whats: &[&str], most_names: usize) -> Option<String> {
         before = before.min(n_equal(first.iter(), other.iter()));
         after = after.min(n_equal(first.iter().rev(), other.iter().rev()));
     }
-    // The same names before the number are a part of what differs.
+    // The same names before the number belong to the part that differs.
     let [before, after] = [before, after].map(|it| if it < LEAST_SHARED { 0 } else { it });
     if before.max(after) < LEAST_SHARED {
         return None;

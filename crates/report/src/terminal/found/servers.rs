@@ -11,10 +11,10 @@ use crate::heading::version;
 
 const HEADER: [&str; 6] = ["server", "version", "user", "where", "listens on", "queue"];
 
-/// Paths stay whole, so that they can be copied.
+/// The steps to narrow the table. Paths are not cut, so that they can be copied.
 const NARROWER: [Step; 4] =
     [Step::LeaveOut("where"), Step::LeaveOut("user"), Step::LeaveOut("queue"), Step::LeaveOut("version")];
-/// On a screen a server has its line; all is whole where all is asked for.
+/// The steps for a screen, where each server has few lines; the full output cuts nothing.
 const NARROWER_ON_SCREEN: [Step; 6] = [
     Step::LeaveOut("where"),
     Step::LeaveOut("user"),
@@ -24,9 +24,9 @@ const NARROWER_ON_SCREEN: [Step; 6] = [
     Step::LeaveOut("queue"),
 ];
 const LONGEST_NAME: usize = 28;
-/// `4096 of 4096`, with the gaps.
+/// The width of `4096 of 4096`, with the gaps.
 const LONGEST_QUEUE: usize = 16;
-/// Beside a server's name on the narrowest terminal that is usual.
+/// Columns for addresses next to a server's name, on the narrowest usual terminal.
 const LONGEST_ADDRESSES: usize = 46;
 
 pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
@@ -71,18 +71,18 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
     below(server, endpoints, text)
 }
 
-/// The room for the addresses of a server.
+/// The room for a server's addresses.
 #[derive(Debug, Clone, Copy)]
 struct Room {
     columns: usize,
     lines: usize,
 }
 
-/// Its addresses beside each other, as far as there is room; the others are counted, and added to `n_left_out`.
+/// Puts a server's addresses next to each other while there is room; the others are counted and added to `n_left_out`.
 fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Text) -> Vec<Vec<String>> {
     let mut packed: Vec<String> = Vec::new();
     let mut n_more = 0;
-    // One of each transport says the most.
+    // One address of each transport shows the most.
     let first_of = |is_tcp| server.endpoints.iter().position(|it| (it.transport == EndpointTransport::Tcp) == is_tcp);
     let firsts = [first_of(true), first_of(false)];
     let mut endpoints: Vec<(usize, &FoundEndpoint)> = server.endpoints.iter().enumerate().collect();
@@ -92,7 +92,7 @@ fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Te
         let n_lines = packed.len();
         match packed.last_mut() {
             _ if n_more > 0 => n_more += 1,
-            // Room for the number of the others stays free.
+            // Some room stays free for the number of the other addresses.
             Some(line) if width(line) + width(&address) + 8 <= room.columns => line.extend([", ", &*address]),
             Some(_) if n_lines >= room.lines => n_more += 1,
             _ => packed.push(address),
@@ -108,7 +108,7 @@ fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Te
     below(server, rows.collect(), text)
 }
 
-/// The columns of a server, with what it listens on beside and below them.
+/// The columns of a server, with its endpoints in the same row and in rows below.
 fn below(server: &FoundServer, endpoints: Vec<Vec<String>>, text: Text) -> Vec<Vec<String>> {
     let first = [named(server, text), version_of(server, text), shown(&server.user, text), place(server, text)];
     if endpoints.is_empty() {
@@ -141,7 +141,7 @@ fn version_of(server: &FoundServer, text: Text) -> String {
 
 const LISTENERS: [&str; 4] = ["listens on", "user", "may be", "connections"];
 
-/// Listening sockets without a process; those that servers usually have, or somebody uses, first.
+/// Writes listening sockets without a known process; those that servers usually have, or that have clients, come first.
 pub(super) fn write_listeners(found: &Found, most: Most, lines: &mut Lines) {
     let text = lines.style.text();
     let mut listeners: Vec<&FoundListener> = found.listeners.iter().collect();
@@ -165,7 +165,7 @@ fn listener_cells(listener: &FoundListener, found: &Found, text: Text) -> Vec<St
     ]
 }
 
-/// Returns the server that may be behind it, and the evidence; `None` if nothing points to a database.
+/// Returns the server that may be behind a listener, and the evidence; `None` if nothing points to a database.
 pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Option<String> {
     let name_of = |pid: &u32| {
         let server = found.servers.iter().find(|it| it.pid == *pid);
@@ -180,7 +180,7 @@ pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Opt
     }
 }
 
-/// Its container or unit; at least that its 127.0.0.1 is not ours.
+/// The server's container or unit, or at least the fact that its 127.0.0.1 is not ours.
 fn place(server: &FoundServer, text: Text) -> String {
     match (&server.home, &server.network) {
         (Some(home), _) => shown(home, text),

@@ -1,11 +1,11 @@
-//! The switches of earlier, a few lines each.
+//! The earlier switches, a few lines each.
 
 use looptax_model::record::{FileHolds, ListedSwitch, SwitchStanding};
 
 use crate::terminal::checked::change::wrapped;
 use crate::terminal::style::Style;
 
-/// All of them, the latest last.
+/// Returns all switches, the latest last.
 pub fn switches(all: &[ListedSwitch], style: Style) -> String {
     if all.is_empty() {
         return "no switch was made yet\n".to_owned();

@@ -1,4 +1,4 @@
-//! `looptax switch` for a terminal: the plan, each step, how it ended, and the switches there were.
+//! The output of `looptax switch`, for a terminal: the plan, each step, the end, and the earlier switches.
 
 mod list;
 mod steps;
@@ -36,7 +36,7 @@ pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
     text
 }
 
-/// A connection in a line each, with what keeps it from moving.
+/// One line for each connection, with the reason if it does not move.
 fn headings(connections: &[SwitchConnection], source: &str, style: Style) -> String {
     let name = Path::new(source).file_name().unwrap_or_default();
     let name = name.to_string_lossy();
@@ -100,7 +100,7 @@ fn in_the_way(connection: &SwitchConnection, style: Style) -> String {
     }
 }
 
-/// The lines as a diff; the file's name where it is another one than was named, or one of several.
+/// The lines as a diff, with the file's name if it is not the one that was passed, or is one of several.
 fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> String {
     let mut text = String::new();
     if file.path != source || !is_only {
@@ -147,7 +147,7 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
             Outcome::Pass if telling.contains(&point.topic) => (&mut fine, point.what.clone()),
             Outcome::Note | Outcome::Unknown if !matches!(point.topic, Topic::Configuration | Topic::Losses) => {
                 let mut words = format!("{}: {}", point.topic.name(), point.what);
-                // The move does not end it: the line that does is for the reader of the plan.
+                // The move does not remove this obstacle, so the reader of the plan needs the line that does.
                 if let (PointCode::SessionsSealedOnSocket, Some(next)) = (point.code, &point.next) {
                     let _ = write!(words, "; {next}");
                 }
@@ -200,7 +200,10 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
         return text + &labelled("proof", words, style) + &undo;
     }
     if moved.iter().all(|it| it.check.product == "php-fpm") {
-        return text + &labelled("proof", &of_stack(proof), style) + &undo;
+        return text
+            + &labelled("proof", &of_stack(proof), style)
+            + &labelled("risk", &risk(proof, back), style)
+            + &undo;
     }
     let whom: Vec<String> = seen.map(|it| it.user.clone().unwrap_or_else(|| "the application".to_owned())).collect();
     let page = { proof.url.as_ref() }.map_or_else(String::new, |url| format!(", {url} as it is now"));
@@ -212,15 +215,30 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
         proof.within_s,
         whom.join(" and ")
     );
-    text + &labelled("proof", &words, style) + &undo
+    text + &labelled("proof", &words, style) + &labelled("risk", &risk(proof, back), style) + &undo
+}
+
+/// Returns for how long requests of others may fail.
+fn risk(proof: &SwitchProof, back: &str) -> String {
+    match &proof.url {
+        Some(url) => format!(
+            "while programs read their files again, requests may fail; if {url} fails for some seconds, {back}; looptax \
+             counts what failed"
+        ),
+        None => format!(
+            "if the new file does not work, the application may fail until {back}, which can take {} s; with --url PAGE \
+             looptax notices within seconds",
+            proof.within_s
+        ),
+    }
 }
 
 /// Returns the proof of a web server and the servers behind it, which have no login.
 fn of_stack(proof: &SwitchProof) -> String {
     let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
     format!(
-        "within {} s the kernel has to show the upstream on the socket and nothing at the port any more, with {page} \
-         as it is now; otherwise both old files come back",
+        "within {} s the kernel has to show connections to the upstream on the socket and none at the port any more, \
+         and {page} has to be as it is now; otherwise both old files come back",
         proof.within_s
     )
 }

@@ -1,4 +1,4 @@
-//! The output while a switch is carried out, and at its end.
+//! The output during a switch, and at its end.
 
 use looptax_model::record::{FileRemarkCode, StepCode, SwitchOutcome, SwitchStep, Switched};
 
@@ -7,12 +7,12 @@ use crate::terminal::style::Style;
 
 const FAILURE: &str = "FAIL";
 
-/// A step, as it is done.
+/// Returns a step as soon as it is done.
 pub fn switch_step(step: &SwitchStep, style: Style) -> String {
     labelled(label(step), &step.words, style)
 }
 
-/// Whether a step did not succeed.
+/// Whether a step failed.
 pub fn is_failure(step: &SwitchStep) -> bool {
     label(step) == FAILURE
 }
@@ -41,7 +41,7 @@ fn label(step: &SwitchStep) -> &'static str {
     }
 }
 
-/// How it ended, in a line.
+/// The end of a switch, in a line.
 pub fn switch_end(switched: &Switched, style: Style) -> String {
     let id = switched.id.as_deref().unwrap_or("last");
     let id = &format!("{id}{}", way_back(switched));
@@ -68,7 +68,7 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
     super::wrapped(&format!("{words}\n{}", prepared.collect::<String>()), style)
 }
 
-/// Returns the additional steps of the way back if a server was restarted for it.
+/// Returns the additional steps of the way back if it has to restart a server.
 pub(super) fn way_back(switched: &Switched) -> String {
     let mut remarks = switched.files.iter().flat_map(|it| &it.remarks);
     if !remarks.any(|it| it.code == FileRemarkCode::Restart) {
@@ -78,7 +78,7 @@ pub(super) fn way_back(switched: &Switched) -> String {
     format!(" --restart{reload}")
 }
 
-/// Whether the application was not seen to work once the old file was back.
+/// Whether the application was not seen to work after the old file was back.
 fn is_unseen(switched: &Switched) -> bool {
     let mut codes = switched.steps.iter().map(|it| it.code);
     codes.any(|it| it == StepCode::NotSeenAgain)

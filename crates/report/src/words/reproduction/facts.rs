@@ -1,11 +1,11 @@
-//! Reasons and findings of a reproduction in sentences.
+//! The reasons and findings of a reproduction as sentences.
 
 use looptax_model::record::{Estimate, ReproductionFinding, ReproductionReason};
 
 use super::super::withheld::withheld;
 use crate::format::{GLUE, Text, counted};
 
-/// Why a claim and what was measured differ.
+/// Explains why a claim differs from the measurement.
 pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
     let sentence = match reason {
         ReproductionReason::Known { words, figures } => {
@@ -50,8 +50,8 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
         ReproductionFinding::LargestTax { tax_pct, connections } => {
             let (lo, hi) = ends(tax_pct);
             format!(
-                "the largest difference: TCP loses {:.1} % [{lo:.1}, {hi:.1}] at {}; the largest of several is in part \
-                 the luck of that point",
+                "the largest difference: TCP loses {:.1} % [{lo:.1}, {hi:.1}] at {}; the largest of several \
+                 differences is in part chance",
                 tax_pct.value,
                 counted(u64::from(*connections), "connection")
             )
@@ -98,7 +98,7 @@ fn plain(sentence: &str, text: Text) -> String {
     text.clean(&sentence.replace(GLUE, " "))
 }
 
-/// A figure in the place of its name; connections with their noun.
+/// Puts a figure in the place of its name; a number of connections gets its noun.
 fn filled(words: &str, (name, figure): (&String, &f64)) -> String {
     let shown = match name.as_str() {
         "connections" => counted(*figure as u64, "connection"),

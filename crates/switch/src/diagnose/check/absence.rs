@@ -1,7 +1,7 @@
 //! Facts about a socket that a client does not find: whether we see it, which process listens on that name, and which
 //! other sockets are in its folder.
 //!
-//! Looks at folders and at the kernel's list of sockets; connects to nothing. Called where the way to a socket ends early.
+//! Looks at folders and at the kernel's list of sockets; connects to nothing. Called if the way to a socket ends early.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use looptax_host::read;
 
 use super::client::Client;
 
-/// Names of other sockets to show at most; a folder may have hundreds.
+/// Show at most this many names of other sockets; a folder may have hundreds.
 const MOST_NAMES: usize = 3;
 
-/// Gathers it; `missing` is the first part of the path that the client does not see.
+/// Gathers these facts; `missing` is the first part of the path that the client does not see.
 pub(super) fn look(socket: &Path, missing: &str, client: &Client) -> Absence {
     let all = listened_paths();
     let listener = match all.on(socket) {

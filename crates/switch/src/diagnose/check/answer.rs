@@ -24,7 +24,7 @@ use crate::diagnose::unspoken;
 /// The facts that hold for all connections of a check.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
-    /// All but the address; its `address` and `no_login` are set for each connection.
+    /// All facts about the client. Each connection sets its own `address` and `no_login`.
     pub client: &'a super::Client,
     /// The servers here, as the client sees them.
     pub near: Near<'a>,
@@ -34,7 +34,7 @@ pub struct Around<'a> {
     pub n_connections: Option<u32>,
 }
 
-/// About a connection of a file or an environment, and the socket that its lines to change name.
+/// Checks a connection of a file or an environment; also returns the socket that its lines to change name.
 pub(super) fn found(
     looked: &Looked,
     found: &Found,
@@ -80,7 +80,7 @@ pub(super) fn found(
     let question = question(address, found, &looked.name, around);
     ask(&mut answer, Question { no_login: no_login.as_deref(), ..question })?;
     if is_elsewhere(&answer.points) {
-        // The name may be known after all, to containers.
+        // The name may mean something to containers.
         let known = container::point(address, &looked.services);
         if let (Some(last), Some(known)) = (answer.points.last_mut(), known) {
             *last = known;
@@ -98,8 +98,8 @@ pub(super) fn found(
     Ok((answer, None))
 }
 
-/// About a connection by the text of its file only, and the socket that it may have: the one that is given, or the usual
-/// one. Nothing of this machine is looked at, and no server is asked.
+/// Checks a connection by the text of its file only, and returns the socket that it may have: the given one, or the
+/// usual one. Does not look at this machine, and asks no server.
 pub(super) fn by_text(looked: &Looked, found: &Found, given: Option<&Path>) -> (CheckedConnection, Option<SocketOf>) {
     let mut answer = unasked(looked, found);
     if found.fails {
@@ -136,7 +136,7 @@ pub(super) fn by_text(looked: &Looked, found: &Found, given: Option<&Path>) -> (
     (answer, socket)
 }
 
-/// Adds the points about a socket that a file names: within a container it may be another one than here.
+/// Adds the points about a socket that a file names. Inside a container the same path may be another socket.
 fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, address: &Address, around: Around<'_>) {
     let may_log_in = no_login(found, address).is_none();
     let Some(inside) = contained::inside(found, around.client.pid) else {
@@ -161,8 +161,9 @@ fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, a
     }
 }
 
-/// Adds the lines for the socket that a failing configuration names, or that its server has, and whether the client
-/// reaches it. `switch` does not write them, because no connection proves them; a guessed socket gets no lines.
+/// Adds the lines for the socket that a failing configuration names or that its server has, and a point on whether the
+/// client reaches it. `switch` does not write these lines, because no connection proves them; a guessed socket gets no
+/// lines.
 fn mend(answer: &mut CheckedConnection, found: &Found, around: Around<'_>) {
     let Some(address) = &found.address else {
         return;
@@ -178,7 +179,7 @@ fn mend(answer: &mut CheckedConnection, found: &Found, around: Around<'_>) {
     answer.changes = changes_for(found, address, &socket);
 }
 
-/// The lines for a socket, without the password.
+/// Returns the lines to change for a socket, without the password.
 fn changes_for(found: &Found, address: &Address, socket: &SocketOf) -> Vec<Change> {
     let password = address.password.as_ref().map(|_| MASK.to_owned());
     let mut changes = found.changes(&socket.fields(address, password));
@@ -190,7 +191,7 @@ fn is_absent(path: &Path) -> bool {
     matches!(read::look_at_link(path), Ok(None))
 }
 
-/// A socket that the lines of the server's own file make: who may use it is seen once it is there.
+/// The point about a socket that lines in the server's own file will make: its rights are seen only once it exists.
 fn to_be_made(path: &Path) -> Point {
     let what = format!("{} does not exist yet: the lines below create it", path.display());
     let point = Point::new(Topic::Socket, PointCode::SocketMissing, Outcome::Unknown, what, "looked at the path");
@@ -200,7 +201,7 @@ fn to_be_made(path: &Path) -> Point {
     )
 }
 
-/// Answers from the file only.
+/// Reports on a connection by its file only.
 pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     CheckedConnection {
         source: looked.name.clone(),
@@ -215,7 +216,7 @@ pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     }
 }
 
-/// The lines to change if looptax cannot try the socket: only for one that was seen or named.
+/// The lines to change if looptax cannot try the socket. Only a socket that was seen or named gets lines.
 fn unspoken_changes(found: &Found, address: &Unspoken, around: Around<'_>) -> Vec<Change> {
     let seen = unspoken::find(address, around.socket, around.near).ok();
     let Some(socket) = seen.filter(|it| !it.is_guess && !it.is_candidate) else {
@@ -267,7 +268,7 @@ fn transport(found: &Found) -> Point {
     }
 }
 
-/// About a server that a process is connected to, with no more known than its address.
+/// Checks a server that a process is connected to, of which only the address is known.
 pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<CheckedConnection, Failure> {
     let what = "it is connected over TCP; looptax does not know which file sets this";
     let next = format!(
@@ -297,8 +298,8 @@ pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> 
     Ok(answer)
 }
 
-/// Whether the socket that is taken already can be reached. Which one `localhost` is, a driver's
-/// own configuration says: the usual one is looked at.
+/// Checks whether the client reaches the socket that it uses already. A driver's own configuration decides which socket
+/// `localhost` means; looptax looks at the usual one.
 fn look_at_the_socket(
     answer: &mut CheckedConnection,
     found: &Found,
@@ -347,9 +348,10 @@ fn look_at_the_socket(
     }
 }
 
-/// Where `localhost` is the socket, a port beside it does not count: said if the server on that port is another one.
+/// If `localhost` means the socket, the client ignores a port next to it. Returns a point if the server on that port is
+/// a different one.
 fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Option<Point> {
-    // The lists are those of our own network.
+    // The lists are of our own network namespace.
     if !socket.is_guess || around.client.other_network().is_some() {
         return None;
     }
@@ -428,13 +430,13 @@ pub(super) fn place(address: &Address) -> String {
     }
 }
 
-/// Whether it ended with the server, which is another machine's.
+/// Whether the points end with a server on another machine.
 fn is_elsewhere(points: &[Point]) -> bool {
     let last = points.last();
     last.is_some_and(|it| it.code == PointCode::ServerElsewhere)
 }
 
-/// Leaves words about the writing out: looptax writes the lines.
+/// Leaves out text about how to write the lines, because looptax writes them.
 pub(super) fn keep_words_of_here(changes: &mut [Change], found: &Found, fields: &Fields) {
     for (change, own) in changes.iter_mut().zip(found.changes_to_write(fields)) {
         (change.advice, change.traps) = (own.advice, own.traps);
@@ -442,7 +444,7 @@ pub(super) fn keep_words_of_here(changes: &mut [Change], found: &Found, fields: 
     }
 }
 
-/// Lines that are to be written hold no password.
+/// Explains the mask: lines that looptax will write show no password.
 pub(super) fn explain_mask(change: &mut Change) {
     let has_mask = |it: &Edit| it.after.as_ref().is_some_and(|text| text.contains(MASK));
     if change.edits.iter().any(has_mask) {
@@ -454,13 +456,13 @@ pub(super) fn explain_mask(change: &mut Change) {
     }
 }
 
-/// Whether it ended with an unknown listener, so that no socket is known to be its.
+/// Whether the points end with an unknown listener, so that no socket is known to belong to it.
 fn is_unknown(points: &[Point]) -> bool {
     let last = points.last();
     last.is_some_and(|it| it.code == PointCode::ListenerUnknown)
 }
 
-/// Why no login is tried; a password in `LOOPTAX_PASSWORD` was given for this.
+/// Why looptax tries no login. A password in `LOOPTAX_PASSWORD` is meant for this login.
 fn no_login(found: &Found, address: &Address) -> Option<String> {
     let Credentials::Unknown(why) = &found.credentials else {
         return None;

@@ -1,6 +1,6 @@
-//! Files that anybody may have written, read up to a bound.
+//! Reads files that anybody may have written, up to a size limit.
 //!
-//! Called by what looks for connections in files and processes.
+//! Called by the code that looks for connections in files and processes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,25 +9,25 @@ use std::path::Path;
 
 use looptax_host::{View, read};
 
-/// Names in a folder that are looked at: they tell whose `.env` it is.
+/// Look at no more than this many names in a folder; they show which application a `.env` belongs to.
 const MOST_NAMES: usize = 4096;
-/// One byte more than is read as configuration, so that more is seen as too much.
+/// One byte more than the largest configuration, so that a longer file is noticed.
 const MOST_BYTES: u64 = (1 << 20) + 1;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Files<'a> {
     Ours,
-    /// Those that a process sees, as far as its user may read them.
+    /// The files that a process sees, as far as its user may read them.
     Of(&'a View),
 }
 
 impl Files<'_> {
-    /// Reads a file up to the bound.
+    /// Reads a file up to the size limit.
     pub(super) fn read(self, path: &Path) -> io::Result<Vec<u8>> {
         bytes_of(self.open(path)?)
     }
 
-    /// The same of a file that belongs to this user, or to root; `None` for any other.
+    /// Reads a file if it belongs to this user or to root; returns `None` for a file of any other user.
     pub(super) fn read_if_of(self, owner: u32, path: &Path) -> Option<Vec<u8>> {
         let file = self.open(path).ok()?;
         let uid = file.metadata().ok()?.uid();

@@ -1,4 +1,4 @@
-//! Who the client is: a process, a user, the user of a systemd unit, or we ourselves.
+//! The client of a check: a process, a user, the user of a systemd unit, or looptax's own user.
 
 use std::path::Path;
 
@@ -16,30 +16,31 @@ use crate::diagnose::socket_of::Near;
 /// A client that would use the socket.
 #[derive(Debug)]
 pub struct Client {
-    /// Its process, if it is one that runs.
+    /// Its process, if it is running.
     pub pid: Option<u32>,
-    /// A process to take for the running client, if only the client's kind is known.
+    /// A running process that represents the client, if only the client's kind is known.
     pub worker: Option<u32>,
-    /// The rights to take on; `None`: we are the client.
+    /// The rights to take on; `None` if looptax itself is the client.
     pub rights: Option<Rights>,
     pub user: String,
     pub shown: String,
-    /// The network namespace whose 127.0.0.1 it means; ours if it is not a running process.
+    /// The network namespace that the client's 127.0.0.1 belongs to; our namespace if the client is not a running
+    /// process.
     pub network: Option<NamespaceId>,
     pub confinement: Confinement,
-    /// The unit that starts it, if the file that is checked is one.
+    /// The unit that starts the client, if the checked file is a unit.
     pub unit: Option<Unit>,
 }
 
-/// The first of the numbers that systemd gives to users that it makes at a unit's start: it has no other rights than
-/// anybody.
+/// The first of the user numbers that systemd gives out at a unit's start. Such a user has only the rights that
+/// everybody has.
 ///
 /// # Source
 /// systemd.exec(5), `DynamicUser=`.
 const DYNAMIC_USER: u32 = 61_184;
 
 impl Client {
-    /// Finds it by process or user.
+    /// Finds the client by its process or user.
     pub fn find(pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
         let passwd = read("/etc/passwd");
         if let Some(pid) = pid {
@@ -76,7 +77,7 @@ impl Client {
                 shown: name.to_owned(),
                 network: own_network(),
                 confinement: match confinement("self") {
-                    // The kernel has nothing to confine with.
+                    // The kernel has no security module.
                     Confinement::Absent => Confinement::Absent,
                     // A shell's confinement does not apply to a service.
                     _ => Confinement::Unknown,
@@ -97,11 +98,11 @@ impl Client {
         })
     }
 
-    /// The client of a file: a process or user that was named, else the user that a systemd unit names for itself, or
-    /// whose workers serve a PHP site.
+    /// The client of a file: a process or user that the caller named, else the user that a systemd unit names for
+    /// itself, or whose workers serve a PHP site.
     ///
     /// # Errors
-    /// That a process or user that was named is not there.
+    /// If a process or user that the caller named does not exist.
     pub fn for_file(path: &Path, pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
         let Some(mut unit) = unit_of(path) else {
             let is_named = pid.is_some() || user.is_some();
@@ -144,12 +145,13 @@ impl Client {
         Ok(client)
     }
 
-    /// Whether it is another one than we: a process, a user or a unit's.
+    /// Whether the client is not looptax itself, but a process, a user or the user of a unit.
     pub fn is_named(&self) -> bool {
         self.pid.is_some() || self.rights.is_some()
     }
 
-    /// The option that names it to another `check`, after a space; empty if the client is this process.
+    /// The option that passes this client to another `check`, with a space before it; empty if the client is this
+    /// process.
     pub fn option(&self) -> String {
         match (self.pid, &self.rights) {
             (Some(pid), _) => format!(" --pid {pid}"),
@@ -158,12 +160,12 @@ impl Client {
         }
     }
 
-    /// Returns the servers here, as the client sees them.
+    /// Returns the servers on this machine, as the client sees them.
     pub fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
         Near { servers, network: self.network, clients: &[] }
     }
 
-    /// The file that leads to its network namespace, if that is not ours.
+    /// The file that leads to the client's network namespace, if that is not ours.
     pub fn other_network(&self) -> Option<String> {
         let pid = self.pid?;
         (self.network != own_network()).then(|| format!("/proc/{pid}/ns/net"))
@@ -174,19 +176,19 @@ fn own_network() -> Option<NamespaceId> {
     process(std::process::id()).and_then(|own| own.network)
 }
 
-/// A user's name, else the number.
+/// Returns a user's name, or the number if there is no name.
 pub(crate) fn user_name(uid: u32) -> String {
     name_of(&read("/etc/passwd"), uid)
 }
 
-/// A group's name, if it has one.
+/// Returns a group's name, if it has one.
 pub(crate) fn group_name(gid: u32) -> Option<String> {
     let groups = read("/etc/group");
     let line = groups.lines().find(|line| line.split(':').nth(2) == Some(&*gid.to_string()))?;
     line.split(':').next().map(str::to_owned)
 }
 
-/// The name in `/etc/passwd`, else the number.
+/// Returns the name in `/etc/passwd`, or the number if that file does not have it.
 pub(super) fn name_of(passwd: &str, uid: u32) -> String {
     let has_id = |line: &&str| line.split(':').nth(2) == Some(&*uid.to_string());
     let line = passwd.lines().find(has_id);
@@ -206,7 +208,7 @@ fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
     Some(Rights { uid, gid, groups: groups.collect() })
 }
 
-/// Who a unit's program is, with its name; `None` if the user is not one of this machine.
+/// Returns the rights and the name of a unit's user; `None` if this machine does not have that user.
 fn user_of(unit: &Unit, passwd: &str, group: &str) -> Option<(Rights, String)> {
     let settings = &unit.settings;
     let group_id = |name: &String| {
@@ -243,7 +245,7 @@ fn confinement(process: &str) -> Confinement {
                 || label.split(':').nth(2).is_some_and(|it| it.starts_with("unconfined"));
             if is_free { Confinement::None } else { Confinement::Label(label) }
         }
-        // No module: the kernel refuses the question itself.
+        // The kernel has no security module, so it refuses the request itself.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Confinement::Absent,
         Err(_) => Confinement::Unknown,
     }

@@ -1,7 +1,7 @@
 //! Points about a connection whose file describes a container: its 127.0.0.1 and its folders are not this machine's.
 //!
-//! No login is tried with the file's password unless the address leads to this machine. With `--pid` the process's own
-//! namespaces are looked at instead. Called by `answer`.
+//! looptax tries no login with the file's password unless the address leads to this machine. With `--pid` it looks at
+//! the process's own namespaces instead. Called by `answer`.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::diagnose::socket_of::SocketOf;
 const MACHINE_NAMES: [&str; 4] =
     ["host.docker.internal", "gateway.docker.internal", "host.containers.internal", "host.lima.internal"];
 
-/// The container that a connection's settings are for, unless the client's process is known.
+/// The container that a connection's settings are for; `None` if the client's process is known.
 pub(super) fn inside(found: &Found, pid: Option<u32>) -> Option<&Inside> {
     found.inside.as_ref().filter(|_| pid.is_none())
 }
@@ -74,8 +74,8 @@ fn unknown(what: impl Into<String>, how: &str) -> Point {
     Point::new(Topic::Server, PointCode::LoopbackOfContainer, Outcome::Unknown, what, how)
 }
 
-/// A socket of this machine as the container sees it. `None`, with a point that says why, if no volume brings its folder
-/// in, or brings it to another path: then the lines are left to people.
+/// Returns a socket of this machine as the container sees it. `None`, with a point that explains it, if no volume
+/// mounts the socket's folder, or if a volume mounts it at another path: people have to write those lines.
 pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: Option<&Inside>) -> Option<SocketOf> {
     let Some(inside) = inside else {
         return Some(socket);
@@ -95,7 +95,7 @@ pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: 
         let volume = inside.volume.replace("FOLDER", folder);
         point.with_next(format!("mount the folder, never only the socket's file: {volume}"))
     };
-    // The way from here is not the container's.
+    // looptax's own way to the socket differs from the container's.
     answer.points.retain(|it| it.topic != Topic::Path);
     answer.points.push(point);
     answer.verdict = verdict(&answer.points);
@@ -104,16 +104,16 @@ pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: 
 
 const READ: &str = "read the volumes of the file";
 
-/// The meaning of a socket's path in the file, seen from this process.
+/// The destination of a file's socket path, seen from this process.
 #[derive(Debug)]
 pub(super) enum SocketIs {
-    /// This path of the machine.
+    /// To this path of the machine.
     At(PathBuf),
-    /// Nothing that can be looked at from here.
+    /// To nothing that looptax can look at.
     Known(Point),
 }
 
-/// Finds out what a path in the file leads to from here.
+/// Finds out where a socket path of the file leads for looptax.
 pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Looked) -> SocketIs {
     let shown = path.display();
     let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, READ);

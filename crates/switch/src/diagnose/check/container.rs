@@ -1,7 +1,7 @@
-//! Text about a server that runs in a container: a Compose file gives it its name, which means nothing outside the
-//! containers.
+//! The point about a server that runs in a container. A Compose file gives the server its name, which means nothing
+//! outside the containers.
 //!
-//! Reads such files, up to a bound. Called by `sources` and `answer`.
+//! Reads such files, up to a size limit. Called by `sources` and `answer`.
 
 use std::path::Path;
 
@@ -18,17 +18,17 @@ pub(super) const COMPOSE_FILES: [&str; 4] =
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) name: String,
-    /// The name of the file that gives it.
+    /// The name of the file that defines the service.
     pub(super) file: String,
 }
 
-/// Whether it is a `.container` unit of Podman.
+/// Whether the file is a `.container` unit of Podman.
 pub(crate) fn is_container_unit(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "container")
 }
 
-/// Returns the services of a file and of the Compose files beside it. Files that cannot be read count as empty, and so
-/// do a Pod and a unit, since containers of another project mean nothing to theirs.
+/// Returns the services of a file and of the Compose files in its folder. Files that cannot be read count as empty, and
+/// so do a Pod and a unit, since containers of another project mean nothing to theirs.
 pub(super) fn services(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Service> {
     if is_container_unit(path) || app::is_manifest(&String::from_utf8_lossy(bytes)) {
         return Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn services(path: &Path, bytes: &[u8], neighbours: &[String], files: 
     names.into_iter().flat_map(of_file).collect()
 }
 
-/// The point about a host that is one of these services; `None` for any other.
+/// Returns the point about a host that is one of these services; `None` for any other host.
 pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
     let host = address.host.as_deref()?;
     let service = services.iter().find(|it| it.name == host)?;

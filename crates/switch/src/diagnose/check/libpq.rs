@@ -1,7 +1,7 @@
-//! Parameters that libpq adds to the address that it gets: those of a service, and variables of the environment.
+//! Parameters that libpq adds to the address that it gets: the parameters of a service, and environment variables.
 //!
-//! The environment of a process that is named counts as libpq takes it. Ours is another one than the application's, so
-//! what it would decide is a note.
+//! If the caller named a process, its environment counts as libpq would use it. looptax's own environment differs from
+//! the application's, so a variable there only gives a note.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,16 @@ use super::sources;
 
 type Pairs = Vec<(String, String)>;
 
-/// The folder where libpq looks last, unless `PGSYSCONFDIR` names another.
+/// The folder in which libpq looks last, unless `PGSYSCONFDIR` names another one.
 ///
 /// # Source
 /// `pg_config --sysconfdir` of Debian's packages.
 const SYSTEM_FOLDER: &str = "/etc/postgresql-common";
 
-/// Reads an address that a person typed, with what libpq adds to it, and the points about that.
+/// Reads an address that a person typed, with the parameters that libpq adds to it, and the points about those.
 ///
 /// # Errors
-/// That it is not an address, or names a service that libpq would not find.
+/// If the text is not an address, or names a service that libpq would not find.
 pub fn typed(text: &str, client: &Client) -> Result<(Address, Vec<Point>), Failure> {
     let unread = |error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db");
     let address = address_of(text).map_err(unread)?;
@@ -45,7 +45,7 @@ pub fn typed(text: &str, client: &Client) -> Result<(Address, Vec<Point>), Failu
         let how = format!("read {} as libpq does", file.display());
         points.push(Point::new(Topic::Configuration, PointCode::ServiceRead, Outcome::Note, what, how));
         add(&mut pairs, own);
-        // It has said all that it says.
+        // The service's parameters are added now.
         pairs.retain(|it| it.0 != "service");
     }
     let is_service_read = !points.is_empty();
@@ -65,7 +65,7 @@ fn value(pairs: &Pairs, name: &str) -> Option<String> {
     Some(pairs.iter().rfind(|it| it.0 == name)?.1.clone())
 }
 
-/// Adds the parameters that are not there yet.
+/// Adds the parameters that are still missing.
 fn add(pairs: &mut Pairs, more: Pairs) {
     for (name, value) in more {
         if pairs.iter().all(|it| it.0 != name) {
@@ -74,7 +74,7 @@ fn add(pairs: &mut Pairs, more: Pairs) {
     }
 }
 
-/// A service's file and parameters.
+/// Returns a service's file and parameters.
 fn service(
     name: &str,
     client: &Client,
@@ -86,7 +86,7 @@ fn service(
     };
     let given = variable("PGSERVICEFILE").map(PathBuf::from);
     let own = given.clone().or_else(|| {
-        // Of a user who is only named the environment is not known.
+        // If the caller named only a user, that user's environment is not known.
         let home = variable("HOME").filter(|_| client.rights.is_none() || of_process.is_some());
         let home = home.filter(|it| !it.is_empty()).or_else(|| home_of(&client.user))?;
         Some(Path::new(&home).join(".pg_service.conf"))
@@ -122,7 +122,7 @@ fn home_of(user: &str) -> Option<String> {
     line.split(':').nth(5).map(str::to_owned)
 }
 
-/// Lists what the variables here would decide for a libpq program that is started here.
+/// Lists which variables of looptax's environment would decide something for a libpq program that is started here.
 fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let is_open = |it: &&Parameter| {
         let is_there = |name: &str| pairs.iter().any(|pair| pair.0 == name);

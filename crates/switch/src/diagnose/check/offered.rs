@@ -1,6 +1,7 @@
 //! The command that writes both sides of a connection between two containers of a file, as the next step of its check.
 //!
-//! Each connection has its own: a name for `--as` that moves one of them does not move the others. Called by `subject`.
+//! Each connection has its own command: a name for `--as` that moves one of them does not move the others. Called by
+//! `subject`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,22 +14,22 @@ use super::sources::{FileText, Looked, is_container_unit, text};
 /// How both sides of a file's connections can be written, or why not.
 #[derive(Debug)]
 pub(super) struct Offered {
-    /// By the line of the connection, and the kind of its server.
+    /// By the line of the connection, then by the kind of its server.
     each: BTreeMap<usize, BTreeMap<&'static str, Option<String>>>,
-    /// For any other connection.
+    /// The answer for any other connection.
     others: Option<String>,
 }
 
 impl Offered {
     pub(super) fn of(&self, found: &Found) -> Option<&str> {
         let of_line = found.line.and_then(|it| self.each.get(&it));
-        // An image may show the kind only to one of the two ways of reading.
+        // An image may show the kind to only one of the two ways of reading.
         let own = of_line.and_then(|it| it.get(found.kind).or_else(|| it.values().next().filter(|_| it.len() == 1)));
         own.unwrap_or(&self.others).as_deref()
     }
 }
 
-/// A connection, read container by container, and what its two containers would share.
+/// A connection that was read container by container, and the socket folder that its two containers would share.
 type Shared<'a> = (&'a Found, &'a Option<Result<Share, String>>);
 
 /// The line of a connection, and the kind of its server: two connections may be on one line.
@@ -74,7 +75,7 @@ pub(super) fn offered(file: &FileText<'_>) -> Option<Offered> {
     Some(Offered { each, others })
 }
 
-/// The same of a file that is not read yet.
+/// Does the same for a file that has not been read yet.
 pub(super) fn offered_by(path: &Path) -> Option<Offered> {
     let bytes = Files::Ours.read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -93,13 +94,13 @@ fn writes(command: &str, condition: &str) -> String {
     format!("`{command}` writes both sides{condition}; --dry-run shows the changes")
 }
 
-/// The command without a name, if it writes one of these connections.
+/// Returns the command without a name for `--as`, if it writes one of these connections.
 fn plainly(own: &[Shared<'_>], looked: &Looked, plain: &str) -> Option<String> {
     own.iter().any(|it| is_moved(*it, looked)).then(|| writes(plain, ""))
 }
 
-/// The command with the only name that fits and that nothing contradicts; else the names that fit, if one of them would
-/// write the connection.
+/// Returns the command with the only name that fits and that nothing contradicts; else lists the fitting names, if the
+/// command would write the connection with one of them.
 fn named(own: &[Shared<'_>], plain: &str, is_written: &mut dyn FnMut(&str) -> bool) -> Option<String> {
     let unknown: Vec<&Found> = own.iter().map(|it| it.0).filter(|it| !it.may_be.is_empty()).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -128,7 +129,7 @@ fn why_not(own: &[Shared<'_>], plain: &str) -> Option<String> {
     Some(format!("`{plain}` does not change this connection, because {why}"))
 }
 
-/// The places of the connections that `switch --containers` would write as those of this application.
+/// The places of the connections that `switch --containers` would write if they were this application's.
 fn places_written(file: &FileText<'_>, application: &str) -> BTreeSet<Place> {
     let Ok(looked) = text(&FileText { by_container: true, application: Some(application), ..*file }) else {
         return BTreeSet::new();

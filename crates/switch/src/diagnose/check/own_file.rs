@@ -1,6 +1,7 @@
-//! The own file of a server that runs: by its command line, by its own word, or where such a server looks.
+//! The configuration file of a running server: as its command line names it, as the server reports it, or where such a
+//! server usually looks.
 //!
-//! Reads the files that are named. Called where a setting of the server's is advised, and by what switches both sides.
+//! Reads the files that are named. Called if a server's setting is advised, and by the code that switches both sides.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,8 @@ use looptax_model::dsn::Address;
 
 use super::logins::login;
 
-/// The file, with its family. `address` is asked if the command line does not name one; `None` if there is no login for
-/// it.
+/// Returns the file, with its family. If the command line does not name it, looptax asks the server at `address`;
+/// `None` if that needs a login and there is none.
 pub(super) fn own_file(
     server: &Server,
     address: Option<(&Address, SocketAddr)>,
@@ -28,7 +29,7 @@ pub(super) fn own_file(
     by_line.or_else(told).or_else(|| usual(server, &arguments))
 }
 
-/// Asks a server about itself; returns nothing if it does not let this login in.
+/// Asks a server about itself; returns an empty answer if the server rejects the login.
 pub(crate) fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
     let limits = Limits::default();
     let (protocol, login) = (address.protocol, login(address));
@@ -41,14 +42,14 @@ pub(crate) fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
     asked
 }
 
-/// The family whose file it is, if that is this server's.
+/// Returns the family of a file, if it is this server's family.
 fn family(server: &Server, path: &Path) -> Option<&'static ServerFile> {
     let text = read::config(path).ok().filter(|_| read::is_file(path))?;
     let name = path.file_name()?.to_string_lossy();
     ServerFile::of(&name, &text).find(|it| it.kinds.contains(&server.kind))
 }
 
-/// The only file where such a server looks; `None` if its command line names other places.
+/// Returns the only file in which such a server looks; `None` if its command line names other places.
 fn usual(server: &Server, arguments: &[String]) -> Option<(&'static ServerFile, PathBuf)> {
     let file = ServerFile::family_of(server.kind)?;
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));

@@ -8,27 +8,27 @@ use looptax_model::dsn::Address;
 use super::client::Client;
 use crate::diagnose::socket_of::Near;
 
-/// What is asked: would this client reach that server over its socket?
+/// The question of a check: would this client reach that server over the server's socket?
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// The connection as it is now.
     pub address: &'a Address,
     pub client: &'a Client,
-    /// The servers here, as the client sees them.
+    /// The servers on this machine, as the client sees them.
     pub near: Near<'a>,
     pub socket: Option<&'a Path>,
-    /// How many connections come at once, if somebody said that; else they are counted.
+    /// How many connections open together, if the caller gave the number; else looptax counts.
     pub n_connections: Option<u32>,
-    /// The pool of each of the client's processes, by its file.
+    /// The connection pool of each client process, as its file sets it.
     pub pool: Option<&'a Pool>,
-    /// Where the connection was found: a file's name.
+    /// Name of the file in which the connection was found.
     pub source: Option<&'a str>,
-    /// Why no login is tried: user or password are not known.
+    /// Why no login is tried, because the user or the password is not known.
     pub no_login: Option<&'a str>,
 }
 
 impl<'a> Question<'a> {
-    /// A question about an address only.
+    /// Makes a question about an address only.
     pub fn of(address: &'a Address, client: &'a Client, near: Near<'a>) -> Self {
         Self { address, client, near, socket: None, n_connections: None, pool: None, source: None, no_login: None }
     }

@@ -1,7 +1,7 @@
-//! Whether all workers of the client find room in the queue of the server's socket, as it is in force.
+//! Whether the queue of the server's socket, as it is in force, has room for all workers of the client.
 //!
-//! The socket is known by its file, so that a server in a chroot or container counts, too. Called for each connection
-//! that is checked.
+//! The socket is identified by its file, so that it also works for a server in a chroot or container. Called for each
+//! connection that is checked.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -20,7 +20,7 @@ use super::question::Question;
 use super::workers::{self, Count};
 use crate::diagnose::socket_of::SocketOf;
 
-/// The start of a program's name, the end of a file's name, and the word for its clients in the table.
+/// The start of a program's name, the ending of a file's name, and the word for its language in the table of clients.
 const LANGUAGES: [(&str, &str, &str); 6] = [
     ("php", ".php", "php"),
     ("node", ".js", "node"),
@@ -30,7 +30,7 @@ const LANGUAGES: [(&str, &str, &str); 6] = [
     ("nginx", ".conf", "nginx"),
 ];
 
-/// Where the length of a queue comes from that is yet to be made.
+/// How the queue's length is known for a socket that does not exist yet.
 pub(crate) const AT_PORT: &str =
     "asked the kernel for the queue length at the server's port; the socket's queue will have the same length";
 
@@ -59,7 +59,7 @@ pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Questi
     Some(point)
 }
 
-/// Returns the setting's place, if the server's own file is known.
+/// Returns the place of the setting, if the server's own file is known.
 fn in_its_file(server: &Server, question: Question<'_>) -> String {
     let port = question.address.port;
     let is_there = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == port);
@@ -77,8 +77,8 @@ fn in_its_file(server: &Server, question: Question<'_>) -> String {
     }
 }
 
-/// Returns the same point for a socket that the client uses already: a queue that is too small is then not a reason to
-/// stay on TCP.
+/// Returns the point for a socket that the client uses already: a queue that is too small is then not a reason to stay
+/// on TCP.
 pub(super) fn of_socket_in_use(socket: &SocketOf, question: Question<'_>) -> Option<Point> {
     let mut point = point(None, socket, question)?;
     if point.outcome == Outcome::Fail {
@@ -87,7 +87,7 @@ pub(super) fn of_socket_in_use(socket: &SocketOf, question: Question<'_>) -> Opt
     Some(point)
 }
 
-/// The server whose socket it is: by the file that its socket was bound to, else by its path.
+/// Returns the server that the socket belongs to: by the file to which it was bound, else by its path.
 fn listening<'a>(
     server: Option<&'a Server>,
     socket: &SocketOf,
@@ -107,12 +107,12 @@ fn listening<'a>(
     })
 }
 
-/// How many connections come at once; `None` if nothing counts them.
+/// How many connections open together; `None` if nothing counts them.
 pub(super) fn at_once(question: Question<'_>) -> Option<Count> {
     counts(question.near.server(question.address), question).into_iter().max_by_key(|it| it.n)
 }
 
-/// A socket that a server's own file is to make.
+/// A socket that lines in a server's own file will make.
 #[derive(Clone, Copy)]
 pub(crate) struct ToBeMade<'a> {
     pub(crate) server: &'a Server,
@@ -126,9 +126,9 @@ pub(crate) struct ToBeMade<'a> {
 }
 
 impl ToBeMade<'_> {
-    /// Returns the point about its queue, which is as long as the server's file sets it, else as the one at its port;
-    /// and the length to write for this many connections. `None` if the length is not known, or nothing has to be
-    /// written.
+    /// Returns the point about the queue, and the length to write for this many connections. The queue is as long as
+    /// the server's file sets it, else as long as the one at the server's port. `None` if the length is not known, or
+    /// nothing has to be written.
     pub(crate) fn queue(&self, counted: Option<&Count>) -> (Option<Point>, Option<u32>) {
         let Self { server, file, .. } = *self;
         let of_file = file.backlog(self.text).map(|it| (it, "read the server's file"));
@@ -156,23 +156,23 @@ impl ToBeMade<'_> {
     }
 }
 
-/// How long the queue of a socket is that a server's file makes.
+/// The length of the queue of a socket that a server's file makes.
 #[derive(Clone, Copy)]
 pub(crate) struct Length<'a> {
-    /// As listen(2) gets it.
+    /// The argument of listen(2).
     pub(crate) now: u32,
-    /// Where that comes from.
+    /// How that length is known.
     pub(crate) how: &'a str,
-    /// Whether the file gets a longer one, if it is too short.
+    /// Whether looptax writes a longer queue into the file if this one is too short.
     pub(crate) is_written: bool,
     pub(crate) process: &'a Process,
     pub(crate) kind: Kind,
-    /// The clients that may be meant, if it is known how they connect.
+    /// The clients that may be meant, if looptax knows how they connect.
     pub(crate) clients: &'a [&'static Connects],
 }
 
 impl Length<'_> {
-    /// Returns the point about the queue; and the length to write for this many connections, if it has to change.
+    /// Returns the point about the queue, and the length to write for this many connections if it has to change.
     pub(crate) fn for_burst(&self, counted: Option<&Count>) -> (Point, Option<u32>) {
         let Self { now, how, clients, .. } = *self;
         let most = somaxconn(self.process);
@@ -194,8 +194,8 @@ impl Length<'_> {
     }
 }
 
-/// Returns all counts of connections: the number that was given, or else what runs, what files set, and what is open
-/// now.
+/// Returns all counts of connections: only the number that was given, or else those of running processes, of files, and
+/// of connections that are open now.
 fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
     if let Some(n) = question.n_connections {
         return vec![Count::typed(n)];
@@ -211,7 +211,7 @@ fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
     of_workers.into_iter().chain(open).collect()
 }
 
-/// The language that the client is written in, by its program or its file.
+/// The language in which the client is written, judged by its program or its file.
 fn language(client: &Client, source: Option<&str>) -> Option<&'static str> {
     let program = client.pid.or(client.worker).and_then(process).map(|it| it.program_name());
     let of_program = program.and_then(|name| LANGUAGES.iter().find(|it| name.starts_with(it.0)));

@@ -1,8 +1,7 @@
-//! The way to the socket, gone as the client: by a child that takes its rights and its view.
+//! Follows the way to the socket as the client does, in a child process that takes on the client's rights and view.
 //!
-//! Nothing is concluded from permission bits where it can be tried: access lists, capabilities and
-//! security modules all have their say in what the kernel answers. The child has one thread, since
-//! rights and views belong to threads.
+//! looptax concludes nothing from permission bits if it can try: access lists, capabilities and security modules also
+//! decide about the kernel's answer. The child has one thread, since rights and views belong to threads.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -23,10 +22,10 @@ use super::client::{Client, name_of};
 use super::rights::Rights;
 use super::socket_handle::abstract_name;
 
-/// Longest path of a socket: the kernel's 108 bytes hold a zero at the end.
+/// Longest path of a socket: of the kernel's 108 bytes the last one is a zero.
 const MOST_PATH_BYTES: usize = 107;
 
-/// Longest time for the whole way; it only looks up names.
+/// Time limit for the whole way; the child only looks up names.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn reach(socket: &Path, client: &Client) -> Reach {
@@ -37,7 +36,7 @@ pub fn reach(socket: &Path, client: &Client) -> Reach {
     };
     let first = told(client.pid);
     match client.pid {
-        // A short command has ended meanwhile: its user's rights are left, on our own folders.
+        // A short command has ended by now: the check goes on with its user's rights, in our own folders.
         Some(pid) if matches!(first.end, End::Failed { .. }) && process(pid).is_none() => told(None),
         _ => first,
     }
@@ -46,7 +45,7 @@ pub fn reach(socket: &Path, client: &Client) -> Reach {
 fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>> {
     #[allow(clippy::disallowed_methods, reason = "looptax itself, which gives up its rights")]
     let mut command = Command::new(std::env::current_exe()?);
-    // The child gives up its rights: nothing of ours is for the user whose path it follows.
+    // The child gives up its rights: the user whose path it follows must not see anything of ours.
     command.env_clear();
     command.args(["internal", "reach", "--socket"]).arg(socket);
     if let Some(pid) = view {
@@ -60,7 +59,7 @@ fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>>
             command.args(["--groups", &groups.join(",")]);
         }
     }
-    // The user whose rights it has can stop it, or make it wait for a file system.
+    // The user whose rights the child has can stop it, or make it wait for a file system.
     let output = children::output(&mut command, PATIENCE)?;
     if output.status.success() {
         Ok(output.stdout)
@@ -69,7 +68,7 @@ fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>>
     }
 }
 
-/// Whose way a child goes, and where to.
+/// The client whose way a child follows, and the socket where it leads.
 #[derive(Debug, Clone)]
 pub struct ReachRequest {
     pub socket: PathBuf,
@@ -79,7 +78,7 @@ pub struct ReachRequest {
     pub groups: Vec<u32>,
 }
 
-/// The child: becomes the client and goes.
+/// Runs in the child: takes on the client's rights and view, and follows the path.
 pub fn child(args: &ReachRequest) -> Reach {
     match become_client(args) {
         Ok(()) => walk(&args.socket),
@@ -101,7 +100,7 @@ fn become_client(args: &ReachRequest) -> io::Result<()> {
     Rights { uid, gid, groups }.take()
 }
 
-/// The folders as a process sees them; nothing to do if it sees ours.
+/// Enters the view of folders that a process has; does nothing if that view is ours.
 fn enter_view(pid: u32) -> io::Result<()> {
     let folder = format!("/proc/{pid}");
     let link = |name: &str| kernel::link(format!("{folder}/{name}"));
@@ -118,7 +117,7 @@ fn enter_view(pid: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Goes from `/` to the socket, step by step, and connects.
+/// Follows the path from `/` to the socket, step by step, and connects.
 fn walk(socket: &Path) -> Reach {
     let mut steps = Vec::new();
     let end = go(socket, &mut steps);

@@ -1,6 +1,6 @@
-//! A client's rights, taken over by one thread of ours.
+//! A client's rights, which one thread of looptax takes on.
 //!
-//! The kernel keeps user and groups per thread, so the rest of the program stays who it is.
+//! The kernel keeps user and groups per thread, so the rest of the program keeps its own.
 
 use std::io;
 
@@ -15,10 +15,10 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Takes them over for the calling thread, for good. Nothing is done if they are ours already.
+    /// Takes these rights on for the calling thread, for good. Does nothing if the thread has them already.
     ///
     /// # Errors
-    /// The kernel's refusal: it takes root.
+    /// The kernel's refusal: only root may do this.
     pub fn take(&self) -> io::Result<()> {
         if rustix::process::geteuid().as_raw() == self.uid {
             return Ok(());

@@ -1,6 +1,6 @@
-//! Points about a connection between two containers of one project that is to use a volume of both.
+//! Points about a connection between two containers of one project that is to use a volume that both mount.
 //!
-//! Reports only what the file shows: looptax does not look into the containers. Called by `subject`.
+//! Reports only what the file shows: looptax does not look inside the containers. Called by `subject`.
 
 use looptax_advise::app::{Found, Share};
 use looptax_advise::check::verdict;
@@ -13,12 +13,12 @@ const ELSEWHERE: [PointCode; 3] =
 
 use super::answer::explain_mask;
 
-/// Whether its server is not this machine's.
+/// Whether the connection's server is not on this machine.
 pub(super) fn is_elsewhere(checked: &CheckedConnection) -> bool {
     checked.points.iter().any(|it| ELSEWHERE.contains(&it.code))
 }
 
-/// Says of a connection to another container which command writes both sides, or why none does.
+/// Adds the command that writes both sides of a connection to another container, or the reason why there is none.
 pub(super) fn offer(checked: &mut CheckedConnection, offered: &str) {
     for point in checked.points.iter_mut().filter(|it| ELSEWHERE.contains(&it.code)) {
         let by_hand = point.next.take().map_or_else(String::new, |it| format!("; by hand: {it}"));
@@ -26,8 +26,8 @@ pub(super) fn offer(checked: &mut CheckedConnection, offered: &str) {
     }
 }
 
-/// Replaces "it is a container" with how both get to the socket, or why that is left to people. `false` if no point is
-/// about a container.
+/// Replaces the point "it is a container" with the way on which both containers get to the socket, or the reason why a
+/// person has to do it. `false` if there is no point about a container.
 pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Result<Share, String>) -> bool {
     let mut points = checked.points.iter_mut();
     let Some(point) = points.find(|it| ELSEWHERE.contains(&it.code)) else {
@@ -58,7 +58,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     };
     let password = address.password.as_ref().map(|_| MASK.to_owned());
     checked.changes = found.changes(&share.fields(address, password));
-    // An unknown application has no name to show.
+    // looptax has no name to show for an unknown application.
     if found.is_guessed && checked.changes.iter().all(|it| it.edits.is_empty()) {
         checked.changes.clear();
     }

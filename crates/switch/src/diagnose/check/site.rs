@@ -1,8 +1,8 @@
-//! Who reads a site's file: the workers of PHP-FPM that serve its folder.
+//! Which workers of PHP-FPM read a site's file, because they serve its folder.
 //!
-//! A pool is taken if its user or group owns the file, or if it is the only one and the file is where web servers keep
-//! their sites; if several pools are left, a person is asked. Looks at processes and at the file's owner; called by
-//! `client`.
+//! A pool counts if its user or group owns the file, or if it is the only pool and the file is in a place where web
+//! servers keep their sites. If several pools are left, looptax asks a person. Looks at processes and at the file's
+//! owner; called by `client`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,12 @@ use looptax_host::read;
 
 use super::rights::Rights;
 
-/// Where web servers keep sites.
+/// The folders where web servers keep sites.
 const ROOTS: [&str; 5] = ["/var/www/", "/srv/www/", "/srv/http/", "/usr/share/nginx/", "/usr/share/wordpress/"];
-/// Files that are beside a PHP application's `.env`.
+/// Files that are in the same folder as a PHP application's `.env`.
 const BESIDE: [&str; 4] = ["artisan", "composer.json", "index.php", "symfony.lock"];
 
-/// The rights of the only workers that read this site's file, and a worker for a person.
+/// The rights of the only workers that read this site's file, and the pid of one of them to show.
 pub(super) fn workers_of(path: &Path) -> Option<(Rights, u32)> {
     if !is_of_php(path) {
         return None;
@@ -35,7 +35,7 @@ fn is_of_php(path: &Path) -> bool {
     is_program || name.starts_with(".env") && BESIDE.iter().any(|it| has_beside(it))
 }
 
-/// Those whose rights are not root's: a worker each.
+/// Returns the running PHP-FPM workers that do not run as root.
 fn workers() -> Vec<Process> {
     let mut all = Vec::new();
     any_process(|process| {

@@ -1,4 +1,4 @@
-//! A socket's file, held open so that it is reached whatever rights a thread takes on afterwards.
+//! A socket's file, held open so that looptax reaches it whatever rights a thread takes on afterwards.
 //!
 //! Called by `logins`.
 
@@ -13,19 +13,19 @@ use looptax_host::{Links, Walk};
 
 use super::client::Client;
 
-/// A socket, held so that it is reached whatever our rights and view are later.
+/// A socket that looptax holds open, so that it reaches it whatever rights and view a thread has later.
 pub(super) enum SocketHandle {
-    /// Its file, however long the path is.
+    /// The socket's file; its path may have any length.
     File(OwnedFd),
-    /// An abstract name, which has no rights.
+    /// An abstract name, which has no access rights.
     Abstract(Vec<u8>),
 }
 
 impl SocketHandle {
-    /// The socket at `path` as the client sees it, or as we do.
+    /// Opens the socket at `path` as the client sees it, or as looptax does.
     ///
     /// # Errors
-    /// If the kernel cannot open the path: its error.
+    /// The kernel's error if it cannot open the path.
     pub(super) fn open(path: &Path, client: Option<&Client>) -> io::Result<Self> {
         if let Some(name) = abstract_name(path) {
             return Ok(Self::Abstract(name.to_owned()));
@@ -38,7 +38,7 @@ impl SocketHandle {
         Ok(Self::File(last.fd))
     }
 
-    /// The endpoint to connect to, as long as this lives.
+    /// The endpoint to connect to; valid as long as this value lives.
     pub(super) fn endpoint(&self) -> Endpoint {
         match self {
             Self::File(file) => Endpoint::Unix(place(file).into()),
@@ -46,7 +46,7 @@ impl SocketHandle {
         }
     }
 
-    /// An error's text with the socket's path in it, instead of ours.
+    /// Puts the socket's path into the text of an error, in place of the path that looptax used.
     pub(super) fn named(&self, text: &str, path: &Path) -> String {
         match self {
             Self::File(file) => text.replace(&place(file), &path.to_string_lossy()),
@@ -59,7 +59,7 @@ fn place(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// The name of an abstract socket, which is written with `@` in the place of the zero byte before it.
+/// The name of an abstract socket, which people write with `@` instead of its first byte, a zero.
 pub(super) fn abstract_name(path: &Path) -> Option<&[u8]> {
     path.as_os_str().as_bytes().strip_prefix(b"@")
 }

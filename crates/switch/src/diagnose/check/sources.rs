@@ -1,6 +1,6 @@
-//! The sources of connections: a configuration file, a process' environment and files, its open connections.
+//! The sources of connections: a configuration file, a process's environment and files, its open connections.
 //!
-//! Reads only; what is read is bounded, since anybody may have written it.
+//! Reads only, and only up to limits, since anybody may have written the files.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,55 +21,55 @@ pub(crate) use super::container::is_container_unit;
 use super::container::{COMPOSE_FILES, Service, services};
 use crate::diagnose::find::may_be;
 
-/// Files that are read beside a program's own.
+/// Read no more than this many files besides a program's own file.
 const MOST_INCLUDED: usize = 64;
 
 /// The file names that Kustomize looks for in a folder.
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// Units that are read beside a unit.
+/// Read no more than this many units of the same folder.
 const MOST_UNITS: usize = 64;
 
-/// The most folders that a Compose file may be above an application's own.
+/// A Compose file may be at most this many folders above an application's folder.
 const MOST_LEVELS: usize = 4;
 
-/// A place that was looked into.
+/// A place that looptax has read.
 #[derive(Debug)]
 pub(super) struct Looked {
-    /// For a person: a path, or `environment of php-fpm 123`.
+    /// The name for a person: a path, or `environment of php-fpm 123`.
     pub name: String,
-    /// The contents of a file, with those that its containers take variables from; empty for an environment.
+    /// The contents of a file, with the files from which its containers take variables; empty for an environment.
     pub whole: Whole,
     pub reading: Reading,
-    /// Containers that it may mean: those of a Compose file that it is, or that is beside it.
+    /// The containers that the place may mean: those in its own Compose file, or in a Compose file in its folder.
     pub services: Vec<Service>,
     pub neighbours: Vec<String>,
-    /// Names and texts of the other `.container` units in its folder, if it is one.
+    /// Names and texts of the other `.container` units in the folder, if this place is such a unit.
     pub units: Vec<(String, String)>,
 }
 
 impl Looked {
-    /// Whether another unit in its folder has a volume of this name.
+    /// Whether another unit in the same folder has a volume of this name.
     pub(super) fn has_it_beside(&self, volume: &str) -> bool {
         self.units.iter().any(|it| app::has_volume(&it.1, volume))
     }
 }
 
-/// A file's text, as the program that will write it has read it.
+/// A file's text, as the code that will write the file has read it.
 #[derive(Debug, Clone, Copy)]
 pub struct FileText<'a> {
     /// The file's path for the application.
     pub path: &'a Path,
     pub text: &'a str,
-    /// The process that reads it, whose environment counts.
+    /// The process that reads the file; its environment counts.
     pub pid: Option<u32>,
-    /// Whose file it is, by a name of the table; `None` if its own name and words say it.
+    /// The application's name in the table; `None` if the file's own name and text show it.
     pub application: Option<&'a str>,
-    /// The variables set elsewhere for it: a process's own variables win.
+    /// Variables that are set elsewhere for the file. A process's own variables win over these.
     pub environment: &'a BTreeMap<String, String>,
-    /// Whether it is read container by container.
+    /// Whether the file is read container by container.
     pub by_container: bool,
-    /// The unit of the server's container, if it has a separate one: its name without `.container`, and its text.
+    /// The unit of the server's container, if it is a separate unit: its name without `.container`, and its text.
     pub server_unit: Option<Unit<'a>>,
 }
 
@@ -83,14 +83,14 @@ struct Manner<'a> {
     environment: Option<&'a BTreeMap<String, String>>,
     application: Option<&'a str>,
     by_container: bool,
-    /// Whether variables count that containers take from other files.
+    /// Whether the variables that containers take from other files count.
     follows: bool,
 }
 
-/// The variables of the environment that a file's connections depend on, and whether they say where one goes.
+/// Returns the environment variables that a file's connections depend on, each with whether it sets a destination.
 ///
 /// # Errors
-/// That the process' environment cannot be read.
+/// If the process's environment cannot be read.
 pub fn variables(file: &FileText<'_>) -> Result<BTreeMap<String, bool>, Failure> {
     let looked = text(file)?;
     let mut all = BTreeMap::new();
@@ -100,7 +100,7 @@ pub fn variables(file: &FileText<'_>) -> Result<BTreeMap<String, bool>, Failure>
     Ok(all)
 }
 
-/// The file beside it with a name that is nearly the same.
+/// Returns a file in the same folder whose name is nearly the same.
 fn meant(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names = Folder::open(folder).ok()?.names().ok()?;
@@ -134,8 +134,8 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
-/// The connections of `config/database.php` that depend on variables of this Laravel's `.env`, for kinds of servers that the
-/// `.env` by itself has no edits for. They replace those of the `.env`.
+/// Returns the connections of `config/database.php` that depend on variables of this Laravel `.env`, for kinds of
+/// servers for which the `.env` by itself has no edits. They replace the connections of the `.env`.
 pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
     let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
@@ -152,12 +152,12 @@ pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     (!found.is_empty()).then_some(looked)
 }
 
-/// A file whose text is known already.
+/// Reads the connections from a file whose text is known already.
 pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
     text_with(file, true)
 }
 
-/// The same without what its containers take from other files.
+/// Does the same as [`text`], without the variables that its containers take from other files.
 pub(super) fn text_alone(file: &FileText<'_>) -> Result<Looked, Failure> {
     text_with(file, false)
 }
@@ -177,16 +177,16 @@ fn text_with(file: &FileText<'_>, follows: bool) -> Result<Looked, Failure> {
     looked(both, file.text.as_bytes(), manner, Files::Ours)
 }
 
-/// Whose file it is, if that is neither root nor we: a hint for `--user`.
+/// Returns the file's owner, if that is neither root nor the user that runs looptax: a hint for `--user`.
 pub fn owner(path: &Path) -> Option<String> {
     let uid = read::look(path).ok()??.st_uid;
     let is_ours = uid == rustix::process::geteuid().as_raw();
     (uid != 0 && !is_ours).then(|| user_name(uid))
 }
 
-/// Parses a file from its path for us, its path for the application, and its contents.
+/// Reads a file's connections. The arguments are its path for looptax, its path for the application, and its contents.
 fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files: Files<'_>) -> Result<Looked, Failure> {
-    // Patterns are about whole paths: config/database.yml may be given from within config.
+    // Patterns match whole paths, and a person may pass config/database.yml from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let mut neighbours = files.names(path.parent().unwrap_or(path));
     neighbours.extend(texts_beside(path, files));
@@ -242,8 +242,9 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
     })
 }
 
-/// The services that take a file, by a Compose file in its folder or above: of the file's owner, the folder's or root, for
-/// others may write to folders like `/tmp`. A process that runs has its own view instead.
+/// Returns the container to which a Compose file passes this file. The Compose file may be in the file's folder or
+/// above, and has to belong to the file's owner, the folder's owner or root, since other users may write to folders
+/// such as `/tmp`. A running process has its own view instead.
 fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     let is_ours = matches!(files, Files::Ours);
     let owner = files.owner(path)?;
@@ -255,7 +256,7 @@ fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     })
 }
 
-/// The texts that the table of applications asks for in files beside this one, and that are there.
+/// Returns those texts that the table of applications looks for in other files of the folder and that are there.
 fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     let mut read: BTreeMap<&str, Option<String>> = BTreeMap::new();
     let asked = app::texts_beside().iter().filter(|(file, text)| {
@@ -268,8 +269,9 @@ fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     asked.map(|(file, text)| format!("{file}:{text}")).collect()
 }
 
-/// The libraries of the project that a file belongs to: by the manifests of the nearest folder above that has one. In a
-/// folder that others may write to, like `/tmp`, only manifests of the file's owner and of root count.
+/// Returns the libraries of the project to which a file belongs, by the manifests of the nearest folder above that has
+/// any. In a folder that other users may write to, such as `/tmp`, only manifests of the file's owner and of root
+/// count.
 fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
     let Some(owner) = owner else { return Vec::new() };
     let folders = path.ancestors().skip(1).take(MOST_LEVELS);
@@ -288,7 +290,7 @@ fn units_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<(St
     read.collect()
 }
 
-/// Returns the files that a program reads beside its own file, one level deep.
+/// Returns the files that a program reads besides its own file, one level deep.
 fn included(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Included> {
     let text = String::from_utf8_lossy(bytes);
     let is_manifest = app::is_manifest(&text);
@@ -296,7 +298,7 @@ fn included(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) 
         let bytes = files.read(&path.parent()?.join(file)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
     };
-    // A folder of Kustomize's has what it lists.
+    // In a folder of Kustomize, only the files that it lists count.
     let kustomization = KUSTOMIZATIONS.iter().find(|it| is_manifest && neighbours.iter().any(|name| name == *it));
     let listed = kustomization.map(|it| read(it).and_then(|it| app::resources(&it)).unwrap_or_default());
     let named = app::included(&path.to_string_lossy(), &text, listed.as_deref().unwrap_or(neighbours)).into_iter();
@@ -318,7 +320,7 @@ pub(crate) fn no_containers(path: &Path) -> Failure {
     )
 }
 
-/// The same of a file that may have variables for containers of others.
+/// The failure for a file whose variables may be meant for containers that another file defines.
 fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
     if app::read(source).found.is_empty() || is_container_unit(path) {
         return no_containers(path);
@@ -367,10 +369,10 @@ fn laravel_environment(
     Some(variables)
 }
 
-/// Returns the environment that a process was started with; its own later changes are not seen there.
+/// Returns the environment with which a process was started; it does not show the process's own later changes.
 ///
 /// # Errors
-/// That it cannot be read.
+/// If the environment cannot be read.
 pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
     let bytes = kernel::read(format!("/proc/{pid}/environ")).map_err(|error| {
         Failure::usage(
@@ -383,7 +385,7 @@ pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
     Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// Returns the sources of a process: its environment and the known files of its working folder.
+/// Returns the sources of a process: its environment and the known files in its working folder.
 pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
     let cwd = kernel::link(process.file("cwd")).unwrap_or_default();
@@ -391,7 +393,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let files = view.as_ref().ok().map(Files::Of);
     let mut neighbours = files.map_or_else(Vec::new, |it| it.names(Path::new(".")));
     neighbours.extend(files.iter().flat_map(|it| libraries(Path::new(".env"), Some(process.uid), *it)));
-    // A value of several lines would look like several settings.
+    // A value with several lines would look like several settings.
     let lines = environment
         .iter()
         .filter(|(_, value)| !value.contains('\n'))
@@ -425,12 +427,12 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     Ok(looked)
 }
 
-/// In double quotes, in which the reader takes everything as it is but these two.
+/// Quotes a value with double quotes, in which the reader gives only these two characters a meaning.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The servers that a process is connected to over TCP, as addresses without a user.
+/// The servers to which a process is connected over TCP, as addresses without a user.
 pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     let mut found: Vec<Address> = Vec::new();
     let own = { survey.clients.iter() }.filter(|it| it.peer.way.is_tcp() && it.peer.is_of(pid));
@@ -448,10 +450,10 @@ pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     found
 }
 
-/// A connection whose other end's process is not seen.
+/// A connection for which the process at the other end is not visible.
 #[derive(Debug)]
 pub(super) struct Unseen {
-    /// Where it leads.
+    /// The destination of the connection.
     pub(super) to: SocketAddr,
     /// The visible facts about the other end: `of user mysql; may be mariadbd 812`.
     seen: String,
@@ -463,7 +465,7 @@ impl Unseen {
         format!("{} ({})", self.to, self.seen)
     }
 
-    /// Returns what is known about it: its destination, and how to find out more.
+    /// Returns what is known about the connection: its destination, and how to find out more.
     pub(super) fn answer(&self) -> CheckedConnection {
         let what = format!(
             "connected over TCP to {}; only root can see whether a server that looptax knows listens there",
@@ -486,7 +488,7 @@ impl Unseen {
     }
 }
 
-/// Where a process is connected over TCP on this machine to who is not seen.
+/// Returns the TCP connections of a process on this machine for which the process at the other end is not visible.
 pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
     let mut found: Vec<Unseen> = Vec::new();
     for listener in &survey.listeners {
@@ -505,7 +507,7 @@ pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
     found
 }
 
-/// Reports that a process is on the socket already; `None` if it is not.
+/// Reports that a process already uses a socket; `None` if it does not.
 pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     let mut servers = survey
         .clients
@@ -534,7 +536,7 @@ fn bare(protocol: Protocol, remote: SocketAddr) -> Address {
     }
 }
 
-/// Whether two lead to one server, for all that is known: one port of one kind.
+/// Whether two addresses lead to the same server, as far as looptax knows: same port and same kind.
 pub(super) fn is_same(one: &Address, other: &Address) -> bool {
     one.protocol == other.protocol && one.port == other.port
 }

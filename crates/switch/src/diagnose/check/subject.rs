@@ -1,4 +1,4 @@
-//! The subject of a check of a file or a process: every connection that is found there.
+//! Checks a file or a process: every connection that is found there.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -25,49 +25,53 @@ use super::taken;
 use super::workers::Count;
 use crate::diagnose::socket_of::{self, SocketOf};
 
-/// Applications whose settings are named if none of them was found.
+/// Name at most this many applications with their settings, if no setting was found.
 const MOST_WANTED: usize = 6;
 
-/// A connection of a file, and what would be written there.
+/// A connection of a file, and the text that would be written there.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub struct Switchable {
     pub checked: CheckedConnection,
-    /// The bytes of the text that are its first setting.
+    /// The bytes of the connection's first setting in the text.
     pub at: Option<Range<usize>>,
-    /// Whether it is where a server itself listens.
+    /// Whether it is the address at which a server itself listens.
     pub is_of_the_server: bool,
-    /// Whether it was found only by the names of its settings: the application is not known.
+    /// Whether its application is not known.
     pub is_guessed: bool,
-    /// Applications that it may be of then, by their titles.
+    /// Whether only the names of its settings show the connection, not the call of a driver.
+    pub is_known_by_names: bool,
+    /// Titles of the applications to which a guessed connection may belong.
     pub readers: Vec<String>,
     /// The destination, with its password.
     pub address: Option<Address>,
-    /// The same as an address of TCP here; `None` if the host is another machine. Beside a socket that is known an
-    /// address that is not ours counts too: it may be a container's.
+    /// The destination as a TCP address of this machine; `None` if the host is another machine. If a socket is known,
+    /// an address of another machine also counts, since it may be a container's.
     pub tcp: Option<SocketAddr>,
-    /// The socket that it would take; `None` if no socket is known to be the same server's.
+    /// The socket that the connection would use; `None` if looptax knows no socket of the same server.
     pub socket: Option<String>,
-    /// How many connections come at once, if that is known.
+    /// How many connections open together, if that is known.
     pub at_once: Option<Count>,
-    /// For each application that may be meant, in the order of `checked.changes`: what is written here and what
-    /// variables become; `None` if it is not to be written.
+    /// For each application that may be meant, in the order of `checked.changes`: the text to write in this file, and
+    /// the new values of variables; `None` if nothing is to be written.
     pub moves: Vec<Option<Moves>>,
-    /// The edit of the unit of its server's container, if that is a separate file.
+    /// The edit of the unit of the server's container, if that is a separate file.
     pub beside: Option<Beside>,
-    /// The environment variables of its settings, first those that set the destination.
+    /// The environment variables of the settings; those that set the destination come first.
     pub variables: Vec<String>,
-    /// Whether a Secret has some of its settings; those are never shown.
+    /// Whether some settings come from a Secret; they are never shown.
     pub has_secrets: bool,
 }
 
 impl Switchable {
-    /// A connection whose destination has not been looked up yet.
+    /// Makes a connection whose destination has not been looked up yet.
     fn new(found: &Found, checked: CheckedConnection) -> Self {
         Self {
             checked,
             at: found.at.clone(),
             is_of_the_server: found.is_of_the_server(),
             is_guessed: found.is_guessed,
+            is_known_by_names: found.is_known_by_names(),
             readers: found.may_be.clone(),
             address: found.address.clone(),
             tcp: None,
@@ -80,7 +84,8 @@ impl Switchable {
         }
     }
 
-    /// Returns the applications of which one has to be named, empty if none is known; `None` if it is clear.
+    /// Returns the applications of which the caller has to name one; empty if looptax does not know any, `None` if the
+    /// application is clear.
     pub fn may_be(&self, application: Option<&str>) -> Option<Vec<String>> {
         if self.is_guessed {
             return Some(self.readers.clone());
@@ -92,7 +97,7 @@ impl Switchable {
     }
 }
 
-/// Whether a connection's lines are written, whichever application it is.
+/// Whether looptax writes a connection's lines, whichever application it belongs to.
 fn would_write(place: &Looked, found: &Found, socket: &SocketOf) -> bool {
     let Some(address) = found.address.as_ref().filter(|_| !found.is_guessed && !found.is_of_a_proxy()) else {
         return false;
@@ -115,7 +120,7 @@ fn tcp_here(address: &Address) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, address.port))
 }
 
-/// Where a server is that looptax does not talk to.
+/// Returns the address of a server whose protocol looptax does not speak.
 fn of_unspoken(found: &Found) -> Option<Address> {
     found.unspoken.as_ref().map(|it| Address {
         host: it.host.clone(),
@@ -131,20 +136,20 @@ fn sorted(variables: BTreeMap<String, bool>) -> Vec<String> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// The facts that a file and a process show.
+/// The connections that a file and a process show.
 #[derive(Debug)]
 pub struct Sources {
     looked: Vec<Looked>,
-    /// Servers that the process is connected to over TCP.
+    /// The servers to which the process is connected over TCP.
     connected: Vec<Address>,
-    /// Its TCP connections whose server process is not seen.
+    /// The process's TCP connections whose server process is not visible.
     unseen: Vec<Unseen>,
-    /// The commands that write both sides of a file of containers.
+    /// The commands that write both sides of a connection, for a file of containers.
     offered: Option<Offered>,
 }
 
 impl Sources {
-    /// Looks into the file, or else into the process.
+    /// Reads the connections of the file, or else of the process.
     pub fn find(
         app: Option<&Path>,
         pid: Option<u32>,
@@ -168,11 +173,12 @@ impl Sources {
         Ok(Self { looked, connected, unseen, offered })
     }
 
-    /// Leaves out what was found by the names of settings only, if a path does not say that it is a configuration file.
+    /// Drops the connections that are known only by the names of their settings, unless the path shows that the file is
+    /// a configuration file.
     pub fn without_guesses(&mut self, path: &Path) {
         if !app::is_configuration(&path.to_string_lossy()) {
             let readings = self.looked.iter_mut().map(|it| &mut it.reading.found);
-            readings.for_each(|it| it.retain(|found| !found.is_guessed));
+            readings.for_each(|it| it.retain(|found| !found.is_known_by_names()));
         }
     }
 
@@ -180,10 +186,10 @@ impl Sources {
         self.connected.is_empty() && self.looked.iter().all(|it| it.reading.found.is_empty())
     }
 
-    /// Checks each connection; one that is only seen where no file or environment names it. Also whether `switch` would
-    /// write one of them.
+    /// Checks each connection. A connection that is only seen open counts if no file or environment names it. Also
+    /// returns whether `switch` would write at least one connection.
     pub fn check(&self, around: Around<'_>) -> Result<(Vec<CheckedConnection>, bool), Failure> {
-        // Several of them may name one server.
+        // Several connections may lead to the same server.
         let _remembering = WaitOnce::begin();
         let mut answers = Vec::new();
         let mut known: Vec<&Address> = Vec::new();
@@ -214,11 +220,11 @@ impl Sources {
         Ok((answers, is_written))
     }
 
-    /// Returns the TCP destinations of the connections in a file's text, by their places, if a known server listens
-    /// there: an account's clients are looked for at these. No server is asked.
+    /// Returns the TCP destinations of the connections in a file's text, each with its position, if a known server
+    /// listens there: looptax looks for an account's clients at these destinations. Asks no server.
     ///
     /// # Errors
-    /// That the process' environment cannot be read, or no application has that name.
+    /// If the process's environment cannot be read, or if no application has that name.
     pub fn targets(file: &FileText<'_>, around: Around<'_>) -> Result<Vec<(usize, Address, SocketAddr)>, Failure> {
         let looked = sources::text(file)?;
         let target = |(idx, found): (usize, &Found)| {
@@ -235,7 +241,7 @@ impl Sources {
         Ok({ looked.reading.found.iter().enumerate() }.filter_map(target).collect())
     }
 
-    /// Checks each connection of a file's text, with what would be written into it.
+    /// Checks each connection of a file's text, and returns the text that would be written for it.
     pub fn switchable(file: &FileText<'_>, around: Around<'_>) -> Result<(Vec<Switchable>, Self), Failure> {
         let _remembering = WaitOnce::begin();
         let looked = sources::text(file)?;
@@ -291,11 +297,11 @@ impl Sources {
         Ok((all, sources))
     }
 
-    /// Returns the connections of a file's text, with what would be written for a socket that need not exist yet. No
-    /// server is asked, so those over TCP stay open until the caller has looked.
+    /// Returns the connections of a file's text, with the text that would be written for a socket that need not exist
+    /// yet. No server is asked, so the connections over TCP stay undecided until the caller has looked.
     ///
     /// # Errors
-    /// That the process' environment cannot be read, or no application has that name.
+    /// If the process's environment cannot be read, or if no application has that name.
     pub fn for_socket(file: &FileText<'_>, socket: &Path) -> Result<Vec<Switchable>, Failure> {
         let looked = sources::text(file)?;
         let path = socket.to_string_lossy().into_owned();
@@ -334,14 +340,14 @@ impl Sources {
         Ok(all.collect())
     }
 
-    /// The connections of a file's text, with what would be written for the sockets that their servers may have: see
-    /// [`answer::by_text`].
+    /// Returns the connections of a file's text, with the text that would be written for the sockets that their servers
+    /// may have: see [`answer::by_text`].
     ///
     /// # Errors
-    /// That no application has that name.
+    /// If no application has that name.
     pub(crate) fn by_text(file: &FileText<'_>, socket: Option<&Path>) -> Result<(Vec<Switchable>, Self), Failure> {
         let looked = sources::text_alone(file)?;
-        // The file is read again for this, so only if something of it is for containers.
+        // This reads the file again, so it is done only if a part of the file is for containers.
         let offers = OnceCell::new();
         let all = looked.reading.found.iter().map(|found| {
             let (mut checked, socket) = answer::by_text(&looked, found, socket);
@@ -363,19 +369,19 @@ impl Sources {
         Ok((all, Self { looked: vec![looked], connected: Vec::new(), unseen: Vec::new(), offered: None }))
     }
 
-    /// The file that it is about, with those that its containers take variables from.
+    /// The file that was read, with the files from which its containers take variables.
     pub(crate) fn whole(&self) -> Option<&Whole> {
         self.looked.first().map(|it| &it.whole)
     }
 
-    /// Gives a connection's lines the numbers that they have in their files.
+    /// Gives a connection's lines their line numbers in their own files.
     pub(crate) fn locate(&self, checked: &mut CheckedConnection) {
         if let Some(looked) = self.looked.first() {
             taken::locate(checked, looked);
         }
     }
 
-    /// Returns the texts that were not understood, each with its place.
+    /// Returns the texts that looptax did not understand, each with its place.
     pub fn unread(&self) -> Vec<String> {
         let of_place = |it: &Looked| {
             let problems = it.reading.problems.iter();
@@ -384,7 +390,7 @@ impl Sources {
         self.looked.iter().flat_map(of_place).collect()
     }
 
-    /// Returns the failure that lists what was looked for, if no connection was found.
+    /// Returns the failure that lists what looptax looked for, if it found no connection.
     pub fn nothing(&self, app: Option<&Path>, n_servers: usize) -> Failure {
         let Some(path) = app else {
             if !self.unseen.is_empty() {

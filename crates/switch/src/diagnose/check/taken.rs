@@ -1,5 +1,5 @@
-//! Points about a connection whose container takes variables from other files or objects: the places of their lines,
-//! and never a Secret's values.
+//! Points about a connection whose container takes variables from other files or objects: they show the places of the
+//! lines, and never a Secret's values.
 //!
 //! Called by `subject`, for all connections of a file.
 
@@ -10,7 +10,7 @@ use looptax_model::record::{CheckedConnection, Edit};
 
 use super::sources::Looked;
 
-/// Puts stars where something that a Secret has would be seen.
+/// Puts stars in place of every value that a Secret has.
 pub(super) fn hide(checked: &mut CheckedConnection, found: &Found) {
     if !found.has_secrets() {
         return;
@@ -27,7 +27,7 @@ pub(super) fn hide(checked: &mut CheckedConnection, found: &Found) {
     }
 }
 
-/// Gives the lines the numbers that they have in their own files, and the connection the file that names it.
+/// Gives the lines their line numbers in their own files, and the connection the file that names it.
 pub(super) fn locate(checked: &mut CheckedConnection, looked: &Looked) {
     let folder = Path::new(&looked.name).parent().unwrap_or(Path::new(""));
     let (own, line) = checked.line.map(|it| looked.whole.line(it)).unzip();

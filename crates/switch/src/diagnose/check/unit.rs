@@ -1,6 +1,6 @@
-//! The systemd unit that a file is: its settings with those of the drop-ins beside it, and the user that they name.
+//! The systemd unit that a file contains: its settings and those of its drop-ins, and the user that they name.
 //!
-//! Reads those files, up to a bound; asks no systemd. Called by `client`.
+//! Reads those files, up to a size limit, and does not ask systemd. Called by `client`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,19 @@ use looptax_advise::check::UnitSettings;
 
 use super::bounded_read::Files;
 
-/// Most drop-ins that are read.
+/// Read at most this many drop-ins.
 const MOST_DROP_INS: usize = 64;
 
 #[derive(Debug, Clone)]
 pub struct Unit {
     pub settings: UnitSettings,
-    /// Its name without the ending: what a dynamic user is called.
+    /// The unit's name without its ending, which is also the name of its dynamic user.
     pub name: String,
-    /// A user that it names and that is not here.
+    /// A user that the unit names and that this machine does not have.
     pub unknown_user: Option<String>,
 }
 
-/// The unit that a file belongs to: it is one, or a drop-in of one.
+/// Returns the unit to which a file belongs: the file is the unit, or one of its drop-ins.
 pub(super) fn unit_of(path: &Path) -> Option<Unit> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = whole.parent()?;

@@ -1,7 +1,8 @@
 //! Points for an address without a known listener: which process may listen there, and which servers of its kind are
 //! seen.
 //!
-//! Tries to connect where the client's network is ours, and sends nothing. Called for each address whose server was not found.
+//! Tries to connect if the client's network namespace is ours, and sends nothing. Called for each address whose server
+//! was not found.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -14,11 +15,11 @@ use super::question::Question;
 /// The longest wait for the listener on a port.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Most servers that are named; a machine may have hundreds.
+/// Name at most this many servers; a machine may have hundreds.
 const MOST_SERVERS: usize = 3;
 
-/// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
-/// `candidate` may be the server's, and no login shows it.
+/// The point if no known server listens there, so that there is no socket to look at: a guessed socket proves nothing.
+/// The socket `candidate` may belong to the server, but no login shows that.
 pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>) -> Point {
     let like = seen_here(question);
     let is_ours = question.client.other_network().is_none();
@@ -27,7 +28,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
         let error = TcpStream::connect_timeout(&tcp, PATIENCE).err();
         (error.is_some_and(|it| it.kind() == std::io::ErrorKind::ConnectionRefused), "tried to connect")
     } else {
-        // looptax does not connect there in the client's place.
+        // looptax does not connect there on behalf of the client.
         let listened = client.as_ref().and_then(|it| is_listened_at(tcp, it));
         (listened == Some(false), "looked at the listening sockets of the client's network")
     };
@@ -70,8 +71,8 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
     })
 }
 
-/// The servers of that kind, after a semicolon: those of the client's own network, where an address means what it means to
-/// the client; of others only those on the same port.
+/// The visible servers of that kind, after a semicolon. In the client's own network namespace, where the address means
+/// what the client means, all count; in other namespaces only those on the same port.
 fn seen_here(question: Question<'_>) -> String {
     let protocol = question.address.protocol;
     let network = question.near.network;
@@ -101,7 +102,7 @@ fn seen_here(question: Question<'_>) -> String {
     if all.is_empty() { String::new() } else { format!("; seen here: {}", all.join(", ")) }
 }
 
-/// Whose network a server is in, if that is not the client's.
+/// Names the network namespace that a server is in, if it is not the client's.
 fn network_of(server: &Server) -> String {
     match &server.process.home {
         Home::Container { runtime, name } => format!("the network of {runtime} {name}"),

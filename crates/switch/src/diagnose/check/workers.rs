@@ -1,6 +1,7 @@
-//! How many connections an application's workers open at once: counted where they run, or said by their own files.
+//! How many connections an application's workers open together: counted on running processes, or read from the
+//! application's own files.
 //!
-//! Reads files as the process sees them, and only what its user may read. Called by `queue`.
+//! Reads files as the process sees them, and only those that its user may read. Called by `queue`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,10 @@ use looptax_host::{View, kernel};
 use super::sources::environment;
 use crate::diagnose::gunicorn::{GUNICORN, OWN_FILE, option, script, setting};
 
-/// More than any file of a pool has.
+/// More bytes than any pool's file has.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Connections that may come at once, with what counted them.
+/// Connections that may open together, and how they were counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Count {
     pub(crate) n: u32,
@@ -22,13 +23,13 @@ pub struct Count {
 }
 
 impl Count {
-    /// The number that was typed.
+    /// The number that a person typed.
     pub(crate) fn typed(n: u32) -> Self {
         Self { n, words: "from --connections".to_owned() }
     }
 }
 
-/// Counts the workers beside a process, itself included, with the connections of each; `None` if nothing says how many.
+/// Counts a process and its sibling workers, and the connections of each; `None` if nothing shows how many.
 pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
     let one = process(pid)?;
     if let Some(count) = of_fpm(&one) {
@@ -48,7 +49,7 @@ pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
     }
 }
 
-/// Counts the pool of one process, if no pool is known to run.
+/// Counts the pool of a single process, if no pool is known to run.
 pub(super) fn of_pool(pool: &Pool) -> Count {
     Count { n: pool.size, words: format!("{} of one process", said(pool)) }
 }
@@ -58,7 +59,8 @@ fn said(pool: &Pool) -> String {
     format!("{} = {} (line {})", pool.name, pool.size, pool.line)
 }
 
-/// The process above a program's workers and their number; a process without others of its program is the only one.
+/// Returns the process above a program's workers, and how many there are; a process without others of its program
+/// counts as the only worker.
 fn beside(one: &Process) -> (u32, u32) {
     let name = one.program_name();
     let is_above = process(one.parent).is_some_and(|it| it.program_name() == name);
@@ -71,7 +73,7 @@ fn beside(one: &Process) -> (u32, u32) {
     (above, n.max(1))
 }
 
-/// `pm.max_children` of the pool of a worker of PHP-FPM.
+/// Reads `pm.max_children` of the pool to which a PHP-FPM worker belongs.
 fn of_fpm(worker: &Process) -> Option<Count> {
     let title = worker.arguments().join(" ");
     let (_, name) = title.split_once(": pool ")?;
@@ -97,7 +99,7 @@ fn of_fpm(worker: &Process) -> Option<Count> {
     Some(of_all.unwrap_or(of_pool))
 }
 
-/// The files that an include means: a file, or those of a folder with an ending.
+/// The files that an include means: one file, or those of a folder with a given ending.
 fn fitting(view: &View, pattern: &Path) -> Vec<PathBuf> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
     let (Some((head, tail)), Some(folder)) = (name.split_once('*'), pattern.parent()) else {
@@ -108,15 +110,15 @@ fn fitting(view: &View, pattern: &Path) -> Vec<PathBuf> {
     names.filter_map(|it| it.into_string().ok()).filter(fits).map(|it| folder.join(it)).collect()
 }
 
-/// The file that PHP-FPM was started with: `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)`.
+/// The file with which PHP-FPM was started: `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)`.
 pub(crate) fn main_file_of_fpm(master: &Process) -> Option<String> {
     let shown = master.arguments().join(" ");
     let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
     own.map(|(path, _)| path.to_owned())
 }
 
-/// How many threads each worker of a uWSGI has, by its command line or the ini file that this names; `None` for another
-/// program.
+/// How many threads each uWSGI worker has, by its command line or the ini file that the command line names; `None` for
+/// another program.
 fn threads_of_uwsgi(master: &Process) -> Option<u32> {
     if !master.program_name().starts_with("uwsgi") {
         return None;
@@ -138,8 +140,8 @@ fn threads_of_uwsgi(master: &Process) -> Option<u32> {
     said("threads").or_else(of_file).map_or(Some(1), |it| it.parse().ok())
 }
 
-/// How many threads each worker of a Gunicorn has, by its command line, its environment or its file; `None` for another
-/// program, and for one that hides its command line.
+/// How many threads each Gunicorn worker has, by its command line, its environment or its file; `None` for another
+/// program, and for a Gunicorn that hides its command line.
 fn threads_of_gunicorn(master: &Process) -> Option<u32> {
     let arguments = master.arguments();
     let words = &arguments[script(&arguments)? + 1..];

@@ -1,6 +1,6 @@
-//! Texts about chains of hops: the servers that a page's requests pass, and their cost.
+//! Chains of hops: the servers that a page's requests pass, and their cost.
 //!
-//! Which hops belong to a chain, `paths` knows.
+//! `paths` decides which hops belong to a chain.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,8 @@ use super::paths::{Graph, Path};
 use super::rates::{Asked, Rates, cost, is_sealed, source_of, sum};
 use super::shares::{Shares, charged, rate_of};
 
-/// Returns the chains of a survey; a database's clients do not form one if no other process connects to them.
+/// Returns the chains of a survey. A database and its clients do not form a chain if no other process connects to those
+/// clients.
 pub(super) fn chains(
     survey: &Survey,
     rates: Option<&Rates<'_>>,
@@ -44,7 +45,7 @@ impl View<'_> {
         let stack = &self.survey.stack;
         let first = &stack.services[path.first];
         let unseen = self.unseen(path.first);
-        // Any server but a web server is asked by somebody.
+        // Any server but a web server gets its requests from another process.
         let begins_here = first.is_web_server || first.server_idx.is_none();
         let links = path.links.iter().map(|idx| {
             let is_shared = shares.is_shared(*idx);
@@ -67,13 +68,13 @@ impl View<'_> {
         }
     }
 
-    /// Whether a part of its requests has no figure, whatever their rate.
+    /// Whether a part of the hop's requests has no known cost per request, whatever their rate.
     fn is_without_cost(&self, hop: &FoundHop, is_per_connection: bool) -> bool {
         let mut parts = parts(hop).into_iter();
         parts.any(|(_, it)| it == is_per_connection && self.source(hop, it).is_none())
     }
 
-    /// The place of what prices requests over it.
+    /// Returns the index in `sources` of the cost of requests over this hop.
     fn source(&self, hop: &FoundHop, is_per_connection: bool) -> Option<usize> {
         let servers = &self.survey.servers;
         let client = { servers.iter() }.find(|it| Some(it.process.pid) == hop.client_pid);
@@ -114,8 +115,8 @@ impl View<'_> {
         })
     }
 
-    /// Whether no other process was seen to connect to that server for a moment: then the closed connections were this
-    /// one's.
+    /// Whether no other process was seen to open and close a connection to that server. Then the closed connections
+    /// belonged to this client.
     fn is_only_passing(&self, link: &Link) -> bool {
         let mut links = self.survey.stack.links.iter();
         !links.any(|it| {
@@ -124,8 +125,8 @@ impl View<'_> {
         })
     }
 
-    /// Connections to a server without a visible client: those that were opened and closed, and others' whose process
-    /// is not seen.
+    /// Connections to a server without a visible client: connections that were opened and closed, and connections of
+    /// processes that looptax may not see.
     fn unseen(&self, service: usize) -> Vec<FoundHop> {
         let Some(idx) = self.survey.stack.services[service].server_idx else {
             return Vec::new();
@@ -190,11 +191,12 @@ impl View<'_> {
     }
 }
 
-/// Returns the rates of its requests, and whether each request has its own connection. A closed connection counts as
-/// one request; if there are more of those than requests over the open ones, these are alike.
+/// Returns the rates of the hop's requests, each with whether every request has its own connection. A closed connection
+/// counts as one request. If there are more closed connections than requests over open ones, all requests count as one
+/// per connection.
 fn parts(hop: &FoundHop) -> Vec<(Option<f64>, bool)> {
     if let Some((requests, opened)) = hop.requests_per_s.zip(hop.opened_per_s) {
-        // The first request of a connection bears what opening it costs.
+        // The first request of a connection bears the cost of opening it.
         let parts = [(requests - opened, false), (opened.min(requests), true)];
         let parts = parts.into_iter().filter(|(rate, _)| *rate > 0.0);
         return parts.map(|(rate, is_per_connection)| (Some(rate), is_per_connection)).collect();

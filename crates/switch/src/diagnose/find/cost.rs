@@ -1,8 +1,8 @@
 //! The extra CPU time of a request over TCP compared with the socket, on this machine.
 //!
-//! From records of `compare`: one connection, both ends on one core, the server's own kind. A figure of another kind of
-//! server is not used: how much of a request is the transport differs little, but no measurement shows that it does
-//! not.
+//! The costs are from records of `compare` with one connection, both ends on one core, and the same kind of server.
+//! Only the echo server's figure also counts for other kinds: the transport's part of a request probably differs little
+//! between kinds, but no measurement shows that.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,12 @@ use looptax_model::failure::Failure;
 use looptax_model::record::{Comparison, CostSource, Placement, Record, Target, Tax, Verdict};
 use looptax_store::{StoreError, load};
 
-/// Records that are read at most, the newest first.
+/// Read at most this many records, the newest first.
 pub const MOST_RECORDS: u32 = 20;
-/// Larger ones are passed over: they are of long runs, and reading them takes longer than the look.
+/// Skip larger records: they are of long runs, and reading them takes longer than the look.
 const MOST_RECORD_BYTES: u64 = 32 << 20;
 
-/// The costs of one record, an entry per kind of server.
+/// Returns the costs in one record, one entry per kind of server.
 pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     let record = judged(path)?;
     let sources = cost_sources(&record, &path.display().to_string());
@@ -36,8 +36,8 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     Ok(sources)
 }
 
-/// The record at `path`, of which what a cost may come from is judged again from its raw counts: its own summary may say
-/// what they do not. CPU time needs no latencies.
+/// Loads the record at `path`, and judges again, from the raw counts, the comparisons that a cost may come from: the
+/// record's own summary may differ from its counts. CPU time needs no latencies.
 fn judged(path: &Path) -> Result<Record, StoreError> {
     let mut record = load(path)?;
     for comparison in record.comparisons.iter_mut().filter(|it| is_fit(it)) {
@@ -46,7 +46,7 @@ fn judged(path: &Path) -> Result<Record, StoreError> {
     Ok(record)
 }
 
-/// Why no cost can be taken from a record.
+/// Returns the reason why no cost can be taken from a record.
 pub fn why_none(record: &Record) -> String {
     let Some(comparison) = record.comparisons.iter().find(|it| is_fit(it)) else {
         return "it has no requests over tcp and unix that were measured at one connection with both ends on one core"
@@ -87,7 +87,7 @@ pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     found
 }
 
-/// The costs in a record; of several comparisons of the same, the first of one connection counts.
+/// Returns the costs in a record. If several comparisons are of the same requests, the first one counts.
 pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     for comparison in record.comparisons.iter().filter(|it| is_fit(it)) {
@@ -115,17 +115,17 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
     found
 }
 
-/// Whether both are of the same requests.
+/// Whether two costs are of the same requests.
 fn is_same(one: &CostSource, other: &CostSource) -> bool {
     let is_of_kind = (&one.kind, &one.client_kind) == (&other.kind, &other.client_kind);
     is_of_kind && (one.is_per_connection, one.is_sealed) == (other.is_per_connection, other.is_sealed)
 }
 
-/// The requests that a tax is of.
+/// The requests to which a tax belongs.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
     kind: Option<String>,
-    /// The kind of the pooler that sends them, if one does.
+    /// The kind of the pooler that sends them, if a pooler does.
     client_kind: Option<String>,
     /// Whether TLS is part of the tax.
     is_sealed: bool,
@@ -135,8 +135,8 @@ fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<Asked> {
     asked(&comparison.target, &tax.baseline, &tax.arm)
 }
 
-/// Returns whose requests are over TCP in one arm, plain or encrypted, and plain over the socket in the other, all else
-/// alike; `None` for another pair of arms.
+/// Returns the kinds of the server and of the pooler in front of it, if any, for requests that use TCP in one arm, plain
+/// or encrypted, and the plain socket in the other while all else is alike; `None` for other pairs of arms.
 fn asked(target: &Target, baseline: &str, arm: &str) -> Option<Asked> {
     let kind = kind_of(target);
     let (socket, tcp): (Arm, Arm) = (baseline.parse().ok()?, arm.parse().ok()?);
@@ -156,7 +156,7 @@ fn asked(target: &Target, baseline: &str, arm: &str) -> Option<Asked> {
     is_second.then(|| Asked { kind: Some(behind.name().to_owned()), client_kind: kind, is_sealed: false })
 }
 
-/// A time of a record, to the minute and in this machine's zone.
+/// Returns a record's time to the minute, in this machine's time zone.
 fn minute(at: &str) -> String {
     let parsed = at.parse::<jiff::Timestamp>();
     parsed.map_or_else(
@@ -174,7 +174,8 @@ fn kind_of(target: &Target) -> Option<String> {
     (kind != "echo").then(|| kind.clone())
 }
 
-/// One request at a time, both ends on one core: what a request costs, without the scheduler.
+/// Whether a comparison sends one request at a time, with both ends on one core: then the scheduler does not add to a
+/// request's cost.
 fn is_fit(comparison: &Comparison) -> bool {
     comparison.connections == 1
         && !comparison.is_of_program()

@@ -1,6 +1,6 @@
-//! The kernel's counts between two surveys, compared with the connections.
+//! The kernel's counts between two surveys, matched with the connections.
 //!
-//! A client's connections may all be gone at the later look: it is a client all the same.
+//! A client counts even if all its connections are gone at the later look.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use looptax_model::record::Way;
 pub(super) struct PerSecond {
     pub(super) requests_per_s: f64,
     pub(super) opened_per_s: f64,
-    /// Half of its requests took less; `None` without any.
+    /// Median time of its requests; `None` without any.
     pub(super) p50_us: Option<f64>,
 }
 
@@ -29,7 +29,8 @@ impl<'a> Counts<'a> {
         Self { survey, flows: flows(look, &survey.servers), seconds: look.over.as_secs_f64() }
     }
 
-    /// Returns the requests of a connected client; `None` if others hand its requests on, or its process is not seen.
+    /// Returns the request rates of a connected client; `None` if another process hands its requests on, or its process
+    /// is not seen.
     pub(super) fn of(&self, client: &Client) -> Option<PerSecond> {
         let pid = client.peer.process.as_ref().filter(|_| client.via.is_none())?.pid;
         let own = self.flows.iter().filter(|it| is_to(it, client.server_idx, client.peer.way));
@@ -38,7 +39,7 @@ impl<'a> Counts<'a> {
         Some(self.per_second(&sum))
     }
 
-    /// Returns the requests of one service to another.
+    /// Returns the rates of requests from one service to another.
     pub(super) fn between(&self, client_pid: u32, server_idx: usize, way: Way) -> PerSecond {
         let is_own = |it: &&Flow| {
             let client = it.client.as_ref().and_then(|it| it.process.as_ref());
@@ -50,8 +51,8 @@ impl<'a> Counts<'a> {
         self.per_second(&sum)
     }
 
-    /// Services of which no process that asked is connected any more: a client without a connection, the name that it was
-    /// known by, and what it asked.
+    /// Returns the services whose requesting processes have all closed their connections: each as a client without a
+    /// connection, with the service's name and its rates.
     pub(super) fn without_connection(&self) -> impl Iterator<Item = (Client, String, PerSecond)> {
         self.flows.iter().filter_map(|flow| {
             let (server_idx, party) = (flow.server_idx?, flow.client.as_ref()?);
@@ -70,8 +71,8 @@ impl<'a> Counts<'a> {
         })
     }
 
-    /// Whether these processes may ask a server though no request of theirs to it was counted: they were idle
-    /// meanwhile, and no other process connected to it.
+    /// Whether these processes may send requests to a server although looptax counted none: they were idle during the
+    /// look, and no other process connected to the server.
     pub(super) fn leave_open(&self, server_idx: usize, processes: &[u32]) -> bool {
         let is_one = |it: &Option<Party>| {
             it.as_ref().and_then(|it| it.process.as_ref()).is_some_and(|it| processes.contains(&it.pid))

@@ -1,7 +1,9 @@
-//! CPU time for each request of the services that were watched: what their processes used, and what they answered or asked.
+//! CPU time per request of the watched services: the time that their processes used, divided by the requests that they
+//! answered or sent.
 //!
-//! A service has one figure for all its clients and servers: the kernel reports a process's CPU time, not for which
-//! client it was. It is left out if requests are missing that used that time. Called by `watched`.
+//! A service has one figure for all its clients and servers, since the kernel reports the CPU time of a process, not
+//! the client for which it was used. There is no figure if requests are missing that used a part of that time. Called
+//! by `watched`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -11,7 +13,7 @@ use looptax_host::discover::{Endpoint, Flow, Listed, Party, Place, Server, serve
 use looptax_host::eyes::Look;
 use looptax_model::record::WatchedCpu;
 
-/// Overlapping requests of a service in a hundred, from which on they are not told apart.
+/// If more than this percentage of a service's requests overlap, its requests cannot be told apart.
 const MOST_OVERLAPPING_PCT: u64 = 1;
 
 /// The state around a survey, at its beginning and its end: the CPU times of all processes, and the sockets of servers.
@@ -21,14 +23,14 @@ pub struct Around<'a> {
     pub listed: [&'a [Listed]; 2],
 }
 
-/// Services by the numbers of their processes.
+/// Sums for each service, by the pid of its process.
 #[derive(Debug, Default)]
 pub(super) struct CpuSums {
     servers: HashMap<u32, Sum>,
     clients: HashMap<u32, Sum>,
 }
 
-/// Requests of a service in one look.
+/// The requests of a service in one look.
 #[derive(Debug, Clone, Copy, Default)]
 struct Requests {
     n: u64,
@@ -39,7 +41,7 @@ struct Requests {
 struct Sum {
     cpu: Duration,
     n_requests: u64,
-    /// Why it was left out of the last look that left it out.
+    /// Why the service has no figure, by the last look in which its CPU time did not count.
     na: Option<String>,
 }
 
@@ -57,7 +59,7 @@ impl CpuSums {
             let na = seen.why_not(server).or_else(|| requests.why_not());
             self.servers.entry(pid).or_default().add(requests, na, || spent(pid));
         }
-        // A client that has asked nothing this time has used its time all the same.
+        // A client that sent no request during this look has still used its CPU time.
         let pids: HashSet<u32> = asked.keys().chain(self.clients.keys()).copied().collect();
         for pid in pids {
             let requests = asked.get(&pid).copied().unwrap_or_default();
@@ -69,31 +71,31 @@ impl CpuSums {
         }
     }
 
-    /// Of the server of a hop.
+    /// Returns the figure for the server of a hop.
     pub(super) fn of_server(&self, pid: Option<u32>) -> WatchedCpu {
         figure(pid.and_then(|it| self.servers.get(&it)), "looptax does not know this server")
     }
 
-    /// Of the client of a hop.
+    /// Returns the figure for the client of a hop.
     pub(super) fn of_client(&self, pid: Option<u32>) -> WatchedCpu {
         figure(pid.and_then(|it| self.clients.get(&it)), "its processes have ended, or are not on this machine")
     }
 }
 
-/// A look with what surrounds it.
+/// A look and the facts around it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) look: &'a Look,
-    /// All of it, also those that are not shown.
+    /// All flows, also those that are not shown.
     pub(super) flows: &'a [Flow],
     pub(super) servers: &'a [Server],
     pub(super) around: Around<'a>,
-    /// Whether clients of other machines are counted.
+    /// Whether looptax counts the clients on other machines.
     pub(super) counts_elsewhere: bool,
 }
 
 impl Seen<'_> {
-    /// Who answered how much, and who asked.
+    /// Returns how many requests each process answered, and how many each sent.
     fn requests(&self) -> (HashMap<u32, Requests>, HashMap<u32, Requests>) {
         let (mut answered, mut asked) = (HashMap::new(), HashMap::new());
         for flow in self.flows {
@@ -108,7 +110,7 @@ impl Seen<'_> {
             .then_some("looptax's table of processes and addresses was full, so some requests were not counted")
     }
 
-    /// Why not all requests of a server are known.
+    /// Returns why some requests of a server are not known.
     fn why_not(&self, server: &Server) -> Option<&'static str> {
         let pid = server.process.pid;
         let mut listed = self.around.listed.iter().copied().flatten();

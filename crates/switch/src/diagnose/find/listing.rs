@@ -1,4 +1,4 @@
-//! The survey's findings, as they are shown and saved.
+//! The findings of a survey, in the form in which they are shown and saved.
 
 use looptax_host::discover::{
     Client, Endpoint, Listener, OtherConnections, Peer, Place, Problem, Process, SealedFlow, Server, SocketFile,
@@ -16,8 +16,8 @@ use super::names::Names;
 use super::notes::{notes, sealed_notes};
 use super::rates::{Asked, Rates, cost, is_sealed, source_of};
 
-/// Lists the later survey, with rates if there is an earlier one, and costs if there are rates and a source. `counted`
-/// is what the kernel counted between the two, and `sealed` the encrypted connections that it showed.
+/// Lists the later survey. With an earlier one the list has rates, and with rates and a source also costs. `counted`
+/// holds the kernel's counts between the two surveys, and `sealed` the encrypted connections that these showed.
 pub fn listing(
     earlier: Option<&Survey>,
     survey: &Survey,
@@ -90,7 +90,7 @@ fn found_server(server: &Server, others: &OtherConnections, names: &Names) -> Fo
     }
 }
 
-/// Set where it listens in another network namespace than ours.
+/// Names the server's network namespace, if it is not ours.
 fn network(server: &Server, survey: &Survey) -> Option<String> {
     let tcp = server.endpoints.iter().find(|it| matches!(it.place, Place::Tcp(_)))?;
     (Some(tcp.network) != survey.own_network).then(|| format!("net:[{}]", tcp.network))
@@ -200,7 +200,7 @@ fn found_client(
     }
 }
 
-/// The server that a client is, or that has started it.
+/// Returns the server that the client itself is, or that started the client's process.
 fn server_of<'a>(peer: &Peer, survey: &'a Survey) -> Option<&'a Server> {
     let process = peer.process.as_ref()?;
     let mut servers = survey.servers.iter();
@@ -211,7 +211,7 @@ fn server_of<'a>(peer: &Peer, survey: &'a Survey) -> Option<&'a Server> {
     })
 }
 
-/// Where a pooler's own connections lead: what its clients reach in the end.
+/// Returns the destination of a pooler's own connections: the server that its clients reach in the end.
 fn onward(server: &Server, survey: &Survey) -> Option<String> {
     if !server.kind.is_pooler() {
         return None;

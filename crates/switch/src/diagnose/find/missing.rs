@@ -1,14 +1,14 @@
-//! Servers that a chain may go on to without being seen to: somebody's connections to them came and went.
+//! Servers that may be a part of a chain although no link to them was seen: connections to them were opened and closed.
 //!
-//! A closed connection has no owner. Called when chains are put together.
+//! A closed connection no longer has an owner. Called when chains are put together.
 
 use looptax_host::discover::{Service, Survey};
 
 use super::counts::Counts;
 use super::paths::{Path, is_application};
 
-/// Servers, by their process, to which connections without a visible client were closed, and that an application of
-/// this chain may have asked, as far as all counts show.
+/// Returns the pids of servers to which connections without a visible client were closed, and to which an application
+/// of this chain may have sent requests, as far as all counts show.
 pub(super) fn may_miss(survey: &Survey, path: &Path, counts: Option<&Counts<'_>>) -> Vec<u32> {
     let applications = applications(survey, path);
     let pids: Vec<u32> = applications.iter().map(|it| it.process.pid).collect();
@@ -34,7 +34,7 @@ pub(super) fn may_miss(survey: &Survey, path: &Path, counts: Option<&Counts<'_>>
     open.map(|(_, it)| it.process.pid).collect()
 }
 
-/// The services of a chain that run pages.
+/// The services in a chain that run pages.
 fn applications<'a>(survey: &'a Survey, path: &Path) -> Vec<&'a Service> {
     let stack = &survey.stack;
     let servers = path.links.iter().map(|it| stack.links[*it].server);

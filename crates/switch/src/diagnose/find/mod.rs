@@ -1,10 +1,10 @@
-//! `find`: from what was seen to what is shown: names, rates, costs, next steps.
+//! `find`: turns findings into what is shown: names, rates, costs, next steps.
 //!
-//! `cost` says what a request over TCP costs here, `rates` and `counts` how many there are, `shares` whose they are, `chains` what a page goes through,
-//! `paths` which links are a chain and
-//! `missing` which may be. `listing` puts everything together, `notes` has the words for what is in the
-//! way, `spelled` a command, `names` the users' names. `watched` is what `watch` counted, `cpu_sums` the
-//! CPU time beside it.
+//! `cost` knows the cost of a request over TCP, `rates` and `counts` the number of requests, `shares` whose requests
+//! they are, and `chains` the servers that a page's requests pass. `paths` decides which links are a chain and
+//! `missing` which may be. `listing` puts everything together, `notes` describes obstacles, `spelled` names a command,
+//! and `names` knows the names of users. `watched` has the counts of `watch`, and `cpu_sums` the CPU time that belongs
+//! to them.
 
 mod chains;
 pub mod cost;
@@ -22,7 +22,7 @@ pub mod watched;
 
 pub(crate) use notes::may_be;
 
-/// With the offset to UTC.
+/// The current time, with its offset to UTC.
 fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }

@@ -1,8 +1,8 @@
 //! Names of users, groups and containers.
 //!
-//! A process with another root folder has its own names: they are read from its `/etc/passwd` and `/etc/group`, for what
-//! its user could read there. A process in another user namespace has other numbers as well, and its user chose the names:
-//! the account of this machine is printed beside them.
+//! A process with another root folder has its own names: looptax reads them from that process's `/etc/passwd` and
+//! `/etc/group`, if the process's user may read those. A process in another user namespace also has its own numbers,
+//! and its user chose the names, so looptax prints the account of this machine as well.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,18 +11,18 @@ use std::path::Path;
 use looptax_host::discover::{Home, Process, host_name, monitored, process};
 use looptax_host::{kernel, read};
 
-/// More than the accounts of any container.
+/// More bytes than the accounts of any container have.
 const MOST_BYTES: u64 = 1 << 20;
 /// Longest name of an account.
 const MOST_NAME: usize = 64;
-/// Digits of a container's number that stand for it.
+/// Show this many digits of a container's number.
 const NUMBER: usize = 12;
 
 #[derive(Debug)]
 pub(super) struct Names {
     here: Accounts,
     own: Option<Process>,
-    /// Of each process that was asked for.
+    /// The accounts of each process that was looked up.
     elsewhere: RefCell<HashMap<u32, Option<Elsewhere>>>,
     homes: RefCell<HashMap<u32, Option<String>>>,
 }
@@ -33,11 +33,11 @@ struct Accounts {
     groups: HashMap<u32, String>,
 }
 
-/// The accounts of a process with another root folder; empty if they cannot be read.
+/// The accounts of a process with another root folder; no accounts if they cannot be read.
 #[derive(Debug, Default)]
 struct Elsewhere {
     accounts: Accounts,
-    /// Whether the process is in another user namespace, with these lines of `uid_map` and `gid_map`.
+    /// The lines of `uid_map` and `gid_map`, if the process is in another user namespace.
     maps: Option<[String; 2]>,
 }
 
@@ -56,7 +56,7 @@ impl Names {
         self.user(process.uid, Some(process))
     }
 
-    /// The owner of something that a process has, or of something of this machine.
+    /// Returns the name of a user, as the process `of` calls it; without a process, as this machine calls it.
     pub(super) fn user(&self, uid: u32, of: Option<&Process>) -> String {
         self.named(uid, of, |it| &it.users, 0)
     }
@@ -86,7 +86,8 @@ impl Names {
         }
     }
 
-    /// The container or service of a process: by its control group, by Podman's monitor, or the host's name in there.
+    /// Returns the container or service of a process, by its control group, by Podman's monitor, or by the host's name
+    /// inside the container.
     pub(super) fn home_of(&self, process: &Process) -> Option<String> {
         let mut homes = self.homes.borrow_mut();
         homes.entry(process.pid).or_insert_with(|| self.found_home(process)).clone()
@@ -113,7 +114,7 @@ impl Names {
     }
 }
 
-/// Its container or service, by the control group only.
+/// Returns the container or service, by the control group only.
 pub(super) fn home(home: &Home) -> Option<String> {
     match home {
         Home::Container { runtime, name } => Some(format!("{runtime} {name}")),
@@ -122,7 +123,7 @@ pub(super) fn home(home: &Home) -> Option<String> {
     }
 }
 
-/// Whether a container is known by its number only.
+/// Whether looptax knows a container only by its number.
 fn is_number(name: &str) -> bool {
     name.len() == NUMBER && name.bytes().all(|it| it.is_ascii_hexdigit())
 }
@@ -149,7 +150,8 @@ fn elsewhere(process: &Process) -> Option<Elsewhere> {
     Some(Elsewhere { accounts, maps: is_other.then(|| [map("uid_map"), map("gid_map")]) })
 }
 
-/// The number that one of this machine is inside, by lines of `first inside, first outside, how many`.
+/// Returns the number inside the namespace for a number of this machine. The map's lines are `first inside, first
+/// outside, how many`.
 fn inside(id: u32, map: &str) -> Option<u32> {
     map.lines().find_map(|line| {
         let mut fields = line.split_whitespace().map(str::parse::<u32>);

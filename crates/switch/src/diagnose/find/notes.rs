@@ -1,4 +1,4 @@
-//! The obstacles, in words, with the next step.
+//! Describes the obstacles, each with the next step.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::diagnose::ports;
 
 const SHORT_LIVED_NEXT: &str = "`looptax check FILE` on the client's configuration shows what to change";
 
-/// The notes of a survey, in its order.
+/// Returns the notes of a survey, in the survey's order.
 pub(super) fn notes(survey: &Survey, is_counted: bool) -> Vec<Note> {
     let notes = survey.problems.iter().flat_map(|it| [Some(note(it, survey, is_counted)), ports_note(it, survey)]);
     notes.flatten().collect()
@@ -73,7 +73,7 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
     Note { code, what, next }
 }
 
-/// Encrypted connections within this machine, as the kernel showed them.
+/// Notes on encrypted connections within this machine, as the kernel showed them.
 pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
     let note = |flow: &SealedFlow| {
         let server = &survey.servers[flow.server_idx];
@@ -102,7 +102,7 @@ pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
     flows.iter().map(note).collect()
 }
 
-/// How to look into processes of others; the root of a container has not every right.
+/// Explains how to inspect other users' processes; root in a container does not have every right.
 fn more_rights() -> String {
     if rustix::process::geteuid().is_root() {
         "give this container `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`, as the machine's root".to_owned()
@@ -111,7 +111,7 @@ fn more_rights() -> String {
     }
 }
 
-/// The ports that closed connections to these endpoints hold, in our own network.
+/// Describes the ports that closed connections to these endpoints hold in our network namespace.
 fn held(endpoints: &[Endpoint], survey: &Survey) -> Option<String> {
     let own: Vec<&Place> =
         { endpoints.iter() }.filter(|it| Some(it.network) == survey.own_network).map(|it| &it.place).collect();
@@ -131,7 +131,7 @@ fn short_lived(n: usize, server: &str, is_counted: bool) -> (NoteCode, String, O
     (NoteCode::ConnectionsShortLived, what, Some(SHORT_LIVED_NEXT.to_owned()))
 }
 
-/// How many ports such connections hold, if they are many.
+/// Notes how many ports such connections hold, if they are many.
 fn ports_note(problem: &Problem, survey: &Survey) -> Option<Note> {
     let what = match problem {
         Problem::ShortLived { server_idx, .. } => held(&survey.servers[*server_idx].endpoints, survey),
@@ -210,7 +210,7 @@ fn unseen(listener: &Listener, survey: &Survey) -> String {
     format!("{place} (may be {})", may_be(listener, survey))
 }
 
-/// `mariadbd 27901 or mariadbd 27902`; what is usual there where no server fits.
+/// `mariadbd 27901 or mariadbd 27902`; without a server that fits, the kind that usually listens there.
 pub(crate) fn may_be(listener: &Listener, survey: &Survey) -> String {
     let servers = listener.servers.iter();
     let servers = servers.map(|idx| named(&survey.servers[*idx]));

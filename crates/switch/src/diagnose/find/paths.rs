@@ -1,27 +1,28 @@
-//! Chains read off the graph of services, as paths of links.
+//! Reads chains from the graph of services, as paths of links.
 //!
-//! Web servers and proxies part the chains, for each of their upstreams is another application; from the application on
-//! all that it asks is one chain, for a page pays all of it. Behind a database nothing belongs to a page.
+//! A web server or proxy has a separate chain for each upstream, since each upstream is another application. From an
+//! application on, all servers that it uses are one chain, since a page pays for all of them. Links after a database do
+//! not belong to a page.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use looptax_host::discover::{Service, Stack, Survey};
 use looptax_model::dsn::Kind;
 
-/// More chains than these are of no use to anybody, and web servers behind web servers multiply them.
+/// More chains than these do not help anybody, and web servers behind web servers multiply them.
 const MOST_CHAINS: usize = 64;
 
-/// Links in the order of a chain, with the service that it begins at.
+/// The links of a chain in order, and the service at which the chain begins.
 pub(super) struct Path {
     pub(super) first: usize,
     pub(super) links: Vec<usize>,
 }
 
-/// The services of a look, with the links of each.
+/// The services of a look, and the links of each.
 pub(super) struct Graph<'a> {
     stack: &'a Stack,
     survey: &'a Survey,
-    /// The places of each service's links, by its own place.
+    /// For each service, the indexes of its links.
     links: Vec<Vec<usize>>,
 }
 
@@ -43,7 +44,7 @@ impl<'a> Graph<'a> {
         let mut found = Vec::new();
         let mut covered = BTreeSet::new();
         let all = 0..self.stack.services.len();
-        // Where all are asked by each other the first one begins.
+        // If every service gets requests from another one, the chain begins at the first.
         for first in all.clone().filter(|it| !asked.contains(it)).chain(all) {
             let is_open = self.links_of(first).iter().any(|it| !covered.contains(it));
             if !is_open {
@@ -64,7 +65,7 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// Applications that do not ask anything just now, and were asked over connections that are closed.
+    /// Applications that have no open connections, and to which other processes opened and closed connections.
     fn asked_in_passing<'b>(&'b self, asked: &'b BTreeSet<usize>) -> impl Iterator<Item = Path> + 'b {
         let servers = self.survey.servers.iter().zip(&self.survey.others).enumerate();
         let passing = servers.filter(|(idx, (server, others))| {
@@ -75,7 +76,7 @@ impl<'a> Graph<'a> {
         passing.map(|(first, _)| Path { first, links: Vec::new() })
     }
 
-    /// One chain per upstream, as long as only web servers and proxies are on the way.
+    /// Finds one chain per upstream, as long as only web servers and proxies are on the way.
     fn parted(&self, first: usize, from: usize, way: &mut Vec<usize>, found: &mut Vec<Path>) {
         for link in self.links_of(from) {
             if found.len() >= MOST_CHAINS {
@@ -97,7 +98,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The links before, and all that is asked from there on: each link once, nearer ones first.
+    /// Returns the given links and all links that follow from a service: each link once, nearer ones first.
     fn followed(&self, from: usize, mut links: Vec<usize>) -> Vec<usize> {
         let mut next = VecDeque::from([from]);
         while let Some(service) = next.pop_front() {
@@ -119,7 +120,8 @@ impl<'a> Graph<'a> {
         if self.goes_on(service) { &self.links[service] } else { &[] }
     }
 
-    /// Whether what it asks belongs to what it is asked: not so for a database, which asks its own replica.
+    /// Whether the requests that a service sends belong to the requests that it gets: not for a database, which may
+    /// have its own replica.
     fn goes_on(&self, service: usize) -> bool {
         let is_database = |idx: usize| {
             let kind = self.survey.servers[idx].kind;
@@ -128,7 +130,7 @@ impl<'a> Graph<'a> {
         !self.service(service).server_idx.is_some_and(is_database)
     }
 
-    /// Whether more than a program and its servers is in it, or it begins at what is asked itself.
+    /// Whether the path is more than a program and its servers, or begins at a service that itself gets requests.
     fn is_chain(&self, path: &Path) -> bool {
         let first = self.service(path.first);
         let mut clients = path.links.iter().map(|it| self.stack.links[*it].client);

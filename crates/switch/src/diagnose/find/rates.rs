@@ -1,6 +1,6 @@
 //! Requests per second between two looks, and the CPU time that they cost.
 //!
-//! Called for clients and for chains alike, so that both say the same of a connection.
+//! Used for clients and for chains, so that both show the same figures for a connection.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -23,13 +23,13 @@ impl<'a> Rates<'a> {
         Self { before: traffic_of(earlier), seconds: later.at_ns.saturating_sub(earlier.at_ns) as f64 / 1e9, earlier }
     }
 
-    /// The time between the two, in seconds.
+    /// Seconds between the two surveys.
     pub(super) fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Requests per second over TCP connections that were there at both surveys. A new one counts from zero; `None` for
-    /// a socket, whose requests are not counted.
+    /// Returns the requests per second over TCP connections that are open at the later survey. A new connection counts
+    /// from zero; `None` for a socket, whose requests are not counted.
     pub(super) fn requests_per_s(&self, way: Way, connections: &[Connection]) -> Option<f64> {
         if !way.is_tcp() || self.seconds <= 0.0 {
             return None;
@@ -39,7 +39,7 @@ impl<'a> Rates<'a> {
             let now = connection.traffic?;
             let was = connection.tcp.and_then(|ends| self.before.get(&ends));
             let (was_in, was_out) = was.map_or((0, 0), |it| (it.data_segments_in, it.data_segments_out));
-            // A request and its answer are one segment each way; a large one of either kind is more, so
+            // A small request and its answer are one segment each way. A large request or a large answer is more, so
             // the smaller number counts.
             let n_in = now.data_segments_in.wrapping_sub(was_in);
             let n_out = now.data_segments_out.wrapping_sub(was_out);
@@ -48,10 +48,11 @@ impl<'a> Rates<'a> {
         Some(n_requests as f64 / self.seconds)
     }
 
-    /// Connections to a server that were closed per second between the looks, of one way; `None` if that leaves
-    /// no trace that is counted. One of the earlier look is not counted again.
+    /// Returns how many connections to a server were closed per second between the surveys, for one way; `None` for a
+    /// way whose connections leave no trace. A closed connection of the earlier survey is not counted again.
     pub(super) fn closed_per_s(&self, later: &Survey, server_idx: usize, way: Way) -> Option<f64> {
-        // A socket leaves nothing, and between two namespaces it is not told which is this machine's.
+        // A socket's connection leaves no trace, and for one between two namespaces the trace does not show which end
+        // is this machine's.
         if self.seconds <= 0.0 || matches!(way, Way::Unix | Way::Bridge) {
             return None;
         }
@@ -72,10 +73,10 @@ fn traffic_of(survey: &Survey) -> TrafficOf {
     { of_servers.chain(of_unseen).chain(of_links) }.filter_map(|it| it.tcp.zip(it.traffic)).collect()
 }
 
-/// A client and its server, of which a cost may be known.
+/// A client and a server between which the cost of a request may be known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
-    /// The server's kind; empty for what only hands on.
+    /// The server's kind; empty for a server that only hands requests on.
     pub(super) kind: &'a str,
     /// The kind of the client, if it is a server itself.
     pub(super) client_kind: Option<&'a str>,
@@ -85,9 +86,10 @@ pub(super) struct Asked<'a> {
     pub(super) is_sealed: bool,
 }
 
-/// The place of the cost of such requests: as this client's, else as anybody's, else of every server. Connections
-/// that are kept and those of one request are never priced by each other's. Encrypted ones have the price of plain TCP
-/// if theirs was not measured; plain ones never have that of TLS.
+/// Returns the index of the cost of such requests: for this client, else for any client of this kind of server, else
+/// for every server. A cost of kept connections is never used for requests that have their own connection, nor the
+/// other way round. Encrypted requests get the cost of plain TCP if the cost of TLS was not measured; plain requests
+/// never get the cost of TLS.
 pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
     let of = |kind: Option<&str>, client_kind: Option<&str>, is_sealed: bool| {
         let is_it = |it: &CostSource| {
@@ -104,7 +106,7 @@ pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usiz
     asked.is_sealed.then(|| any(true)).flatten().or_else(|| any(false))
 }
 
-/// Whether all that this client's connections to a server carry is encrypted.
+/// Whether everything on this client's connections to a server is encrypted.
 pub(super) fn is_sealed(sealed: &[SealedFlow], client: &str, server_idx: usize, way: Way) -> bool {
     let is_it = |it: &SealedFlow| {
         let is_same = (it.server_idx, it.way.is_tcp()) == (server_idx, way.is_tcp());
@@ -113,7 +115,7 @@ pub(super) fn is_sealed(sealed: &[SealedFlow], client: &str, server_idx: usize, 
     sealed.iter().any(is_it)
 }
 
-/// The CPU time that this many requests cost by a source; ms per second.
+/// Returns the CPU time that requests cost by one source, in ms per second.
 pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
     let ms_per_s = |us: f64| us * requests_per_s / 1e3;
@@ -121,7 +123,8 @@ pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     Some(Figure::new(ms_per_s(value), end(lo, f64::NEG_INFINITY), end(hi, f64::INFINITY), n))
 }
 
-/// Adds the costs of several hops: the ends of the intervals are added, as if all were off the same way.
+/// Adds the costs of several hops. The ends of their intervals are added, as if all costs were wrong in the same
+/// direction.
 pub(super) fn sum(costs: impl Iterator<Item = Figure>) -> Option<Figure> {
     let known = costs.filter_map(|it| it.known().copied());
     known.fold(None, |sum: Option<Figure>, next| {

@@ -1,16 +1,17 @@
-//! Whose a hop is that several chains have in common: a pooler's connections serve all that ask it.
+//! Shares of a hop that several chains use: the connections of a pooler serve all its clients.
 //!
-//! Requests onward are divided as those that come in are. Called when chains are summed.
+//! Requests that a service sends on are divided in proportion to the requests that it gets. Called when chains are
+//! summed.
 
 use looptax_host::discover::{Link, Stack};
 use looptax_model::record::{Estimate, Figure, FoundHop};
 
 use super::paths::Path;
 
-/// More servers on the way to a shared one are not followed.
+/// Follow at most this many servers on the way to a shared hop.
 const MOST_STEPS: u32 = 16;
 
-/// Who comes into each service, and how often.
+/// The links into each service, with their rates.
 pub(super) struct Shares<'a> {
     pub(super) stack: &'a Stack,
     pub(super) paths: &'a [Path],
@@ -19,12 +20,12 @@ pub(super) struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    /// Whether more than one chain has a link.
+    /// Whether more than one chain contains a link.
     pub(super) fn is_shared(&self, link: usize) -> bool {
         self.paths.iter().filter(|it| it.links.contains(&link)).count() > 1
     }
 
-    /// A chain's part of a link, from 0 to 1; `None` if that is not known.
+    /// Returns a chain's part of a link, from 0 to 1; `None` if it is not known.
     pub(super) fn of(&self, path: &Path, link: usize) -> Option<f64> {
         self.part(path, link, MOST_STEPS)
     }
@@ -43,7 +44,7 @@ impl Shares<'_> {
         let mut own_rate = 0.0;
         for (idx, _) in own {
             let rate = self.rates[idx]?;
-            // Whatever is shared of nothing is nothing.
+            // A link without requests adds nothing.
             if rate > 0.0 {
                 own_rate += rate * self.part(path, idx, n_steps)?;
             }

@@ -1,13 +1,14 @@
-//! The command that spells a socket for what runs pages, and for the web server before it.
+//! The command that prints the lines which give a server of pages its socket, for that server and for the web server in
+//! front of it.
 //!
-//! A database's own setting says enough; of these, two files have to change together.
+//! For a database its own setting is enough; here two files have to change together.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use looptax_host::discover::{Place, Survey};
 use looptax_model::dsn::Kind;
 
-/// How a server that listens only on TCP gets a socket.
+/// Explains how a server that listens only on TCP gets a socket.
 pub(super) fn how(server_idx: usize, survey: &Survey) -> String {
     let server = &survey.servers[server_idx];
     let at = server.endpoints.iter().find_map(|it| match it.place {
@@ -20,7 +21,7 @@ pub(super) fn how(server_idx: usize, survey: &Survey) -> String {
     spelled.map_or_else(|| own.to_owned(), |it| format!("{own}; {it}"))
 }
 
-/// The commands for a server of that kind and name at an address; `None` for what runs no pages.
+/// Returns the commands for a server of that kind and name at an address; `None` for a server that does not run pages.
 fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Option<String> {
     let (scheme, folder, page) = match kind {
         Kind::PhpFpm => ("fastcgi", "php", ""),
@@ -41,7 +42,7 @@ fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Opti
     ))
 }
 
-/// Where a client of this machine reaches what listens there.
+/// The address at which a client of this machine reaches a listener.
 fn reached(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address {
@@ -52,7 +53,7 @@ fn reached(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// The server's own side, as `dsn` calls it.
+/// The name that `dsn` has for the server's own side.
 fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
     match kind {
         Kind::PhpFpm => Some("php-fpm"),
@@ -64,7 +65,8 @@ fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
     }
 }
 
-/// The web server that is seen to ask it, as `dsn` calls it; else the only sort that runs here.
+/// The name that `dsn` has for the web server that was seen to send requests to this server; else for the only kind of
+/// web server that runs here.
 fn before(server_idx: usize, survey: &Survey) -> Option<&'static str> {
     let stack = &survey.stack;
     let links = stack.links.iter().filter(|it| it.server == server_idx);

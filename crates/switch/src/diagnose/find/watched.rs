@@ -1,4 +1,4 @@
-//! The counts on sockets, as they are shown and saved.
+//! The counts on sockets, in the form in which they are shown and saved.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -14,33 +14,33 @@ use looptax_model::stats::Times;
 use super::cpu_sums::{Around, CpuSums, Seen};
 use super::names::{Names, home};
 
-/// Which hops are wanted beside those of servers that are known.
+/// Which hops are wanted in addition to those of known servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// Of everything that answers on this machine.
+    /// Hops to every process that answers on this machine.
     pub everything: bool,
-    /// Of what answers elsewhere, or behind addresses that are rewritten.
+    /// Hops to servers on other machines, or behind addresses that are rewritten.
     pub elsewhere: bool,
 }
 
-/// Looks that follow each other, put down to services.
+/// Looks that follow each other, with their counts added up for each service.
 #[derive(Debug, Default)]
 pub struct Gathered {
     beside: Beside,
-    /// Whether each look is kept beside their sum.
+    /// Whether each look is kept as well as their sum.
     keeps_looks: bool,
     over: Vec<Duration>,
     n_lost: u64,
     hops: Vec<Hop>,
     cpu: CpuSums,
     accepted: HashMap<Asked, Times>,
-    /// By server and address.
+    /// By the server's pid, and the address.
     queues: BTreeMap<(u32, String), WatchedQueue>,
     known: KnownClients,
 }
 
-/// The requests of one service to another at one address. Both services are looked up again at each look: a process may
-/// end before the last one.
+/// The requests from one service to another at one address. Both services are determined at each look, since a process
+/// may end before the last look.
 #[derive(Debug)]
 struct Hop {
     who: Who,
@@ -65,7 +65,7 @@ impl Gathered {
         Self { beside, keeps_looks, over: Vec::new(), n_lost: 0, hops: Vec::new(), ..Self::default() }
     }
 
-    /// Adds the look that followed. `servers` are those that the latest survey found.
+    /// Adds the next look. `servers` are those of the latest survey.
     pub fn add(&mut self, look: &Look, servers: &[Server], around: Around<'_>) {
         let names = Names::new();
         let is_wanted = |it: &Flow| match (it.server_idx, &it.server) {
@@ -123,11 +123,11 @@ impl Gathered {
         }
     }
 
-    /// All that was added, the busiest first.
+    /// Returns everything that was added, the busiest hop first.
     pub fn watched(mut self) -> Watched {
         let over_s = self.over.iter().sum::<Duration>().as_secs_f64();
         if self.keeps_looks {
-            // Until the last one.
+            // Fills the looks up to the last one.
             self.hops.iter_mut().for_each(|it| it.miss_looks(&self.over));
         }
         self.hops = joined(self.hops);
@@ -153,8 +153,8 @@ impl Gathered {
     }
 }
 
-/// One hop for each client: a process that has ended stands for nothing, and is of the service whose program and unit it
-/// had if one such is there.
+/// Joins the hops of each client into one. A hop whose processes have ended is added to a service with the same program
+/// and unit, if exactly one such service is left.
 fn joined(hops: Vec<Hop>) -> Vec<Hop> {
     let mut joined: Vec<Hop> = Vec::new();
     for mut hop in hops {
@@ -184,8 +184,8 @@ impl Who {
         self.client.as_ref().is_some_and(|it| it.pid.is_none())
     }
 
-    /// Whether an ended client had this one's program and unit, and asked the same server the same way. Its user is not
-    /// known if it was never seen alive.
+    /// Whether an ended client had the same program and unit, and sent requests to the same server in the same way. Its
+    /// user is unknown if it was never seen alive.
     fn is_service_of(&self, ended: &Self) -> bool {
         let (Some(own), Some(other)) = (&self.client, &ended.client) else {
             return false;
@@ -198,7 +198,7 @@ impl Who {
 }
 
 impl Hop {
-    /// Adds one with as many looks.
+    /// Adds a hop with the same number of looks.
     fn add(&mut self, other: Self) {
         self.processes.extend(other.processes);
         self.counts.add(&other.counts);
@@ -210,7 +210,7 @@ impl Hop {
         }
     }
 
-    /// Adds to the look that lasted `over`; those `before` it that saw nothing here are empty.
+    /// Adds counts to the look that lasted `over`; looks in `before` without counts for this hop are empty.
     fn keep_look(&mut self, counts: &Counts, over: Duration, before: &[Duration]) {
         self.miss_looks(before);
         if self.looks.len() == before.len() {

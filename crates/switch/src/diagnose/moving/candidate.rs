@@ -1,4 +1,4 @@
-//! A port with the socket that its connections would be moved to, and how sockets are written.
+//! A port and the socket to which its connections would be moved, and how people write sockets.
 //!
 //! Plain data: the other files of `moving` find candidates and decide about them.
 
@@ -11,26 +11,26 @@ use looptax_redirect::{Demand, Mapping, Owner, Route, SocketName};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub from: Vec<SocketAddr>,
-    /// Where they are moved to.
+    /// The socket to which they are moved.
     pub to: SocketName,
     /// The server, if it is known: `mariadbd, pid 4711`.
     pub server: Option<(String, u32)>,
-    /// The proof that the socket is its, if it was found.
+    /// The proof that the socket belongs to that server, if it was found.
     pub owner: Option<Owner>,
-    /// Why it stays on TCP all the same.
+    /// The reason to leave the port's connections on TCP.
     pub stays: Option<String>,
-    /// The process's own settings that keep it on TCP.
+    /// The process's own settings that keep its connections on TCP.
     pub demands: Vec<Demand>,
     /// The results of the check of a known connection.
     pub checked: Vec<String>,
-    /// Why nothing is moved as things are now; that may change while the program runs.
+    /// Why nothing is moved at present; that may change while the program runs.
     pub idle: Option<String>,
-    /// Facts that the person who moves it cannot know.
+    /// Facts that a person who moves the port cannot know.
     pub warnings: Vec<String>,
 }
 
 impl Candidate {
-    /// One that nothing speaks against.
+    /// Makes a candidate without obstacles.
     pub(super) fn new(from: Vec<SocketAddr>, to: SocketName) -> Self {
         Self {
             from,
@@ -45,13 +45,13 @@ impl Candidate {
         }
     }
 
-    /// Whether its connections would be moved as things are now.
+    /// Whether the port's connections would be moved at present.
     pub fn is_moved_now(&self) -> bool {
         self.stays.is_none() && self.idle.is_none()
     }
 }
 
-/// Returns the supervisor's input: the addresses that are moved.
+/// Returns the supervisor's input: the addresses to move, with their sockets.
 pub fn mapping(candidates: &[Candidate]) -> Mapping {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
     let routes = moved.flat_map(|candidate| {
@@ -73,7 +73,7 @@ pub fn shown(socket: &SocketName) -> String {
     }
 }
 
-/// A socket by what people write.
+/// Parses a socket that a person wrote.
 pub(super) fn named(text: &str) -> SocketName {
     match text.strip_prefix('@') {
         Some(name) => SocketName::Abstract(name.as_bytes().to_vec()),

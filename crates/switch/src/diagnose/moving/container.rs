@@ -1,7 +1,7 @@
 //! The socket of a server in a container, for the port that the container publishes.
 //!
-//! It counts only if it is in a folder that we see too, and is the very file that the server listens on. In all other
-//! cases the port stays on TCP.
+//! The socket counts only if looptax sees its folder too, and if the file in that folder is the very one on which the
+//! server listens. In all other cases the port stays on TCP.
 
 use looptax_host::discover::{NamespaceId, Place, Published, Server, SocketFile};
 use looptax_redirect::SocketName;
@@ -10,7 +10,7 @@ use super::candidate::Candidate;
 use super::pairs::{Socket, loopback, port_of, short_name, socket_for, tcp, usable};
 use super::shared::path_here;
 
-/// The published port with the server's socket; `None` for a server without one.
+/// Returns the published port with the server's socket; `None` for a server without a socket.
 pub(super) fn published_candidate(
     published: &Published,
     server: &Server,
@@ -45,7 +45,7 @@ pub(super) fn published_candidate(
     })
 }
 
-/// The sockets with a path; an abstract one belongs to the container's own network.
+/// The server's sockets with a path; an abstract socket belongs to the container's own network namespace.
 fn sockets(server: &Server) -> Vec<Socket> {
     let places = server.seen_endpoints().filter_map(|it| match &it.place {
         Place::Path { path, file } => Some((path, *file)),

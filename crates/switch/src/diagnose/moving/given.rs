@@ -1,4 +1,4 @@
-//! `--map ADDRESS=SOCKET`, and `--also` with the same.
+//! The candidates of `--map ADDRESS=SOCKET`, and of `--also` with the same syntax.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -43,7 +43,7 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     Ok(Candidate { idle, warnings: warning.into_iter().collect(), ..Candidate::new(vec![from], to) })
 }
 
-/// All that `--map` or `--also` says; one address leads to one socket.
+/// Parses all values of `--map` or `--also`; an address may lead to only one socket.
 pub(super) fn parse_all(option: &str, texts: &[String]) -> Result<Vec<Candidate>, Failure> {
     let mut found: Vec<Candidate> = Vec::new();
     for text in texts {

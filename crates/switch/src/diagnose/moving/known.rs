@@ -1,7 +1,7 @@
-//! Connections that the program is known to make: tried over either transport before it runs.
+//! Connections that the program is known to make: looptax tries them over both transports before the program starts.
 //!
-//! Connections are known from `--login`, and from the program's arguments and environment if they spell a URL with a
-//! user. Each one gets the checks of `looptax check`.
+//! It knows them from `--login`, and from URLs with a user in the program's arguments and environment. Each connection
+//! gets the checks of `looptax check`.
 
 use looptax_host::discover::Server;
 use looptax_model::dsn::{Address, Protocol};
@@ -15,33 +15,34 @@ use crate::diagnose::check::{Client, Question, points};
 use crate::diagnose::local::own_address;
 use crate::diagnose::socket_of::Near;
 
-/// The findings about a port's connections.
+/// The result for a port's known connections.
 pub(super) enum Verdict {
-    /// All that are known would work.
+    /// All known connections would work.
     Works {
         words: Vec<String>,
-        /// Whether somebody said that one of them is the program's, instead of its being found in words.
+        /// Whether a person named one of them as the program's own; else all were found in its arguments and
+        /// environment.
         is_told: bool,
     },
-    /// One of them would not, and why.
+    /// One of the connections would fail, for this reason.
     Fails(String),
-    /// None is known.
+    /// No connection is known.
     Unknown,
 }
 
-/// A full queue is waited for, and a loss there is not a failure of the login.
+/// A client waits for a full queue; a point about the queue does not make the login fail.
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
-/// An account that demands TLS over both: a driver may do without it on a socket.
+/// An account that demands TLS over both transports: a driver may omit TLS on a socket.
 const OF_DRIVERS: PointCode = PointCode::AccountDemandsTls;
 
-/// An account that TCP refuses gets in over the socket, or has more rights there: good news for `check`, and nothing
-/// that a program may be given unasked.
+/// Points about an account that TCP refuses and the socket admits, or that has more rights over the socket. For `check`
+/// this is good news, but a program must not get it unasked.
 const MORE: [PointCode; 5] = [
     PointCode::AccountSocketOnly,
     PointCode::AccountGetsMore,
     PointCode::LoginFailsOverTcp,
-    // A client that has to do TLS keeps it.
+    // A client that has to use TLS keeps it.
     PointCode::TlsOnSocket,
     PointCode::TlsNotOnSocket,
 ];
@@ -49,10 +50,10 @@ const MORE: [PointCode; 5] = [
 /// The topics about the login itself.
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
-/// The end of a refusal's message, if the login was tried without a password.
+/// Appended to a refusal's message if the login was tried without a password.
 const NO_PASSWORD: &str = "; --login gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
 
-/// Tries the connections that are known of this port.
+/// Tries the known connections to this port.
 pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -> Result<Verdict, Failure> {
     let mut words = Vec::new();
     let mut is_told = false;
@@ -65,7 +66,7 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
         let user = address.user.as_deref();
         let client = Client::find(None, None)?;
         let points = points(Question {
-            // A container's server is behind no port of our own network, so that it would not be found.
+            // A container's server does not listen on a port of our network namespace, so looptax would not find it.
             socket: match &pair.to {
                 SocketName::Path(path) => Some(path),
                 SocketName::Abstract(_) => None,
@@ -88,11 +89,11 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
             Some(login) if has_password(address) => {
                 return Ok(Verdict::Fails(format!("{who}{}", login.what)));
             }
-            // Who asks has to hear that there is no answer.
+            // The person who passed this login has to learn that it got no answer.
             Some(login) if idx < args.login.len() => {
                 return Ok(Verdict::Fails(format!("{who}{}{NO_PASSWORD}", login.what)));
             }
-            // With a password that is not known here a refusal means nothing.
+            // The connection has a password that looptax does not know, so a refusal means nothing.
             _ => continue,
         }
         let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
@@ -105,8 +106,8 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
     Ok(if words.is_empty() { Verdict::Unknown } else { Verdict::Works { words, is_told } })
 }
 
-/// Why a connection that demands TLS stays as it is. MySQL and MariaDB have TLS on their sockets as well, but a program
-/// that demands it has a reason that we do not know.
+/// Explains why a connection that demands TLS stays on TCP. MySQL and MariaDB offer TLS on their sockets as well, but a
+/// program that demands TLS has a reason that looptax does not know.
 fn demanded(demand: &str, protocol: Protocol) -> String {
     match protocol {
         Protocol::Postgres => {
@@ -135,7 +136,7 @@ pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     parsed.map(|it| it.map_err(wrong)).collect()
 }
 
-/// Returns a message for each `--login` that is not about any of these ports.
+/// Returns a message for each `--login` that does not belong to any of these ports.
 pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<String>, Failure> {
     let told = told(args)?;
     let unfitting = told.iter().filter(|address| !candidates.iter().any(|it| is_for(address, it)));
@@ -147,7 +148,7 @@ pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<Stri
     Ok(words.collect())
 }
 
-/// The connections that are known, whatever their port.
+/// The known connections, to all ports.
 fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     let mut found = told(args)?;
     if !args.no_login {
@@ -160,7 +161,7 @@ fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     Ok(found)
 }
 
-/// The address in a word that is a URL, or holds one behind an equals sign, if it says whose it is.
+/// Returns the address in a word that is a URL, or that has a URL after an equals sign, if the URL names a user.
 fn spelled(word: &str) -> Option<Address> {
     let scheme_end = word.find("://")?;
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.:".contains(c);

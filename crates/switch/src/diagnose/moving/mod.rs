@@ -1,9 +1,9 @@
 //! `run`: which addresses are moved to which sockets, and which stay on TCP and why.
 //!
-//! `pairs` finds a server's socket for each of its ports, `container` for a port that a container publishes
-//! (`shared` where its folder is ours), `obstacles` says what speaks against moving without
-//! knowing who logs in, `known` finds the connections that the program's arguments and environment name and
-//! tries them. The result is plain data for `looptax_redirect`; `words` is what a person sees of it.
+//! `pairs` finds a server's socket for each of its ports, and `container` the socket for a port that a container
+//! publishes (`shared` finds the socket's path in our folders). `obstacles` lists what speaks against a move if the
+//! account is not known, and `known` finds and tries the connections that the program's arguments and environment name.
+//! The result is plain data for `looptax_redirect`; `words` has the messages for a person.
 
 mod candidate;
 mod container;
@@ -28,7 +28,8 @@ pub use known::unfitting;
 use obstacles::Logins;
 pub use wanted::Wanted;
 
-/// Lists what `run` moves: the addresses of `--map`; else those that are found, and those of `--also`.
+/// Lists what `run` moves: the addresses of `--map`, or without `--map` the addresses that looptax finds and those of
+/// `--also`.
 pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     known::told(args)?;
     if !args.map.is_empty() {
@@ -40,7 +41,7 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     Ok(all)
 }
 
-/// Looks at this machine and returns what it finds, without the addresses that were given.
+/// Returns the candidates that looptax finds on this machine, without the addresses that were given.
 fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failure> {
     let survey = survey(None);
     let own = survey.own_network;
@@ -79,7 +80,7 @@ fn is_of_web(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
 }
 
-/// Why such a pair is moved only if the command line asks for it.
+/// The reason to move such a pair only if the command line asks for it.
 fn of_web(pair: &Candidate) -> String {
     let also: Vec<String> = { pair.from.iter() }.map(|from| format!("--also {from}={}", shown(&pair.to))).collect();
     format!(
@@ -89,9 +90,10 @@ fn of_web(pair: &Candidate) -> String {
     )
 }
 
-/// Decides whether it is moved. Known connections of the program count before possible obstacles; but one that works
-/// proves nothing about others, which a server's rules may treat otherwise: one that a person named counts if the
-/// socket does not let in any account that TCP refuses, one that was only found does not count.
+/// Decides whether a pair is moved. Known connections of the program count before possible obstacles. But a connection
+/// that works proves nothing about others, which a server's rules may treat differently. So a working connection that a
+/// person named counts only if the socket admits no account that TCP refuses, and one that was only found does not
+/// count.
 fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict, require_login: bool) {
     pair.demands = obstacles::demands(server.kind);
     let is_named = matches!(known, Verdict::Works { is_told: true, .. });

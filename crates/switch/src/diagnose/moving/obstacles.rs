@@ -1,7 +1,7 @@
-//! The reasons not to move, by server: its port's protocol, and logins that would differ.
+//! The reasons of a server not to move its port: the port's protocol, and logins that would end differently.
 //!
-//! The program logs in as over TCP and does not know that it is on a socket. If that may end otherwise and its account
-//! is not known, its connections stay on TCP.
+//! The program logs in as over TCP and does not know that it is on a socket. If its account is not known and the login
+//! may end differently over the socket, its connections stay on TCP.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -17,20 +17,21 @@ use super::candidate::Candidate;
 use super::pooler;
 use crate::diagnose::check::hba_file;
 
-/// More than a list of hosts has.
+/// More bytes than a list of hosts has.
 const MOST_HOSTS_BYTES: u64 = 1 << 20;
 
-/// A server on this machine answers at once; one that does not is left alone.
+/// A server on this machine answers immediately; looptax does not wait longer for others.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Settings by which a program demands TLS, each only as letters and digits, with the values after it that do not
-/// demand any: PostgreSQL refuses TLS on its socket, and elsewhere a program that demands it has a reason that we do
-/// not know.
+/// A setting by which a program demands TLS, written in letters and digits only, and the values after it that do not
+/// demand TLS. PostgreSQL refuses TLS on its socket; for other servers, a program that demands TLS has a reason that
+/// looptax does not know.
 type Said = (&'static str, &'static [&'static str]);
 
 const FALSE: &[&str] = &["false", "off", "no", "0"];
 
-/// Of libpq, besides what its [`PARAMETERS`] say, and those that take its words (`PGSSLMODE` ends so, too), of pgjdbc, asyncpg and node-postgres.
+/// Settings of libpq, besides those in its [`PARAMETERS`], of drivers that use libpq's words (`PGSSLMODE` ends the same
+/// way), of pgjdbc, asyncpg and node-postgres.
 const OF_POSTGRES: &[Said] = &[
     ("sslmode", &["disable", "allow", "prefer"]),
     ("requiressl", FALSE),
@@ -42,8 +43,8 @@ const OF_POSTGRES: &[Said] = &[
     ("sslrejectunauthorized", &[]),
 ];
 
-/// Of Connector/J, MariaDB's driver, the command lines with their shortened options, and go-sql-driver, whose `tls` is
-/// too short a word to match without its value.
+/// Settings of Connector/J, MariaDB's driver, the command-line clients with their shortened options, and go-sql-driver,
+/// whose `tls` is too short to match without its value.
 const OF_MYSQL: &[Said] = &[
     ("sslmode", &["disable", "prefer"]),
     ("sslmrequire", &[]),
@@ -78,14 +79,14 @@ pub(super) fn demands(kind: Kind) -> Vec<Demand> {
     all.iter().map(|(words, harmless)| demand((*words).to_owned(), harmless)).chain(of_libpq).collect()
 }
 
-/// Whether the port speaks what the socket speaks.
+/// Returns why the port's protocol differs from the socket's, if it does.
 pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
     let first = *pair.from.first()?;
     if server.kind.protocol() != Some(Protocol::Redis) {
         return None;
     }
     match first_answer(first).as_ref() {
-        // The port answers this to a client behind a proxy; the socket would answer more.
+        // The port answers this to a client behind a proxy; the socket would accept that client.
         Ok(b"-DENIED") => Some("the port refuses clients on other machines, such as a proxy".to_owned()),
         // A server that requires a password first answers with an error that asks for it.
         Ok([b'+' | b'-', ..]) => None,
@@ -93,7 +94,7 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
     }
 }
 
-/// How the answer to a PING in Redis's own protocol begins.
+/// Returns the first bytes of the answer to a PING in Redis's own protocol.
 fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -103,22 +104,22 @@ fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
     Ok(first)
 }
 
-/// The findings about logins over the socket, from reading only.
+/// The findings about logins over the socket, made by reading only.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Logins {
-    /// They end as over TCP; with what may be otherwise since.
+    /// Logins end as over TCP. The text names what may have changed since.
     Same(Option<String>),
-    /// They may end otherwise: why, and whether an account may get in over the socket that TCP refuses.
+    /// Logins may end differently: why, and whether the socket may admit an account that TCP refuses.
     Differ { why: String, gets_more: bool },
-    /// Only who has an account can know.
+    /// Only somebody with an account can find out.
     Open,
 }
 
 const UNKNOWN: &str = "--login DSN tries the login, --map moves it without a check";
-/// Where a login that works says nothing of others.
+/// For servers where one login that works proves nothing about other logins.
 const ONLY_MAP: &str = "--map moves it without a check";
 
-/// Whether every login ends over the socket as over TCP. `is_direct` says that connections to the port reach the
+/// Whether every login over the socket ends as over TCP. `is_direct` means that connections to the port reach the
 /// server itself.
 pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     match server.kind {
@@ -131,19 +132,19 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
         },
         Kind::Mysql | Kind::Percona | Kind::Mariadb => Logins::Open,
         Kind::Postgres => rules(pair, server, is_direct),
-        // The other kinds let in the same accounts over each transport.
+        // The other kinds admit the same accounts over each transport, unless a pooler's setting decides otherwise.
         kind => { kind.facts().logins.as_ref() }
             .and_then(|setting| pooler::difference(setting, &server.process))
             .map_or(Logins::Same(None), gets_more),
     }
 }
 
-/// The message at the start about a port whose logins are open.
+/// The message at the start about a port for which looptax cannot decide about logins.
 pub(super) const OPEN: &str = "looptax does not know the account: on the socket it is user@localhost instead of \
                                user@127.0.0.1, which may be refused, need no password, or have other rights; --login \
                                DSN tries it, --require-login leaves it on TCP";
 
-/// A case that cannot be ruled out counts as true.
+/// A case that looptax cannot rule out counts as true.
 fn gets_more(why: impl std::fmt::Display) -> Logins {
     Logins::Differ { why: format!("{why}; {ONLY_MAP}"), gets_more: true }
 }
@@ -182,7 +183,7 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     }
 }
 
-/// Whether the server's machine calls this address `localhost`: its first name there counts.
+/// Whether the server's machine calls this address `localhost`: the first name in its hosts file counts.
 ///
 /// # Source
 /// hosts(5); PostgreSQL, src/backend/libpq/hba.c, `check_hostname`.

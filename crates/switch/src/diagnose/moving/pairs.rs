@@ -1,7 +1,7 @@
-//! The socket of a server that leads where its port leads.
+//! The socket of a server that leads to the same place as its port.
 //!
-//! Both have to belong to the same process. A server with several of either has them for several
-//! protocols (MySQL's X, an administrator's port): only names that say so pair them then, else the user.
+//! Both have to belong to the same process. If a server has several ports or sockets, they are for several protocols
+//! (MySQL's X, an administrator's port): only names that show the protocol pair them, or else the user's options.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::diagnose::listener::listening;
 pub(super) struct Socket {
     pub name: SocketName,
     pub bound: SocketName,
-    /// Its file's name, or the abstract name.
+    /// The file's name, or the abstract name.
     pub short: String,
     pub objection: Option<String>,
 }
@@ -28,7 +28,7 @@ impl Socket {
     }
 }
 
-/// The pairs of a server in our network; a port without a socket does not form one.
+/// Returns the pairs of a server in our network namespace; a port without a socket does not form a pair.
 pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
     let is_near = |it: &&Endpoint| network.is_none_or(|own| own == it.network);
     let near: Vec<&Endpoint> = server.seen_endpoints().filter(is_near).collect();
@@ -82,7 +82,7 @@ pub(super) fn tcp(endpoint: &Endpoint) -> Option<SocketAddr> {
     }
 }
 
-/// MySQL's second protocol, with its own port and socket.
+/// The port of MySQL's second protocol, which has its own socket too.
 const X_PORT: u16 = 33_060;
 const X_NAME: &str = "mysqlx";
 
@@ -119,8 +119,8 @@ fn socket(server: &Server, endpoint: &Endpoint) -> Option<Socket> {
     }
 }
 
-/// Why a socket's file cannot be used by us; the program may have fewer rights still, which its own
-/// connections show.
+/// Returns why looptax cannot use a socket's file. The program may have even fewer rights; its own connections show
+/// that.
 fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     let shown = path.display();
     match file {
@@ -137,7 +137,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
             return Some(format!("looptax cannot reach its socket {shown}: {error}"));
         }
     };
-    // In another view of the folders the same path may be another server's.
+    // If the server sees other folders, the same path may be another server's socket.
     let its = server.process.view().and_then(|it| it.look(path));
     if let Ok(Some(its)) = its
         && FileId::from(&its) != FileId::from(&own)
@@ -147,14 +147,14 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     usable(path)
 }
 
-/// Why we may not connect to a socket, by its file's rights.
+/// Returns why looptax may not connect to a socket, judged by the rights of its file.
 pub(super) fn usable(path: &Path) -> Option<String> {
     let shown = path.display();
     let may_write = read::may(path, rustix::fs::Access::WRITE_OK);
     may_write.err().map(|error| format!("this user may not use its socket {shown}: {error}"))
 }
 
-/// The loopback addresses among these, and those that mean loopback, too.
+/// Returns the loopback addresses among these, including unspecified ones, which also accept loopback.
 pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -> Vec<SocketAddr> {
     let (v4, v6) = (IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST));
     let mut found = Vec::new();
@@ -164,7 +164,7 @@ pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -
             IpAddr::V4(ip) if ip.is_unspecified() => found.push(v4),
             IpAddr::V6(ip) if ip.is_unspecified() => {
                 found.push(v6);
-                // It takes IPv4 as well, unless somebody else does.
+                // This listener also accepts IPv4, unless another process listens there.
                 if listening("tcp", port).is_empty() {
                     found.push(v4);
                 }

@@ -1,6 +1,6 @@
-//! How a pooler authenticates: the same over its socket as over its port, or by rules for each.
+//! How a pooler authenticates its clients: the same over its socket as over its port, or by separate rules.
 //!
-//! Reads its configuration; which setting decides is a fact of its kind. Called by `obstacles`.
+//! Reads its configuration; which setting decides depends on the pooler's kind. Called by `obstacles`.
 //!
 //! # Source
 //! pgbouncer.org/config.html, `auth_type`, `%include`; pgbouncer.org/usage.html.
@@ -11,10 +11,10 @@ use looptax_host::discover::Process;
 use looptax_host::kernel;
 use looptax_model::dsn::LoginSetting;
 
-/// More than any configuration that people wrote.
+/// More bytes than any configuration that people wrote.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Why a login over the socket may end otherwise than over TCP.
+/// Returns why a login over the socket may end differently than over TCP.
 pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<String> {
     let Some(text) = configuration(setting, process) else {
         return Some("looptax cannot read its configuration, which may treat sockets differently".to_owned());
@@ -29,8 +29,8 @@ pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<St
     }
 }
 
-/// The configuration file that it was started with. A relative path is taken from its folder, unless that is `/`: a
-/// daemon changes to that from the folder that it was started in.
+/// Reads the configuration file with which the pooler was started. A relative path starts at the pooler's working
+/// folder, unless that is `/`: a daemon changes to `/` from the folder in which it was started.
 fn configuration(setting: &LoginSetting, process: &Process) -> Option<String> {
     let path = PathBuf::from(file(setting, process.arguments())?);
     let path = if path.is_absolute() {
@@ -54,7 +54,7 @@ fn file(setting: &LoginSetting, mut words: Vec<String>) -> Option<String> {
     words.next().or(usual)
 }
 
-/// The last value in the text, or the usual one; `None` if another file may have it.
+/// Returns the last value in the text, or the usual value; `None` if another file may set it.
 fn value(setting: &LoginSetting, text: &str) -> Option<String> {
     let mut found = setting.usual.to_owned();
     for line in text.lines().map(str::trim) {

@@ -1,7 +1,7 @@
-//! Finds another process's file in our own folders: in a folder that both see, at whatever path.
+//! Finds another process's file in our own folders, if both processes see the file's folder, at whatever path.
 //!
-//! A container's folder is often one of the host's, mounted there (a volume). The tables of mounts say
-//! which; that it is the same file has to be seen at the file itself.
+//! A container's folder is often a folder of the host that is mounted in it (a volume). The mount tables show that;
+//! whether it is the same file only the file itself can show.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -13,8 +13,8 @@ use looptax_host::{FileId, kernel, read};
 /// A line of `mountinfo`.
 ///
 /// # Source
-/// `proc_pid_mountinfo(5)`: the third column is the device, the fourth the folder of the file system that
-/// is mounted, the fifth where.
+/// `proc_pid_mountinfo(5)`: the third column is the device, the fourth the mounted folder of the file system, the fifth
+/// the mount point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mount {
     device: String,
@@ -22,7 +22,7 @@ struct Mount {
     at: PathBuf,
 }
 
-/// Our path of a process's file; `None` if no folder of ours holds it.
+/// Returns our path for a process's file; `None` if none of our folders contains it.
 pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     let wanted = process.view().ok()?.look(path).ok()??;
     let is_same = |it: &PathBuf| {
@@ -35,9 +35,9 @@ pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     same_path.chain(paths(&theirs, &ours, path)).find(is_same)
 }
 
-/// The paths of `ours` at which a file of `theirs` may be.
+/// Returns the paths by `ours` at which a file of `theirs` may be.
 fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
-    // Of several at the same place the last one is seen.
+    // If several are mounted at the same place, only the last one is visible.
     let around = theirs.iter().filter(|it| path.starts_with(&it.at));
     let Some(mount) = around.max_by_key(|it| it.at.as_os_str().len()) else {
         return Vec::new();
@@ -49,7 +49,7 @@ fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
     same_device.filter_map(|it| moved(&inner, &it.root, &it.at)).collect()
 }
 
-/// The path with one beginning instead of another.
+/// Replaces the beginning of a path.
 fn moved(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
     path.strip_prefix(from).ok().map(|rest| to.join(rest))
 }
@@ -67,7 +67,7 @@ fn mounts(table: &[u8]) -> Vec<Mount> {
     parsed.collect()
 }
 
-/// The kernel writes blanks, tabs, line ends and backslashes as three octal digits.
+/// Undoes the kernel's escapes: it writes blanks, tabs, line ends and backslashes as three octal digits.
 fn unescaped(word: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word;

@@ -1,21 +1,21 @@
-//! The arguments of `run`, as far as they are about the connections to move.
+//! The arguments of `run` that are about the connections to move.
 
 use std::ffi::OsString;
 
 /// The connections to move, and facts about the program's connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// `ADDRESS=SOCKET`; if there are any, no servers are looked for.
+    /// `ADDRESS=SOCKET`; if there are any, looptax does not look for servers.
     pub map: &'a [String],
-    /// `ADDRESS=SOCKET`, beside what is found.
+    /// `ADDRESS=SOCKET`, in addition to the servers that looptax finds.
     pub also: &'a [String],
-    /// Only the servers on these ports; empty means all.
+    /// Move only connections to servers on these ports; empty means all ports.
     pub ports: &'a [u16],
-    /// The connections that are tried beforehand.
+    /// The connections to try before the program starts.
     pub login: &'a [String],
-    /// Whether nothing is tried beforehand.
+    /// Whether looptax tries no connection before the program starts.
     pub no_login: bool,
-    /// Whether a port stays on TCP where only a known connection could tell.
+    /// Whether a port stays on TCP if only a known connection could decide.
     pub require_login: bool,
     pub command: &'a [OsString],
 }

@@ -1,4 +1,4 @@
-//! The messages of `run`, each line with the program's name before it, since the lines are among those of another
+//! The messages of `run`. Each line begins with the name `looptax`, since the lines appear among those of another
 //! program.
 
 use std::fmt::Write;
@@ -7,12 +7,12 @@ use looptax_redirect::{Event, Mapping, Stats};
 
 use super::candidate::{Candidate, shown};
 
-/// Puts the program's name before a line and ends it.
+/// Puts the name `looptax` before a line and ends it.
 pub fn line(text: &str) -> String {
     format!("looptax: {text}\n")
 }
 
-/// Lists what is moved; and what is not, if `is_whole`.
+/// Lists what is moved; with `is_whole` also what is not moved.
 pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
     let mut text = String::new();
     for candidate in candidates {
@@ -34,7 +34,7 @@ pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
     text
 }
 
-/// Why each of these stays on TCP.
+/// Explains why each of these ports stays on TCP.
 pub fn stays(candidates: &[Candidate]) -> Vec<String> {
     let stays = candidates.iter().filter_map(|candidate| {
         let why = candidate.stays.as_ref()?;
@@ -48,7 +48,7 @@ pub fn warnings(candidates: &[Candidate]) -> String {
     candidates.iter().filter(|it| it.stays.is_none()).map(warnings_of).collect()
 }
 
-/// The same for one route of [`super::mapping()`].
+/// The same facts for one route of [`super::mapping()`].
 pub fn route_warnings(candidates: &[Candidate], route_idx: usize) -> String {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
     let by_route = moved.flat_map(|it| it.from.iter().map(move |_| it));
@@ -64,7 +64,7 @@ pub fn warning(text: &str) -> String {
     line(&format!("warning: {text}"))
 }
 
-/// The addresses as people list them.
+/// Lists the addresses as people write them.
 pub(super) fn addresses(candidate: &Candidate) -> String {
     let addresses: Vec<String> = candidate.from.iter().map(ToString::to_string).collect();
     addresses.join(", ")
@@ -78,7 +78,7 @@ fn from(candidate: &Candidate) -> String {
     text
 }
 
-/// Why nothing is moved; `is_told` means that each candidate's reason was printed already.
+/// Explains why nothing is moved; `is_told` means that each candidate's reason was printed already.
 pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String {
     if !candidates.is_empty() {
         let how = if is_told { "" } else { "; --dry-run shows why" };
@@ -96,7 +96,7 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
     )
 }
 
-/// Sums up the connections; empty if there was none and the whole is not asked for.
+/// Sums up the connections. Empty if there were none, unless `is_whole` is set.
 pub fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> String {
     let (n_moved, n_left) = (stats.n_moved(), stats.n_left());
     if n_moved + n_left == 0 && !is_whole {

@@ -14,13 +14,13 @@ use super::known::{BackProgram, Backlog, Closed, NO_SECTION, Own, Wanted};
 use crate::diagnose::check::main_file_of_fpm;
 use crate::line::{Line, Question};
 
-/// Where packages of PHP-FPM have their sockets.
+/// The folder in which PHP-FPM's packages put their sockets.
 const USUAL_FOLDER: &str = "/run/php";
-/// The pool's mode if its file does not set one.
+/// The mode of a pool's socket if its file does not set one.
 const USUAL_MODE: u32 = 0o660;
-/// How many connections may wait for a pool.
+/// The setting for how many connections may wait for a pool.
 const BACKLOG: &str = "listen.backlog";
-/// Stands for the pool's name in what it says.
+/// PHP-FPM replaces this word by the pool's name.
 const POOL: &str = "$pool";
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl BackProgram for Fpm {
     }
 
     fn is_it(&self, process: &Process) -> bool {
-        // Another user's says what that user wants.
+        // The output of another user's program is under that user's control.
         process.program_name().starts_with("php-fpm") && is_trusted(process)
     }
 
@@ -52,9 +52,9 @@ impl BackProgram for Fpm {
         Some(Path::new(USUAL_FOLDER).join(format!("{label}.sock")))
     }
 
-    /// `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)` says which files.
+    /// The title `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)` shows the file.
     fn test(&self, master: &Process) -> Option<Line> {
-        // The user who started it decided whether a pool may run as root.
+        // The user who started PHP-FPM decided whether a pool may run as root.
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
         let path = main_file_of_fpm(master);
         words.extend(path.iter().flat_map(|it| ["-y".to_owned(), it.clone()]));
@@ -85,7 +85,7 @@ impl BackProgram for Fpm {
         })
     }
 
-    /// Without a number, or with one below zero, it is as long as the kernel lets it be.
+    /// Without a number, or with a negative one, the queue is as long as the kernel allows.
     fn backlog(&self, own: &Own<'_>) -> Option<Backlog> {
         let section = Section::find(own.text, own.label)?;
         let said = section.value(BACKLOG).and_then(|it| it.parse().ok());
@@ -105,8 +105,8 @@ impl BackProgram for Fpm {
     }
 }
 
-/// Returns the commands that test the pools among these files, by each PHP-FPM in whose folder one is: it does not
-/// survive a reload with wrong files.
+/// Returns the commands that test the pools among these files, one for each PHP-FPM whose folder contains such a file:
+/// PHP-FPM does not survive a reload with wrong files.
 pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Line> {
     let is_pool = |it: &&Path| it.extension().is_some_and(|end| end == Fpm.extension());
     let pools: Vec<&Path> = files.into_iter().filter(is_pool).collect();
@@ -122,7 +122,7 @@ pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Line> {
     masters.filter(reads_one).filter_map(|it| Fpm.test(&it)).collect()
 }
 
-/// Whose the socket will be, and who may what; why that is not known.
+/// Returns the owner, group and mode that the socket will have, or why they are not known.
 fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
     let value = |key: &str| Some(section.value(key)?.replace(POOL, own.label));
     for key in ["listen.acl_users", "listen.acl_groups"] {
@@ -147,7 +147,8 @@ fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
     })
 }
 
-/// The fewest settings that let the user in; empty if it gets in anyway, `None` if no setting does.
+/// Returns the fewest settings that give the user access; empty if the user has access anyway, `None` if no setting
+/// gives it.
 fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
     if now.lets_in(user) {
         return Some(Vec::new());
@@ -157,7 +158,7 @@ fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
     if open.lets_in(user) {
         return Some(vec![mode()]);
     }
-    // Only root gives a socket away.
+    // Only root can give a socket to another user.
     if master.uid != 0 {
         return None;
     }

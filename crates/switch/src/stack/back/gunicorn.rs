@@ -1,6 +1,6 @@
-//! Gunicorn: the file that it reads, `--check-config`, and the umask that its socket is made with.
+//! Gunicorn: the file that it reads, `--check-config`, and the umask with which its socket is made.
 //!
-//! SIGHUP has it close its listeners and listen where its file says (seen with 20.1). Its command line and
+//! On SIGHUP it closes its listeners and listens where its file says (seen with 20.1). Its command line and
 //! `GUNICORN_CMD_ARGS` win over the file.
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::diagnose::check::sources::environment;
 use crate::diagnose::gunicorn::{GUNICORN, OWN_FILE, option, script, setting};
 use crate::line::{Line, Question};
 
-/// A socket's mode before the umask; its own usual umask is 0.
+/// A socket's mode before the umask is applied; Gunicorn's usual umask is 0.
 const OPEN_MODE: u32 = 0o777;
 
 #[derive(Debug)]
@@ -47,7 +47,8 @@ impl BackProgram for Gunicorn {
         let title = format!("Gunicorn {}", own.master.pid);
         let arguments = own.master.arguments();
         let Some(at) = script(&arguments) else {
-            // A module (setproctitle) has it write a title there: `gunicorn: master [shop.wsgi]`.
+            // With the module setproctitle, Gunicorn replaces its command line by a title: `gunicorn: master
+            // [shop.wsgi]`.
             return Some(Closed {
                 what: format!(
                     "{title} shows a title instead of its command line, so looptax cannot see whether its command \
@@ -80,10 +81,10 @@ impl BackProgram for Gunicorn {
         words.insert(at + 1, "--check-config".to_owned());
         let question = Question {
             process: master.clone(),
-            // Python finds the folder of its modules by it.
+            // Python finds the folder of its modules by this word.
             name: Some(words.remove(0)),
             words,
-            // It loads the application, which needs what it was started with.
+            // The test loads the application, which needs the variables with which Gunicorn was started.
             variables: Variables::Own(&[]),
         };
         Some(question.into())
@@ -133,7 +134,7 @@ impl BackProgram for Gunicorn {
     }
 }
 
-/// `0o22`, `0x12`, `18`, and `022`, which its command line takes for the first.
+/// Parses `0o22`, `0x12`, `18`, and `022`, which Gunicorn's command line reads as octal.
 fn python_number(text: &str) -> Option<u32> {
     let of = |head: &str, radix| Some(u32::from_str_radix(text.strip_prefix(head)?, radix));
     let is_old_octal = |it: &&str| it.starts_with(|c: char| c.is_ascii_digit());

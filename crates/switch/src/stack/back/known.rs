@@ -1,4 +1,4 @@
-//! The interface of a server's program.
+//! The interface of a program behind a web server.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use crate::line::Line;
 /// A setting that is written, and its value.
 pub(in crate::stack) type Wanted = (&'static str, String);
 
-/// Why rights are not known.
+/// The reason if rights are not known.
 pub(in crate::stack) const NO_SECTION: &str = "the section was not found";
 
-/// A server's own file, and who reads it.
+/// A server's own file, and the process that reads it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::stack) struct Own<'a> {
     pub(in crate::stack) text: &'a str,
-    /// The part of it that names the address: a pool.
+    /// The section of the file that names the address: a pool.
     pub(in crate::stack) label: &'a str,
     pub(in crate::stack) file: &'a Path,
     pub(in crate::stack) master: &'a Process,
 }
 
-/// Why a socket keeps a client out although no line of ours may change that.
+/// The reason why a socket excludes a client although looptax must not write a line that changes this.
 #[derive(Debug)]
 pub(in crate::stack) struct Closed {
     pub(in crate::stack) what: String,
@@ -39,50 +39,52 @@ pub(in crate::stack) struct Closed {
 pub(in crate::stack) struct Backlog {
     pub(in crate::stack) kind: Kind,
     pub(in crate::stack) key: &'static str,
-    /// `None` if the file leaves it to the program.
+    /// The queue's length in the file; `None` if the file leaves it to the program.
     pub(in crate::stack) of_file: Option<u32>,
 }
 
-/// The facts and commands of a server's program.
+/// The facts and commands of a program behind a web server.
 pub(in crate::stack) trait BackProgram: Debug + Sync {
-    /// Returns its name in the journal.
+    /// Returns the program's name in the journal.
     fn name(&self) -> &'static str;
     fn title(&self) -> &'static str;
-    /// The names that the table of applications has for its files.
+    /// The names that the table of applications has for the program's files.
     fn applications(&self) -> &'static [&'static str];
     /// Whether a process is one of this program that looptax may control.
     fn is_it(&self, process: &Process) -> bool;
-    /// How the name of a file ends that is its own, and no unit's or Procfile's.
+    /// The ending of the names of the program's own files, which are not units or Procfiles.
     fn extension(&self) -> &'static str;
-    /// Where its packages would have a socket.
+    /// The path at which the program's packages would put a socket.
     fn usual_socket(&self, _label: &str) -> Option<PathBuf> {
         None
     }
-    /// Why its file would not count.
+    /// The reason why the program's file would have no effect.
     fn objection(&self, _own: &Own<'_>) -> Option<Closed> {
         None
     }
-    /// Returns the command that tests its files, if it has one.
+    /// Returns the command that tests the program's files, if the program has one.
     fn test(&self, _master: &Process) -> Option<Line> {
         None
     }
-    /// Returns the command that has it read its file and listen at the new place; else why there is none.
+    /// Returns the command that makes the program read its file and listen at the new place, or the reason why there is
+    /// none.
     fn reload(&self, master: &Process) -> Result<String, String>;
-    /// The settings that decide which users a socket lets in.
+    /// The settings that decide which users may use a socket.
     fn rights(&self) -> &'static str;
-    /// Whose the socket will be, and who may what; why that is not known.
+    /// Returns the owner, group and mode that the socket will have, or why they are not known.
     fn access(&self, own: &Own<'_>) -> Result<Access, String>;
-    /// The fewest settings that let the user in; empty if it gets in anyway.
+    /// Returns the fewest settings that give the user access; empty if the user has access anyway.
     fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed>;
-    /// How many connections may wait on its socket, by its file; `None` if its setting for that is not written here.
+    /// Returns how many connections may wait on the socket, by the program's file; `None` if looptax does not write the
+    /// setting for that.
     fn backlog(&self, _own: &Own<'_>) -> Option<Backlog> {
         None
     }
-    /// These settings as bytes of its text, and as lines for a person.
+    /// Returns these settings as edits of the file's bytes, and as lines for a person.
     fn written(&self, _own: &Own<'_>, _wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         None
     }
-    /// Returns what to do with such lines if the socket is there already.
+    /// Explains what to do with such lines if the socket exists already.
     fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
         let (file, title) = (own.file.display(), self.title());
         format!("write {lines} into {file}, and restart {title}")

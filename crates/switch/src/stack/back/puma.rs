@@ -1,5 +1,5 @@
-//! Puma: its restart by SIGUSR2, after which it listens where its file says (seen with 5.6), and its socket, which is open
-//! to everybody.
+//! Puma: its restart by SIGUSR2, after which it listens where its file says (seen with 5.6), and its socket, which
+//! every user may use.
 
 use looptax_host::discover::Process;
 
@@ -7,7 +7,7 @@ use super::super::program::{reload, restart_of_unit};
 use super::super::rights::{Access, User};
 use super::known::{BackProgram, Closed, Own, Wanted};
 
-/// Whatever its umask is, unless its `bind` says another.
+/// The socket's mode, whatever Puma's umask is, unless its `bind` sets another.
 const MODE: u32 = 0o777;
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl BackProgram for Puma {
         "rb"
     }
 
-    /// It shows `puma 5.6.5 (tcp://127.0.0.1:3000) [shop]` in the place of its command line.
+    /// Puma shows `puma 5.6.5 (tcp://127.0.0.1:3000) [shop]` in place of its command line.
     fn is_it(&self, process: &Process) -> bool {
         let words = process.arguments();
         words.first().is_some_and(|it| it.starts_with("puma "))
@@ -46,7 +46,7 @@ impl BackProgram for Puma {
     }
 
     fn reload(&self, master: &Process) -> Result<String, String> {
-        // A unit's reload is often a phased restart, which goes on listening where it did.
+        // A unit's reload is often a phased restart, after which Puma still listens where it did.
         Ok(restart_of_unit(master).unwrap_or_else(|| reload(master, "USR2")))
     }
 

@@ -1,7 +1,7 @@
-//! uWSGI: the ini file that it was started with, and the settings that open its socket.
+//! uWSGI: the ini file with which it was started, and the settings that give users access to its socket.
 //!
-//! SIGHUP has its master go back to the folder that it was started in, execute itself again and listen where the file
-//! says (seen with 2.0.21); without a master there is no process to signal. Nothing tests its file.
+//! On SIGHUP its master goes back to the folder in which it was started, executes itself again and listens where the
+//! file says (seen with 2.0.21); without a master there is no process to signal. No command tests its file.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,11 +17,11 @@ use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
 use crate::diagnose::check::sources::environment;
 
 const SECTION: &str = "uwsgi";
-/// The settings that say where it listens.
+/// The settings that tell it where to listen.
 const ANCHORS: [&str; 3] = ["socket", "uwsgi-socket", "http-socket"];
 /// The mode of `chmod-socket` without a number.
 const OPEN_MODE: u32 = 0o666;
-/// The mode that lets owner and group in.
+/// The mode that gives access to owner and group.
 const SHARED_MODE: u32 = 0o660;
 
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl BackProgram for Uwsgi {
         if shared.lets_in(user) {
             return Ok(vec![mode()]);
         }
-        // Only root gives a socket away.
+        // Only root can give a socket to another user.
         if own.master.uid == 0 {
             return Ok(vec![("chown-socket", user.name.clone()), mode()]);
         }
@@ -146,10 +146,11 @@ impl BackProgram for Uwsgi {
     }
 }
 
-/// Whether a process that no other uWSGI has made is a master, by the signals that its `/proc/PID/status` shows as caught.
+/// Whether a process that was not started by another uWSGI is a master, by the signals that its `/proc/PID/status`
+/// lists as caught.
 ///
-/// Without a master the first worker makes the others and has children as well. A master catches SIGTSTP, by which it
-/// pauses its workers; the first worker does not (2.0.21), however its files and its command line are written.
+/// Without a master, the first worker starts the others and so has children as well. A master catches SIGTSTP, with
+/// which it pauses its workers; the first worker does not (2.0.21), whatever its files and its command line are.
 fn is_master(status: &str) -> bool {
     let text = status.lines().find_map(|it| it.strip_prefix("SigCgt:"));
     let caught = text.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
@@ -159,19 +160,19 @@ fn is_master(status: &str) -> bool {
 
 struct Start {
     words: Vec<String>,
-    /// The folders from which a relative path may have started: its folder now, which its file may change (`chdir`),
-    /// and the one that the shell set.
+    /// The folders from which a relative path may start: the present working folder, which the ini file may have
+    /// changed (`chdir`), and the folder that the shell set.
     folders: Vec<PathBuf>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Reads {
     It,
-    /// That one, as its command line names it.
+    /// It reads this other file, as its command line names it.
     Another(PathBuf),
-    /// Perhaps it, by a relative path that leads to another file from the folders that are known.
+    /// It may read the file: by a relative path that leads to another file from the folders that are known.
     Unclear(PathBuf),
-    /// None that its command line names.
+    /// Its command line names no such file.
     Unknown,
 }
 
@@ -183,7 +184,7 @@ impl Start {
         Self { words: master.arguments(), folders: now.into_iter().chain(shells).collect() }
     }
 
-    /// Whether it reads this file, which says where it listens.
+    /// Whether it reads this file, which tells it where to listen.
     fn reads(&self, file: &Path) -> Reads {
         let real = |path: &Path| read::real_path(path).ok();
         let wanted = real(file);
@@ -197,7 +198,7 @@ impl Start {
             };
             let found: Vec<PathBuf> = from.iter().filter_map(|it| real(it)).collect();
             let is_it = found.iter().any(|it| Some(it) == wanted.as_ref());
-            // Where its folder was is not known any more: what is left is how the path ends.
+            // The folder in which it was started is not known any more, so only the end of the path can be compared.
             let may_be_it = named.is_relative() && wanted.as_ref().is_some_and(|it| ends_as(it, named));
             if is_it || may_be_it && found.is_empty() {
                 return Reads::It;
@@ -213,7 +214,7 @@ impl Start {
     }
 }
 
-/// Whether a path ends with the names of a relative one.
+/// Whether a path ends with the names in a relative path.
 fn ends_as(path: &Path, relative: &Path) -> bool {
     let is_name = |it: &Component<'_>| matches!(it, Component::Normal(_));
     // Only the names after the last `..` count.

@@ -1,6 +1,6 @@
-//! The files of nginx as one text: each `include` replaced by what it includes.
+//! The files of nginx as one text: each `include` is replaced by the files that it includes.
 //!
-//! Text in, text out: the files are those that `nginx -T` prints.
+//! This works on text only: the files are those that `nginx -T` prints.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use looptax_advise::app::{Statement, statements};
 
 use super::glob;
 
-/// More files that include each other than any nginx has.
+/// More levels of files that include each other than any nginx has.
 const MOST_DEPTH: usize = 16;
 
-/// The text of all files, and the bytes of it that come from one of them.
+/// The text of all files, and the ranges of its bytes that come from a given file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Expanded {
     pub(super) text: String,
@@ -33,7 +33,7 @@ pub(super) fn expand(files: &[(PathBuf, String)], is_own: &dyn Fn(&Path) -> bool
 
 struct Expanding<'a> {
     files: &'a [(PathBuf, String)],
-    /// The folder of the main file: nginx resolves an `include` against it.
+    /// The folder of the main file, from which nginx resolves an `include`.
     folder: &'a Path,
     is_own: &'a dyn Fn(&Path) -> bool,
 }
@@ -65,7 +65,7 @@ impl Expanding<'_> {
             }
         }
         take(into, done..text.len());
-        // A last line without an end would run into the next file.
+        // A last line without a line end would run into the next file.
         into.text.push('\n');
         Ok(())
     }

@@ -14,9 +14,9 @@ use super::super::program::masters;
 use super::glob;
 use crate::diagnose::check::{Switchable, main_file_of_fpm};
 
-/// The name of these files in the table of applications.
+/// The name that the table of applications has for these files.
 const APPLICATION: &str = "php_fpm_pool";
-/// More files that include each other than any PHP-FPM has.
+/// More levels of files that include each other than any PHP-FPM has.
 const MOST_DEPTH: usize = 8;
 
 pub(super) struct FoundPool {
@@ -24,12 +24,12 @@ pub(super) struct FoundPool {
     /// All files of PHP-FPM as one text.
     pub(super) text: String,
     pub(super) label: String,
-    /// The file that has the pool.
+    /// The file that defines the pool.
     pub(super) file: PathBuf,
     at: At,
 }
 
-/// A place where a pool listens, or where a site passes its pages.
+/// A place at which a pool listens, or to which a site passes its pages.
 enum At {
     Tcp(SocketAddr),
     Socket(PathBuf),
@@ -51,7 +51,7 @@ impl At {
     }
 }
 
-/// A socket without the links on the way to it: /var/run is /run.
+/// A socket's path with its links resolved: /var/run is /run.
 fn real(path: &Path) -> PathBuf {
     read::real_path(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -60,7 +60,7 @@ impl FoundPool {
     /// Finds the pool to which a site passes its pages.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason if there is no such pool.
     pub(super) fn find(of_site: &[Switchable]) -> Result<Self, String> {
         let targets: Vec<At> = of_site.iter().filter_map(|it| At::of(it, "")).collect();
         let masters = masters(|it| Fpm.is_it(it));
@@ -90,18 +90,20 @@ impl FoundPool {
         })
     }
 
-    /// Whether it listens at a socket. At a port of a copy every user of the machine could run PHP as the pool's user.
+    /// Whether the pool listens on a socket. If a copy listened at a port, every user of the machine could run PHP as
+    /// the pool's user.
     pub(super) fn is_on_socket(&self) -> bool {
         matches!(self.at, At::Socket(_))
     }
 
-    /// Whether a line of the site leads to it.
+    /// Whether a line of the site leads to the pool.
     pub(super) fn is_asked_by(&self, line: &Switchable) -> bool {
         At::of(line, "").is_some_and(|it| self.at.takes(&it))
     }
 }
 
-/// The text of a file of PHP-FPM, each `include` replaced by what it includes; the files are added to `files`.
+/// Returns the text of a PHP-FPM file with each `include` replaced by the files that it includes; adds the files to
+/// `files`.
 fn expanded(path: &Path, depth: usize, files: &mut Vec<(PathBuf, String)>) -> std::io::Result<String> {
     let own = read::config(path)?;
     let mut text = String::new();

@@ -1,13 +1,13 @@
-//! Patterns of paths, as the `include` of nginx and of PHP-FPM has them (glob(7)).
+//! Path patterns, as in the `include` of nginx and of PHP-FPM (glob(7)).
 
 use std::path::Path;
 
-/// Whether a word is a pattern, and not only a path.
+/// Whether a word is a pattern, not only a path.
 pub(super) fn is_pattern(word: &str) -> bool {
     word.contains(['*', '?', '['])
 }
 
-/// Whether a path fits a pattern, component by component; a wildcard does not stand for a dot at the beginning.
+/// Whether a path fits a pattern, component by component; a wildcard does not match a dot at the beginning.
 pub(super) fn fits(pattern: &str, path: &Path) -> bool {
     let (patterns, path) = (pattern.split('/').collect::<Vec<_>>(), path.to_string_lossy());
     let parts: Vec<&str> = path.split('/').collect();

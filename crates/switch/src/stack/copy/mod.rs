@@ -1,8 +1,8 @@
-//! A private copy of a site: nginx with only its servers, and the pool behind it twice, for a trial.
+//! A private copy of a site for a trial: nginx with only the site's servers, and the pool behind it twice.
 //!
-//! Finds the running nginx that reads a file and the PHP-FPM that answers its pages, and makes the texts of both copies.
-//! `expand` and `site` make the text of nginx, `pool` that of PHP-FPM, `found_pool` finds the pool. Writes nothing: the
-//! caller writes the texts into a folder that it removes, and then has them tested here.
+//! Finds the running nginx that reads a file and the PHP-FPM that answers its pages, and makes the texts of both
+//! copies. `expand` and `site` make the text of nginx, `pool` that of PHP-FPM, and `found_pool` finds the pool. Writes
+//! nothing: the caller writes the texts into a folder that it removes later, and then lets this module test them.
 
 mod expand;
 mod found_pool;
@@ -37,29 +37,29 @@ use site::{Listen, SiteText};
 const NGINX_CONF: &str = "nginx.conf";
 const FPM_CONF: &str = "fpm.conf";
 const SOCKET: &str = "php.sock";
-/// The name of this kind of site in the table of applications.
+/// The name that the table of applications has for this kind of site.
 const APPLICATION: &str = "nginx_fastcgi";
-/// Ports that a server without `listen` has: as root, and as another user.
+/// The port of a server without `listen`: for nginx as root, and as another user.
 ///
 /// # Source
 /// nginx.org, `listen`.
 const USUAL_PORTS: [u16; 2] = [80, 8000];
-/// How long a program may take to test a copy.
+/// Time limit for a program to test a copy.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BY_HAND: &str = "copy both by hand, and start the copies: looptax trial --also ADDRESS=SOCKET --url URL -- CMD";
 
-/// A site that is to be copied.
+/// The site to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyWish<'a> {
     /// A file that the running nginx reads.
     pub site: &'a Path,
-    /// The folder that the copies will be in; its path needs no quotes.
+    /// The folder in which the copies will be; its path needs no quotes.
     pub folder: &'a Path,
-    /// Pages requested at a time.
+    /// How many pages are requested at a time.
     pub at_once: u32,
 }
 
-/// The texts of the copies, and how they are started.
+/// The texts of the copies, and the data to start them.
 #[derive(Debug)]
 pub struct SiteCopy {
     folder: PathBuf,
@@ -77,7 +77,7 @@ impl SiteCopy {
     /// Finds both programs, and makes the texts of their copies.
     ///
     /// # Errors
-    /// No nginx reads the file; no PHP-FPM that runs here answers its pages; the files cannot be copied.
+    /// If no nginx reads the file, if no PHP-FPM that runs here answers its pages, or if the files cannot be copied.
     pub fn plan(wish: CopyWish<'_>) -> Result<Self, Failure> {
         let shown = wish.site.display();
         let cannot = |why: String| Failure::usage(format!("cannot make a copy of {shown}: {why}"), BY_HAND);
@@ -142,40 +142,41 @@ impl SiteCopy {
         [(NGINX_CONF, &self.site.text), (FPM_CONF, &self.pool)]
     }
 
-    /// The names of the folders to make in it, in which nginx has temporary files.
+    /// The names of the folders to make in the private folder, for nginx's temporary files.
     pub fn folders(&self) -> &[String] {
         &self.site.folders
     }
 
-    /// The group that has to enter the folder, that of the web server's workers; `None` if the owner is enough.
+    /// The group that needs access to the folder, which is that of the web server's workers; `None` if the owner is
+    /// enough.
     pub fn enters(&self) -> Option<u32> {
         self.enters
     }
 
-    /// The pool's address and socket, as `--also` has them; `None` if the pool is on a socket already.
+    /// The pool's address and socket in the form of `--also`; `None` if the pool is already on a socket.
     pub fn also(&self) -> Option<&str> {
         self.also.as_deref()
     }
 
-    /// The lines of a plan: both copies, and the files that they were made from.
+    /// The lines for the plan: both copies, and the files from which they were made.
     pub fn lines(&self) -> &[String] {
         &self.plan
     }
 
-    /// The command that starts both in the foreground.
+    /// The command that starts both copies in the foreground.
     pub fn command(&self) -> Vec<OsString> {
         let path = |name: &str| self.folder.join(name).display().to_string();
-        // Without -R: a pool whose file names root since PHP-FPM started does not get it here.
+        // Without -R, a pool whose file has named root since PHP-FPM started does not run as root here.
         let words = ["-F", "-y", &path(FPM_CONF)].map(str::to_owned);
         let fpm = line(&file_of(&self.fpm).to_string_lossy(), &words);
         let nginx = line(&file_of(&self.nginx).to_string_lossy(), &self.words_of_nginx());
         ["sh", "-c", &format!("{fpm} & exec {nginx}")].map(OsString::from).into()
     }
 
-    /// Has both programs test the copies, which have been written.
+    /// Lets both programs test the copies, which the caller has written.
     ///
     /// # Errors
-    /// The words of the program that rejects its copy, or why it was not asked.
+    /// The message of the program that rejects its copy, or why the program was not run.
     pub fn test(&self) -> Result<(), Failure> {
         let of_fpm = ["-t", "-y", &*self.folder.join(FPM_CONF).display().to_string()].map(str::to_owned);
         let of_nginx = ["-t", "-q"].map(str::to_owned).into_iter().chain(self.words_of_nginx());
@@ -196,11 +197,11 @@ impl SiteCopy {
     }
 }
 
-/// Refuses files that `nginx -T` prints otherwise than they are: it prints one after another, so a quoted value in the
-/// file of one user could look like the beginning of root's.
+/// Refuses files of which `nginx -T` may print a different text: it prints one file after another, so a quoted value in
+/// one user's file could look like the beginning of root's file.
 ///
 /// # Errors
-/// The path of the file.
+/// The path of such a file.
 fn refuse_forged(files: &Files) -> Result<(), String> {
     let is_so = |path: &Path, text: &str| read::config(path).is_ok_and(|it| it.trim_end() == text.trim_end());
     match files.iter().find(|(path, text)| !is_so(path, text)) {
@@ -209,7 +210,7 @@ fn refuse_forged(files: &Files) -> Result<(), String> {
     }
 }
 
-/// Directives of the command line are part of what nginx reads.
+/// Adds the directives of the command line, which are part of what nginx reads.
 fn prepend(front: &mut Front, options: &[String]) {
     let of_line = options.chunks_exact(2).filter(|it| it[0] == "-g").map(|it| &*it[1]);
     let of_line: Vec<&str> = of_line.collect();
@@ -218,7 +219,7 @@ fn prepend(front: &mut Front, options: &[String]) {
     }
 }
 
-/// A copy of root's program could not do what the original does.
+/// Refuses a program that runs as root: its copy could not do everything that the original does.
 fn refuse_roots(master: &Process, title: &str) -> Result<(), Failure> {
     if master.uid == 0 && !rustix::process::geteuid().is_root() {
         let words = format!("{title} {} belongs to root, and looptax does not run as root", master.pid);
@@ -241,18 +242,18 @@ fn no_pages(site: &Path, text: &str) -> Failure {
     )
 }
 
-/// The bytes of a line that lead to the copy of the pool.
+/// Returns the edit that makes a line lead to the copy of the pool.
 fn edit(text: &str, found: &Switchable, to: &str) -> Option<Rewrite> {
     let at = found.at.clone()?;
     let own = text.get(at.clone())?;
     let name = own.split_whitespace().next()?;
-    // The place ends before a closing quote.
+    // The setting's place ends before a closing quote.
     let quote = own[name.len()..].trim_start().chars().next().filter(|it| matches!(it, '"' | '\''));
     let quote = quote.map(String::from).unwrap_or_default();
     Some(Rewrite { at, text: format!("{name} {quote}{to}") })
 }
 
-/// Ports of 127.0.0.1 that no process listens at; each is held until all are known.
+/// Ports of 127.0.0.1 at which no process listens. Each port is held until all are known.
 #[derive(Default)]
 struct Ports(Vec<TcpListener>);
 

@@ -1,4 +1,4 @@
-//! Where the copy answers a page of the original.
+//! The place at which the copy answers a page of the original.
 
 use super::SiteCopy;
 use super::site::Listen;
@@ -33,7 +33,7 @@ fn page(listens: &[Listen], name: Option<&str>, url: &str) -> CopyPage {
         _ => None,
     };
     let listen = port.or(usual).and_then(|port| listens.iter().find(|it| it.original == port));
-    // Visitors of a site with TLS have it.
+    // Visitors of a site with TLS use TLS.
     let with_pages = |has_tls: bool| listens.iter().find(|it| it.has_pages && it.has_tls == has_tls);
     let listen = listen.or_else(|| with_pages(true)).or_else(|| with_pages(false)).or(listens.first());
     let is_name = host.contains(|c: char| c.is_ascii_alphabetic()) && host != "localhost" && !host.contains(':');

@@ -1,6 +1,6 @@
-//! The text of PHP-FPM's private copy: one pool twice, at a port and at a socket; or only at a socket.
+//! The text of PHP-FPM's private copy: one pool twice, at a port and on a socket, or only on a socket.
 //!
-//! Text in, text out; the includes of the original are expanded before.
+//! This works on text only; the includes of the original are expanded before.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -8,10 +8,10 @@ use std::path::Path;
 
 use looptax_advise::app::Section;
 
-/// Settings of all pools that the copy keeps: no log, no file, no other process.
+/// Settings for all pools that the copy keeps: they name no log, no file and no other process.
 const KEPT: [&str; 6] =
     ["rlimit_files", "rlimit_core", "events.mechanism", "process.priority", "log_limit", "log_buffering"];
-/// Beginnings of settings of a pool that the copies have otherwise, or not at all.
+/// Beginnings of a pool's settings that the copies replace or drop.
 const DROPPED: [&str; 11] = [
     "listen",
     "access.",
@@ -25,34 +25,34 @@ const DROPPED: [&str; 11] = [
     "pm.process_idle_timeout",
     "pm.max_children",
 ];
-/// Workers of a pool that starts them when pages come.
+/// The number of workers for a pool that starts its workers when pages come.
 const FEW: u32 = 2;
 
-/// The surroundings of the copy.
+/// The facts that the text of the copy depends on.
 pub(super) struct Wanted<'a> {
-    /// The address of its first copy; `None` for a copy only at the socket.
+    /// The address of the first copy; `None` for a copy only on the socket.
     pub(super) pool: Option<SocketAddr>,
     pub(super) socket: &'a Path,
-    /// The user that connects to the socket; `None` if it is the pool's.
+    /// The user that connects to the socket; `None` if it is the pool's own user.
     pub(super) user: Option<&'a str>,
-    /// Pages requested at a time.
+    /// How many pages are requested at a time.
     pub(super) at_once: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct PoolText {
     pub(super) text: String,
-    /// The workers of each of the two pools, and the original's setting.
+    /// The number of workers in each of the two pools, and the original's setting.
     pub(super) n_workers: u32,
     pub(super) was: String,
-    /// Whether a variable of PHP-FPM's own environment is passed on.
+    /// Whether the copy passes on a variable of PHP-FPM's own environment.
     pub(super) has_variables: bool,
 }
 
-/// Makes the copy.
+/// Makes the text of the copy.
 ///
 /// # Errors
-/// Why the pool cannot be copied.
+/// The reason if the pool cannot be copied.
 pub(super) fn copied(text: &str, label: &str, wanted: &Wanted<'_>) -> Result<PoolText, String> {
     let section = Section::find(text, label).ok_or_else(|| format!("pool [{label}] was not found"))?;
     let number = |key: &str| section.value(key).and_then(|it| it.parse::<u32>().ok());
@@ -91,7 +91,7 @@ pub(super) fn copied(text: &str, label: &str, wanted: &Wanted<'_>) -> Result<Poo
     Ok(PoolText { text: copy, n_workers, was, has_variables })
 }
 
-/// The lines of all sections of that name.
+/// The lines of all sections with this name.
 fn lines<'a>(text: &'a str, named: &str) -> Vec<&'a str> {
     let mut is_inside = false;
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ fn lines<'a>(text: &'a str, named: &str) -> Vec<&'a str> {
     found
 }
 
-/// The name of the setting of a line; `None` for comments.
+/// The name of the setting in a line; `None` for comments.
 fn key(line: &str) -> Option<&str> {
     let name = line.split_once('=')?.0.trim();
     (!name.starts_with([';', '#'])).then_some(name)

@@ -1,7 +1,8 @@
-//! The text of nginx's private copy: the servers of one site, at ports of 127.0.0.1, with no file of the original written.
+//! The text of nginx's private copy: the servers of one site, at ports of 127.0.0.1. The copy writes no file of the
+//! original.
 //!
-//! Text in, text out. `expand` made one text of all files before. TLS is left out; variables say which port and scheme
-//! the original has, so the pages answer as there.
+//! This works on text only; `expand` has joined all files before. TLS is left out; variables hold the port and scheme
+//! of the original, so that pages answer as they do there.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +14,7 @@ use looptax_advise::app::{Rewrite, Statement, rewritten, statements};
 
 use super::expand::Expanded;
 
-/// Directives that write files, take over the process, or need TLS: the copy has its own, or none.
+/// Directives that write files, take over the process, or need TLS: the copy replaces or drops them.
 const DROPPED: [&str; 16] = [
     "access_log",
     "error_log",
@@ -32,11 +33,11 @@ const DROPPED: [&str; 16] = [
     "working_directory",
     "debug_points",
 ];
-/// Beginnings of names of such directives.
+/// Beginnings of the names of more such directives.
 const DROPPED_KINDS: [&str; 3] = ["ssl_", "quic_", "http3_"];
 /// Folders of temporary files that every nginx has.
 const TEMPORARY: [&str; 3] = ["client_body_temp_path", "proxy_temp_path", "fastcgi_temp_path"];
-/// Ends of names of directives whose last word is a path, relative to the folder of the main file.
+/// Endings of the names of directives whose last word is a path, relative to the folder of the main file.
 const PATHS: [&str; 9] = [
     "auth_basic_user_file",
     "auth_jwt_key_file",
@@ -48,23 +49,23 @@ const PATHS: [&str; 9] = [
     "_ssl_trusted_certificate",
     "_ssl_crl",
 ];
-/// Variables that depend on the port, and those of the copy.
+/// Variables that depend on the port, and the variables that replace them in the copy.
 const VARIABLES: [(&str, &str); 3] =
     [("https", "looptax_https"), ("scheme", "looptax_scheme"), ("server_port", "looptax_port")];
 
-/// The surroundings of the copy.
+/// The facts that the text of the copy depends on.
 pub(super) struct Wanted<'a> {
     /// The private folder.
     pub(super) folder: &'a Path,
     /// The folder of the original's main file.
     pub(super) main: &'a Path,
-    /// The place at which the copy of the pool listens, as `fastcgi_pass` has it.
+    /// The place at which the copy of the pool listens, as `fastcgi_pass` writes it.
     pub(super) pool: &'a str,
     /// The port of a server that has no `listen`.
     pub(super) usual_port: u16,
 }
 
-/// A port of the site, and that of the copy.
+/// A port of the site, and the port of the copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Listen {
     pub(super) original: u16,
@@ -82,14 +83,14 @@ pub(super) struct SiteText {
     pub(super) name: Option<String>,
     /// Whether pages are passed to other programs too.
     pub(super) has_others: bool,
-    /// The names of the folders of its temporary files.
+    /// The names of the folders for the copy's temporary files.
     pub(super) folders: Vec<String>,
 }
 
-/// Leaves only the servers of the site, and nothing of streams and mail.
+/// Keeps only the servers of the site, and drops everything about streams and mail.
 ///
 /// # Errors
-/// Why there would be nothing to copy.
+/// The reason if there would be nothing to copy.
 pub(super) fn only_site(all: &Expanded) -> Result<String, String> {
     let text = &*all.text;
     let whole = statements(text).ok_or("cannot split the files of nginx into directives")?;
@@ -118,10 +119,10 @@ pub(super) fn only_site(all: &Expanded) -> Result<String, String> {
     rewritten(text, &rewrites).ok_or_else(overlap)
 }
 
-/// Makes the copy of a text that has only the site; `edits` are the lines that lead to the pool.
+/// Makes the copy of a text that contains only the site; `edits` changes the lines that lead to the pool.
 ///
 /// # Errors
-/// Why there can be no copy.
+/// The reason if there can be no copy.
 pub(super) fn copied(
     text: &str,
     edits: &[Rewrite],
@@ -161,10 +162,10 @@ pub(super) fn copied(
     Ok(SiteText { text, listens: ports.into_values().collect(), name, has_others, folders })
 }
 
-/// The places of the directives that pass pages to the pool.
+/// Returns the positions of the directives that pass pages to the pool.
 ///
 /// # Errors
-/// That one passes them to another server.
+/// If such a directive passes pages to another server.
 fn passes(text: &str, http: &Statement, pool: &str) -> Result<Vec<usize>, String> {
     let of_pool = |it: &&Statement| {
         let servers = it.block.iter().flatten().filter(|it| it.word(text, 0) == "server");
@@ -201,7 +202,7 @@ struct Copying<'a> {
     text: &'a str,
     wanted: &'a Wanted<'a>,
     free: &'a mut dyn FnMut() -> io::Result<u16>,
-    /// Where pages are passed to the pool.
+    /// Positions at which pages are passed to the pool.
     pages: Vec<usize>,
     rewrites: Vec<Rewrite>,
     /// By the original's port; 0 for a server that listens only on a socket.
@@ -211,11 +212,11 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Drops or changes a directive and those in its block.
+    /// Drops or changes a directive and the directives in its block.
     fn statement(&mut self, it: &Statement) {
         let name = it.word(self.text, 0);
         if let Some(block) = &it.block {
-            // The words of these are names, and no directives.
+            // The first words in such blocks are names, not directives.
             if !["types", "map", "geo", "split_clients"].contains(&name) {
                 for it in block {
                     self.statement(it);
@@ -242,13 +243,13 @@ impl Copying<'_> {
         path
     }
 
-    /// Replaces where a server listens.
+    /// Replaces the addresses at which a server listens.
     fn listens(&mut self, server: &Statement) -> Result<(), String> {
         let text = self.text;
         let own = |name: &'static str| server.block.iter().flatten().filter(move |it| it.word(text, 0) == name);
         let has_pages = self.pages.iter().any(|at| server.at.contains(at));
         let is_all_tls = own("ssl").any(|it| it.word(text, 1) == "on");
-        // Each port of the original, and whether it has TLS there.
+        // Each port of the original, and whether the original uses TLS there.
         let mut originals: BTreeMap<u16, bool> = BTreeMap::new();
         for it in own("listen") {
             let words: Vec<&str> = (2..it.words.len()).map(|idx| it.word(text, idx)).collect();
@@ -285,7 +286,7 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Replaces the variables that would tell the pages of the copy's ports.
+    /// Replaces the variables that would show the copy's ports to the pages.
     fn variables(&mut self) {
         let (text, mut at) = (self.text, 0);
         while let Some(found) = text[at..].find('$') {
@@ -302,7 +303,7 @@ impl Copying<'_> {
         }
     }
 
-    /// The lines at the beginning of the http block.
+    /// Returns the lines for the beginning of the http block.
     fn of_http(&mut self, http: &Statement) -> String {
         let mut lines = String::from("\naccess_log off;\n");
         for name in TEMPORARY {
@@ -327,7 +328,7 @@ impl Copying<'_> {
     }
 }
 
-/// The port of a `listen`; `None` if it is not known.
+/// Returns the port of a `listen`; `None` if it is not known.
 fn port(word: &str) -> Option<u16> {
     if word.starts_with("unix:") {
         return None;
@@ -343,7 +344,7 @@ fn port(word: &str) -> Option<u16> {
     behind.parse().ok().filter(|it| *it > 0)
 }
 
-/// Whether a server's name is one host's.
+/// Whether a server's name means a single host.
 fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c))

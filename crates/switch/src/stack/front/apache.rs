@@ -1,6 +1,6 @@
-//! Apache: all files that it reads, by `apache2 -t -D DUMP_INCLUDES`, and the test of them.
+//! Apache: all files that it reads, by `apache2 -t -D DUMP_INCLUDES`, and the test of these files.
 //!
-//! The program is asked with the options of the running one, and with its variables: Debian's file needs those that
+//! looptax runs the program with the options of the running one, and with its variables: Debian's file needs those that
 //! `apachectl` sets.
 
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ use super::known::{Files, FrontProgram, number};
 use crate::diagnose::check::Count;
 use crate::line::{Line, Question};
 
-/// Its options that have a word behind them and say which files it reads.
+/// The options that a value follows and that decide which files it reads.
 const OPTIONS: [&str; 5] = ["-f", "-d", "-D", "-c", "-C"];
 
-/// Apache as Debian calls it, or as others do.
+/// Apache, under Debian's name for the program or the usual one.
 #[derive(Debug)]
 pub(super) struct Apache(pub(super) &'static str);
 
@@ -47,7 +47,7 @@ impl FrontProgram for Apache {
         true
     }
 
-    /// A worker has a connection to what is behind; streams of HTTP/2 have workers beside these.
+    /// A worker has one connection to the server behind; streams of HTTP/2 have additional workers.
     fn at_once(&self, files: &Files, _: u32) -> Option<Count> {
         let has_streams = files.iter().any(|(_, text)| text.contains("http2_module"));
         let (n, path) = number(files, "MaxRequestWorkers").filter(|_| !has_streams)?;
@@ -63,7 +63,7 @@ impl FrontProgram for Apache {
     }
 }
 
-/// The question to its program, with the options that the running one was started with.
+/// The question for Apache's program, with the options of the running one.
 fn question(master: &Process, what: &[&str]) -> Question {
     let mut words = options(&master.arguments());
     words.extend(what.iter().map(|it| (*it).to_owned()));
@@ -77,12 +77,12 @@ fn options(arguments: &[String]) -> Vec<String> {
         let Some(option) = OPTIONS.iter().find(|it| word.starts_with(**it)) else {
             continue;
         };
-        // Its word may be in one with it: -DSSL.
+        // The value may be in the same word: -DSSL.
         let value = match &word[option.len()..] {
             "" => words.next().map(|it| &**it),
             value => Some(value),
         };
-        // That it stays before the terminal is for nothing but a start.
+        // An option to stay in the foreground matters only for a start.
         if let Some(value) = value.filter(|it| *it != "FOREGROUND" && *it != "NO_DETACH") {
             found.extend([(*option).to_owned(), value.to_owned()]);
         }

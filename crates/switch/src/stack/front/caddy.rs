@@ -1,4 +1,4 @@
-//! Caddy: its Caddyfile with what that imports, the test of it, and the reload by its own endpoint.
+//! Caddy: its Caddyfile and the files that it imports, the test of these, and the reload by Caddy's own endpoint.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::known::{Files, FrontProgram};
 use crate::line::{Line, Question, file_of};
 use crate::reload::reload_of_unit;
 
-/// Its options that say which file it reads, in both forms.
+/// The options that decide which file it reads, in both forms.
 const CONFIG: [&str; 2] = ["--config", "-c"];
 const ADAPTER: [&str; 2] = ["--adapter", "-a"];
 const MOST_DEPTH: usize = 16;
@@ -73,14 +73,14 @@ impl FrontProgram for Caddy {
         if master.uid != 0 {
             return Ok(reload);
         }
-        // It has to reach the running one, which a question for a program of root's may not.
+        // The command has to reach the running Caddy, which a question for root's program may not do.
         trusted_program(&file_of(master))
             .map_err(|why| format!("users other than root can change {why}: looptax does not run it as root"))?;
         Ok(Line::from(reload.text()))
     }
 }
 
-/// The question to its program, with the file that the running one was started with.
+/// The question for Caddy's program, with the file with which the running one was started.
 fn question(master: &Process, what: &str) -> Question {
     let mut words = vec![what.to_owned()];
     if let Some(adapter) = option(&master.arguments(), ADAPTER) {
@@ -90,7 +90,7 @@ fn question(master: &Process, what: &str) -> Question {
     Question { process: master.clone(), name: None, words, variables: Variables::Own(&["CADDY_"]) }
 }
 
-/// The file that it was started with.
+/// The file with which it was started.
 fn config(master: &Process) -> PathBuf {
     let named = option(&master.arguments(), CONFIG);
     let folder = kernel::link(master.file("cwd")).unwrap_or_default();
@@ -113,7 +113,7 @@ fn option(words: &[String], [long, short]: [&str; 2]) -> Option<String> {
     found
 }
 
-/// Adds what the files import, and what that imports.
+/// Adds the files that are imported, directly or by another imported file.
 fn follow(files: &mut Files) {
     let mut from = 0;
     for _ in 0..MOST_DEPTH {
@@ -121,7 +121,7 @@ fn follow(files: &mut Files) {
         let folder = |path: &PathBuf| path.parent().unwrap_or(Path::new("/")).to_owned();
         let of_file = |(path, text): &(PathBuf, String)| imports(text, &folder(path));
         let named = files[from..].iter().flat_map(of_file);
-        // One file by its one name, or an import of itself would never end.
+        // Each file counts by its real path; otherwise a file that imports itself would never end.
         let mut named: Vec<PathBuf> = named.filter_map(|it| read::real_path(&it).ok()).collect();
         let is_known = |it: &PathBuf| {
             let mut known = files.iter();
@@ -136,7 +136,7 @@ fn follow(files: &mut Files) {
     }
 }
 
-/// The files that a text imports; a star stands for names of a folder.
+/// The files that a text imports; a star matches any part of a name in a folder.
 fn imports(text: &str, folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in text.lines() {

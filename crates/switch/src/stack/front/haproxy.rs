@@ -1,4 +1,4 @@
-//! `HAProxy`: the files of its `-f`, the test of them, and the reload of its master if it has one.
+//! `HAProxy`: the files of its `-f` options, the test of these files, and the reload by its master, if there is one.
 
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ impl FrontProgram for Haproxy {
         worker.program_name() == self.name()
     }
 
-    /// Without a master process it serves as a separate user, and its program is run as that user then.
+    /// Without a master process, `HAProxy` serves as a separate user, and looptax then runs its program as that user.
     fn is_ours(&self, _: &Process) -> bool {
         true
     }
@@ -67,7 +67,7 @@ impl FrontProgram for Haproxy {
             process: master.clone(),
             name: None,
             words,
-            // A master has variables that tell its own program to wait and read nothing.
+            // A master's own variables tell its program to wait and to read no file.
             variables: Variables::None,
         };
         question.into()
@@ -87,7 +87,7 @@ impl FrontProgram for Haproxy {
     }
 }
 
-/// Its files and folders, as they were named.
+/// `HAProxy`'s files and folders, as its command line names them.
 fn named(master: &Process) -> Vec<PathBuf> {
     let arguments = master.arguments();
     let mut is_file = false;

@@ -1,6 +1,8 @@
-//! Web servers and proxies: who reads a file, its workers, the test of its files, what has it read them.
+//! Web servers and proxies: the program that reads a file, its workers, the test of its files, and the command that
+//! makes it read them.
 //!
-//! `known` is the interface; one file for each program. Programs are run here only to test and list their own files.
+//! `known` is the interface; each program has its own file. looptax runs these programs only to test and list their own
+//! files.
 
 mod apache;
 mod caddy;
@@ -25,34 +27,34 @@ pub(super) const ALL: [&dyn FrontProgram; 5] =
 pub(super) struct Front {
     pub(super) program: &'static dyn FrontProgram,
     pub(super) master: Process,
-    /// One of the processes that connect; the master itself, if it has no workers.
+    /// A process that connects to the server behind; the master itself if it has no workers.
     pub(super) worker: Process,
     pub(super) files: Files,
 }
 
-/// The one whose program has this name.
+/// The web server's program with this name.
 pub(super) fn by_name(name: &str) -> Option<&'static dyn FrontProgram> {
     ALL.into_iter().find(|it| it.name() == name)
 }
 
 impl Front {
-    /// The most connections that it opens at once, by its files.
+    /// Returns the most connections that it opens at the same time, by its files.
     pub(super) fn at_once(&self) -> Option<Count> {
         let n_workers = workers(&self.master).iter().filter(|it| self.program.is_serving(it)).count();
         self.program.at_once(&self.files, u32::try_from(n_workers.max(1)).ok()?)
     }
 
-    /// Finds the one that reads this file.
+    /// Finds the running web server that reads this file.
     ///
     /// # Errors
-    /// No running one reads it, or one rejects its own files, so that it is not known which files it reads.
+    /// If no running one reads it, or if one rejects its own files, so that the files that it reads are not known.
     pub(super) fn find(program: &'static dyn FrontProgram, file: &Path) -> Result<Self, Failure> {
         let mut wrong = None;
         let masters = masters(|it| it.program_name() == program.name());
         for master in masters.into_iter().filter(|it| program.is_ours(it)) {
             let files = match program.files(&master) {
                 Ok(files) => files,
-                // The files of one that has ended meanwhile may be gone with it.
+                // If the process has ended in the meantime, its files may be gone with it.
                 Err(_) if processes::stat(master.pid).is_none_or(|it| it.has_ended) => continue,
                 Err(why) => {
                     wrong = Some(why);
@@ -95,7 +97,7 @@ impl Front {
     }
 }
 
-/// One of that program that this user may not look into.
+/// The pid of a process of that program that this user may not inspect.
 fn hidden(program: &dyn FrontProgram) -> Option<u32> {
     if rustix::process::geteuid().is_root() {
         return None;
@@ -111,11 +113,11 @@ fn hidden(program: &dyn FrontProgram) -> Option<u32> {
     found
 }
 
-/// Whether others serve than before: those of before take no more requests.
+/// Whether only new workers are serving: the earlier ones accept no more requests.
 pub(super) fn has_new_workers(program: &dyn FrontProgram, master: &Process, before: &[Process]) -> bool {
     let is_old = |it: &Process| before.iter().any(|old| old.pid == it.pid);
     let all = workers(master).into_iter();
     let mut serving = all.filter(|it| program.is_serving(it)).peekable();
-    // One without workers serves itself.
+    // A program without workers serves by itself.
     before.is_empty() || serving.peek().is_some() && serving.all(|it| !is_old(&it))
 }

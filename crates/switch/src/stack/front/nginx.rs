@@ -1,4 +1,4 @@
-//! nginx: all files that it reads, by `nginx -T`, and the test of them with the options that it was started with.
+//! nginx: all files that it reads, by `nginx -T`, and the test of them with the options with which it was started.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ use crate::line::{Line, Question};
 
 /// The words that `nginx -T` writes before each file.
 const HEAD: &str = "# configuration file ";
-/// A worker's connections if its files do not set them.
+/// A worker's connections if nginx's files do not set the number.
 ///
 /// # Source
 /// nginx.org, `worker_connections`.
 const USUAL_CONNECTIONS: u32 = 512;
-/// Its options that have a word behind them and say which files it reads.
+/// The options that a value follows and that decide which files it reads.
 const OPTIONS: [&str; 4] = ["-c", "-p", "-e", "-g"];
 
 #[derive(Debug)]
@@ -46,8 +46,8 @@ impl FrontProgram for Nginx {
         words.trim_end().ends_with("worker process")
     }
 
-    /// A page takes a connection of its client's, too: over HTTP/1.1 half of them go on to what is behind (31 of 64 with
-    /// 1.22.1 before a pool that was stopped), over HTTP/2 nearly all.
+    /// A page also needs a connection for its client. Over HTTP/1.1 half of the connections go on to the server behind
+    /// (31 of 64 with 1.22.1 before a stopped pool), over HTTP/2 nearly all.
     fn at_once(&self, files: &Files, n_workers: u32) -> Option<Count> {
         let (n, place) = match number(files, "worker_connections") {
             Some((n, path)) => (n, format!(", {}", path.display())),
@@ -70,7 +70,7 @@ impl FrontProgram for Nginx {
     }
 }
 
-/// The question to its program, with the options that the running one was started with.
+/// The question for nginx's program, with the options of the running one.
 fn question(master: &Process, what: &str) -> Question {
     let words = [what, "-q"].map(str::to_owned).into_iter();
     Question {
@@ -81,8 +81,8 @@ fn question(master: &Process, what: &str) -> Question {
     }
 }
 
-/// The options that it was started with, by what it shows in the place of its command line:
-/// `nginx: master process /usr/sbin/nginx -c /etc/nginx/nginx.conf`.
+/// Reads the options with which it was started from the title that it shows in place of its command line: `nginx:
+/// master process /usr/sbin/nginx -c /etc/nginx/nginx.conf`.
 pub(in crate::stack) fn options(shown: &str) -> Vec<String> {
     let words: Vec<&str> = shown.split_whitespace().collect();
     let mut found = Vec::new();
@@ -92,7 +92,7 @@ pub(in crate::stack) fn options(shown: &str) -> Vec<String> {
             at += 1;
             continue;
         }
-        // A value of several words has lost its quotes: -g 'daemon off;'.
+        // A value with several words has lost its quotes: -g 'daemon off;'.
         let rest = &words[at + 1..];
         let n_words = rest.iter().position(|it| it.starts_with('-'));
         let value = &rest[..n_words.unwrap_or(rest.len())];

@@ -1,9 +1,9 @@
 //! Calls of database drivers in a program's text, under the names of their libraries, with the arguments that are
 //! known.
 //!
-//! Nothing is run. `names` finds the library of a name and the class of an object, `scope` the functions and branches
-//! around a place, `value` the value of an argument if the file sets it once. The table lists which calls are a
-//! driver's. Called by `drivers`.
+//! Nothing is executed. `names` finds the library of a name and the class of an object, `scope` the functions and
+//! branches around a place, `value` the value of an argument if the file sets it only once. The table lists the calls
+//! of each driver. Called by `drivers`.
 
 mod names;
 mod scope;
@@ -21,13 +21,13 @@ use crate::app::lists;
 use crate::app::quotes::{Bare, Quotes};
 use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_unclear};
 
-/// The setting that stands for an argument that a call does not have.
+/// Name of a setting that stands for a missing argument of a call.
 pub(crate) const MARK: &str = "()";
-/// The path of a list that is passed on and whose items are unknown: `**options`.
+/// Path for a list that is passed on, whose items are unknown: `**options`.
 pub(crate) const REST: &str = "...";
 /// Most calls of drivers that are followed in a text.
 const MOST_CALLS: usize = 64;
-/// Most tokens of its arguments that are searched for other connections.
+/// Most tokens of a call's arguments that are searched for other connections.
 const MOST_ARGUMENTS: usize = 500;
 /// Most calls on the object of one call that are read.
 const MOST_FOLLOWERS: usize = 16;
@@ -36,16 +36,16 @@ const MOST_FOLLOWERS: usize = 16;
 pub(crate) struct Call {
     /// The library or the class, then the function: `mysql2.createPool`, `Redis.connect`.
     pub(crate) name: String,
-    /// The arguments: `0`, `0/host`, `port`. Calls and assignments to the same object: `select/0`, `Addr`.
+    /// The arguments: `0`, `0/host`, `port`; and calls and assignments on the same object: `select/0`, `Addr`.
     pub(crate) settings: Vec<Setting>,
     /// The variable that the connection is assigned to.
     pub(crate) label: String,
     pub(crate) line: usize,
 }
 
-/// A name that a bracket follows.
+/// A name that is followed by a bracket.
 struct Site {
-    /// The last word of the name.
+    /// The token of the last word of the name.
     token: usize,
     /// The name as it is written: `$redis`, `connect`.
     parts: Vec<String>,
@@ -62,14 +62,14 @@ struct Program<'a> {
     starts: LineStarts,
     by_path: HashMap<Vec<String>, Vec<usize>>,
     settings: Vec<Setting>,
-    /// Names whose values change in other ways than by `=`.
+    /// Names whose values change in ways other than `=`.
     touched: HashSet<String>,
     /// Number of look-ups that are still allowed.
     steps: Cell<usize>,
 }
 
-/// Lists the calls that `is_driver` knows. `parts_of` names the calls on the same object, and its parts, that belong to
-/// a call.
+/// Lists the calls for which `is_driver` is true. `parts_of` names the calls on the same object, and the parts of the
+/// object, that belong to a call.
 pub(crate) fn calls(
     text: &str,
     language: Language,
@@ -140,7 +140,7 @@ impl<'a> Program<'a> {
         word(self.text, &self.walk.tokens, at)
     }
 
-    /// Lists all calls, and Go's literals of a type.
+    /// Lists all calls, and in Go the literals of a type.
     fn sites(&self) -> Vec<Site> {
         let tokens = &self.walk.tokens;
         let is_call = |token: &usize| {
@@ -159,7 +159,7 @@ impl<'a> Program<'a> {
         (0..tokens.len()).filter(is_call).filter_map(of).collect()
     }
 
-    /// The name of the object that the call makes, or is made on.
+    /// The name of the object that the call creates, or on which it is made.
     fn object_of(&self, site: &Site) -> Option<String> {
         if let Some(made) = self.names.made_by(site.token) {
             return Some(made.key.clone());
@@ -184,7 +184,7 @@ impl<'a> Program<'a> {
         range.contains(&other.token) || object.is_some() && range.take(MOST_ARGUMENTS).any(is_own)
     }
 
-    /// Whether the call is one of several alternative expressions.
+    /// Whether the call is one of several alternatives in an expression.
     fn is_chosen(&self, site: &Site) -> bool {
         let mut at = site.token;
         for _ in 0..32 {
@@ -206,7 +206,8 @@ impl<'a> Program<'a> {
         found.into_iter().flat_map(|it| self.resolved(it, at, 0)).collect()
     }
 
-    /// Lists the calls on the same object, until its name gets another object, and functions that are called once.
+    /// Lists the calls on the same object, up to the assignment of another object to its name, and calls in functions
+    /// that are called once.
     fn followers<'s>(
         &self,
         site: &Site,
@@ -269,7 +270,7 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// A value built from several parts, at the place of its first part.
+    /// A setting for a value built from several parts; its place is that of the first part.
     fn text_setting(&self, text: String, start: usize) -> Setting {
         Setting {
             path: Vec::new(),
@@ -287,7 +288,8 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Repeats each argument with the form of its value: `0:url`, `0:path`, `0:port`, `0:list`, `0:name`, `0:open`.
+/// Repeats each argument under a name with the form of its value: `0:url`, `0:path`, `0:port`, `0:list`, `0:name`,
+/// `0:open`.
 fn typed(settings: &[Setting]) -> Vec<Setting> {
     let like = |it: &Value| match it {
         Value::Text(text) if text.contains("://") || text.contains("@tcp(") || text.contains("@unix(") => "url",
@@ -313,7 +315,7 @@ fn is_dbi(text: &str) -> bool {
     text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"))
 }
 
-/// Perl's `dbi:mysql:database:host:port`.
+/// Splits Perl's `dbi:mysql:database:host:port`.
 fn parts_of_dbi(list: &Setting) -> Vec<Setting> {
     let Value::Text(text) = &list.value else { return Vec::new() };
     let parts = text.split(':').skip(2).filter(|_| is_dbi(text) && !text.contains('='));
@@ -326,7 +328,7 @@ fn parts_of_dbi(list: &Setting) -> Vec<Setting> {
     named.map(of).collect()
 }
 
-/// Removes the scheme: `host` for `mysql:host`, the first part of PDO's and DBI's lists.
+/// Removes the scheme from the first part of the lists of PDO and DBI: `mysql:host` becomes `host`.
 fn without_scheme(mut part: Setting) -> Setting {
     if let Some(name) = part.path.last_mut()
         && let Some((_, own)) = name.rsplit_once(':')
@@ -336,7 +338,7 @@ fn without_scheme(mut part: Setting) -> Setting {
     part
 }
 
-/// Names that `+=` and similar operators change, or that a loop sets.
+/// Names that are changed by `+=` and similar operators, or set by a loop.
 fn touched(text: &str, tokens: &[Token]) -> HashSet<String> {
     let word = |at: usize| word(text, tokens, at);
     let is_touched = |at: &usize| {

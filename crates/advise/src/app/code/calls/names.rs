@@ -1,4 +1,4 @@
-//! Finds the library of a name in the text, and the class of an object.
+//! Finds the library to which a name in the text belongs, and the class of an object.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use super::super::lexer::{Kind, Token, word};
 const MOST_PARTS: usize = 16;
 
 pub(super) struct Names {
-    /// Names of the text with their names in the library: `Client` for `pg.Client`.
+    /// Names in the text, each with its name in the library: `Client` for `pg.Client`.
     imports: HashMap<String, String>,
     pub(super) objects: Vec<Object>,
-    /// The objects of each key, in the order of the text.
+    /// The objects assigned to each key, in the order of the text.
     by_key: HashMap<String, Vec<usize>>,
-    /// PHP's `extends`: the token and the class.
+    /// PHP's `extends`: the token, and the name of the class.
     parents: Vec<(usize, String)>,
 }
 
@@ -22,12 +22,12 @@ pub(super) struct Names {
 pub(super) struct Object {
     pub(super) key: String,
     class: String,
-    /// The last word of the call's name.
+    /// The token of the last word of the call's name.
     pub(super) made_by: usize,
 }
 
-/// The parts of the name that ends with this token, and the token where it begins. JavaScript's `require('x').y` begins
-/// with the library.
+/// The parts of the name that ends at this token, and the token where the name begins. A name in JavaScript's
+/// `require('x').y` begins with the library.
 pub(super) fn chain(text: &str, tokens: &[Token], last: usize) -> Option<(Vec<String>, usize)> {
     let word = |at: usize| word(text, tokens, at);
     let mut parts = vec![word(last).to_owned()];
@@ -36,7 +36,7 @@ pub(super) fn chain(text: &str, tokens: &[Token], last: usize) -> Option<(Vec<St
         if at < 2 || parts.len() > MOST_PARTS {
             break;
         }
-        // PHP: `new \A` is not a name with two parts.
+        // In PHP, `new \A` is not a name with two parts.
         let is_apart = word(at - 1) == "\\" && tokens[at - 2].at.end < tokens[at - 1].at.start;
         if tokens[at - 2].kind == Kind::Word && !is_apart {
             parts.push(word(at - 2).to_owned());
@@ -54,7 +54,7 @@ pub(super) fn chain(text: &str, tokens: &[Token], last: usize) -> Option<(Vec<St
                 parts.push(library.clone());
                 at = first;
             }
-            // The result of another call.
+            // The name begins with the result of another call.
             (None, _) => parts.push(String::new()),
         }
         break;
@@ -104,7 +104,7 @@ impl Names {
     /// The class of the object that a name holds at a token.
     pub(super) fn class_of(&self, key: &str, token: usize) -> Option<&str> {
         let own = self.by_key.get(key)?;
-        // A method may come before the one that makes the object.
+        // A method may come earlier in the text than the method that creates the object.
         let n_before = own.partition_point(|it| self.objects[*it].made_by < token);
         let idx = own.get(n_before.saturating_sub(1))?;
         Some(&self.objects[*idx].class)
@@ -146,7 +146,7 @@ impl Names {
         self.imports.get(name).cloned().unwrap_or_else(|| name.to_owned())
     }
 
-    /// `x = new A::B(`, `x := a.b(`: the name and the class.
+    /// The object that `x = new A::B(` or `x := a.b(` creates, with its name and class.
     fn object(&self, text: &str, tokens: &[Token], equals: usize, language: Language) -> Option<Object> {
         let word = |at: usize| word(text, tokens, at);
         let is_word = |at: usize| tokens.get(at).is_some_and(|it| it.kind == Kind::Word);
@@ -158,7 +158,7 @@ impl Names {
             return None;
         }
         let (target, first) = chain(text, tokens, last)?;
-        // The type of TypeScript and Kotlin is between the name and `=`.
+        // In TypeScript and Kotlin, the type is between the name and `=`.
         let typed = first.checked_sub(2).filter(|it| word(it + 1) == ":" && is_word(*it));
         let target = typed.map_or(target, |it| vec![word(it).to_owned()]);
         let mut at = equals + 1;
@@ -193,7 +193,7 @@ impl Names {
         Some(Object { key: target.join("."), class, made_by: at })
     }
 
-    /// `import a.b as c, d`, `from a import b as c, d`.
+    /// Reads Python's `import a.b as c, d` and `from a import b as c, d`.
     fn import_of_python(&mut self, text: &str, tokens: &[Token], at: usize) {
         let word = |at: usize| word(text, tokens, at);
         let is_first = text[..tokens[at].at.start].rsplit('\n').next().is_some_and(|it| it.trim().is_empty());
@@ -211,7 +211,7 @@ impl Names {
         }
         let module = module.concat();
         next += usize::from(word(next) == "(");
-        // Each name, as long as another follows.
+        // Reads one name after the other, up to a limit.
         for _ in 0..64 {
             let mut name = String::new();
             while tokens.get(next).is_some_and(|it| it.kind == Kind::Word) || word(next) == "." {
@@ -238,7 +238,7 @@ impl Names {
         }
     }
 
-    /// `import A, { B as C } from 'd'`, `import * as A from 'd'`.
+    /// Reads JavaScript's `import A, { B as C } from 'd'` and `import * as A from 'd'`.
     fn import_of_script(&mut self, text: &str, tokens: &[Token], at: usize) {
         let word = |at: usize| word(text, tokens, at);
         let Some(from) = (at + 1..at + 64).find(|it| word(*it) == "from") else { return };
@@ -246,7 +246,7 @@ impl Names {
         self.take_names(text, tokens, at + 1..from, library);
     }
 
-    /// `A = require('b')`, `{ A, B: C } = require('d')`, `A = require('b').C`.
+    /// Reads `A = require('b')`, `{ A, B: C } = require('d')` and `A = require('b').C`.
     fn required(&mut self, text: &str, tokens: &[Token], at: usize) {
         let word = |at: usize| word(text, tokens, at);
         let Some(Token { kind: Kind::Text(Some(library)), .. }) = tokens.get(at + 2) else { return };
@@ -300,7 +300,7 @@ impl Names {
         }
     }
 
-    /// PHP's `use A\B as C;`.
+    /// Reads PHP's `use A\B as C;`.
     fn used(&mut self, text: &str, tokens: &[Token], at: usize) {
         let word = |at: usize| word(text, tokens, at);
         let end = (at + 1..at + 2 * MOST_PARTS).find(|it| matches!(word(*it), ";" | "," | "(" | "{" | "as" | ""));

@@ -6,7 +6,7 @@ use super::super::Language;
 use super::super::condition::{BRANCH, FUNCTION, Program, conditions};
 use super::super::lexer::{Kind, Token};
 
-/// Most functions of a text that are read, most words between the brackets of a function, and most bytes of a
+/// Limits for a text: the functions that are read, the words between the brackets of a function, and the bytes of a
 /// condition.
 const MOST: usize = 500;
 
@@ -19,10 +19,10 @@ pub(super) struct Scope<'a> {
 }
 
 struct Function {
-    /// Begins with the arguments.
+    /// The range of the function, beginning with its arguments.
     body: Range<usize>,
     arguments: Vec<String>,
-    /// PHP's `global $x` and `use ($x)`.
+    /// Names from outside that PHP's `global $x` and `use ($x)` make visible.
     outer: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Scope<'a> {
         around.min_by_key(|it| it.body.len())
     }
 
-    /// Whether a name that is set at `set` has that value at `at` too. PHP's `$x` belongs to its function only.
+    /// Whether a name that is set at `set` has that value at `at` too. A `$x` of PHP is visible only in its function.
     pub(super) fn is_visible(&self, name: &str, set: usize, at: usize, is_local: bool) -> bool {
         let bare = name.trim_start_matches('$');
         let is_shadow = |it: &Function| {
@@ -73,7 +73,8 @@ impl<'a> Scope<'a> {
         body(one) == body(other)
     }
 
-    /// Whether the place does not always run. A test whether the object exists already does not count as a condition.
+    /// Whether the place is in code that does not always run. A test whether the object already exists is not a
+    /// condition in this sense.
     pub(super) fn is_in_branch(&self, at: usize, object: Option<&str>) -> bool {
         let mut around = self.branches.iter().filter(|it| it.contains(&at));
         around.any(|it| !object.is_some_and(|object| self.asks_for(it, object)))
@@ -84,7 +85,8 @@ impl<'a> Scope<'a> {
         self.branches.iter().any(|it| it.contains(&at) && !it.contains(&of))
     }
 
-    /// `if (!$pdo) {`, `if self.pool is None:`, `unless @redis`.
+    /// Whether the condition of a branch tests if the object is missing: `if (!$pdo) {`, `if self.pool is None:`,
+    /// `unless @redis`.
     fn asks_for(&self, branch: &Range<usize>, object: &str) -> bool {
         let name = object.rsplit('.').next().unwrap_or_default().trim_start_matches('$');
         let from = (branch.start.saturating_sub(MOST)..=branch.start).find(|it| self.text.is_char_boundary(*it));
@@ -104,7 +106,7 @@ fn words(program: &Program<'_>, tokens: &[Token], range: Range<usize>) -> Vec<St
     own.map(|it| program.word(it).trim_start_matches('$').to_owned()).collect()
 }
 
-/// Python's and Ruby's `def`.
+/// A function that Python's or Ruby's `def` defines.
 fn defined(program: &Program<'_>, tokens: &[Token], body: Range<usize>) -> Function {
     let first = tokens.partition_point(|it| it.at.start < body.start);
     let arguments = match program.word(first + 2) {
@@ -114,7 +116,7 @@ fn defined(program: &Program<'_>, tokens: &[Token], body: Range<usize>) -> Funct
     Function { body, arguments, outer: Vec::new() }
 }
 
-/// `function f(…) {`, `(…) => {`, `f(…) {` of a class, `func f(…) t {`.
+/// A function with braces: `function f(…) {`, `(…) => {`, `f(…) {` in a class, `func f(…) t {`.
 fn braced(program: &Program<'_>, tokens: &[Token], open: usize) -> Option<Function> {
     const SAYS: [&str; 5] = ["function", "fn", "func", "fun", "sub"];
     const OTHERS: [&str; 14] = [

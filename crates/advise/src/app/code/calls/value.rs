@@ -1,4 +1,4 @@
-//! Evaluates an expression if the file sets its parts once: names, strings put together, formats.
+//! Evaluates an expression if the file sets each of its parts only once: names, concatenated strings, formats.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use super::super::lexer::{Kind, Token, tokens, word};
 use super::{Program, REST};
 use crate::app::setting::{MOST_VALUE_BYTES, Setting, UNKNOWN, Value};
 
-/// How many names within names are followed.
+/// How many levels of names that refer to names are followed.
 const MOST_DEPTH: usize = 6;
-/// Most settings that a name can mean.
+/// Most settings that a name can stand for.
 const MOST_PARTS: usize = 64;
 
-/// A text that contains the tokens of an expression, and the byte of the program where that text begins.
+/// An expression: a text with its tokens, and the byte of the program at which the text begins.
 #[derive(Clone, Copy)]
 struct Expression<'a> {
     text: &'a str,
@@ -55,7 +55,7 @@ struct Name {
     parts: Vec<String>,
 }
 
-/// `$a['b']`, `self.a`, `A::B`; `None` if it is more than a name.
+/// The name in `$a['b']`, `self.a` or `A::B`; `None` if the expression is more than a name.
 fn name_of(it: &Expression<'_>) -> Option<Name> {
     let plain = |at: usize| it.word(at).trim_start_matches('$').to_owned();
     let is_word = |at: usize| it.tokens.get(at).is_some_and(|it| it.kind == Kind::Word);
@@ -92,7 +92,7 @@ fn name_of(it: &Expression<'_>) -> Option<Name> {
 }
 
 impl Program<'_> {
-    /// An argument with the value of its name: one setting, or several if the name is a list.
+    /// An argument with its name replaced by its value: one setting, or several if the name is a list.
     pub(super) fn resolved(&self, setting: Setting, at: usize, depth: usize) -> Vec<Setting> {
         if setting.value != Value::Hidden {
             return vec![setting];
@@ -129,7 +129,7 @@ impl Program<'_> {
             }
             return vec![setting];
         };
-        // An unknown password does not change the rest of a URL.
+        // An unknown password does not affect the rest of a URL.
         let text = text.replace(&format!(":{UNKNOWN}@"), "@");
         let is_open = text.contains(UNKNOWN) && (text.contains("://") || !text.contains('='));
         let doubt = is_open.then(|| "built from values that looptax does not know".to_owned());
@@ -137,7 +137,7 @@ impl Program<'_> {
         vec![Setting { path: setting.path, doubt: setting.doubt.or(doubt), ..found }]
     }
 
-    /// The settings that a name means at a place, with their paths below it.
+    /// The settings that a name refers to at a place, with their paths below the name.
     fn named(&self, name: &Name, at: usize) -> Vec<(Vec<String>, Setting)> {
         let steps = self.steps.get();
         if steps == 0 {
@@ -239,7 +239,7 @@ impl Program<'_> {
 
     fn part_of(&self, it: Expression<'_>) -> Option<String> {
         match it.tokens {
-            // C#'s `@"…"`.
+            // C# writes `@"…"`.
             [_, Token { kind: Kind::Text(_), .. }] if it.word(0) == "@" => self.part_of(it.part(1..2)),
             [Token { kind: Kind::Text(Some(text)), .. }] => Some(text.clone()).filter(|it| !it.contains("{{")),
             [Token { kind: Kind::Text(None), at }] => self.interpolated(&it.text[at.clone()], &it),
@@ -273,7 +273,7 @@ impl Program<'_> {
         }
     }
 
-    /// `fmt.Sprintf("…", a)`, `'…'.format(a)`, `str(a)`.
+    /// The text that a call returns: `fmt.Sprintf("…", a)`, `'…'.format(a)`, `str(a)`.
     fn called(&self, it: &Expression<'_>) -> Option<String> {
         let open = (0..it.tokens.len()).find(|at| it.word(*at) == "(")?;
         let is_whole = it.word(it.tokens.len() - 1) == ")" && it.part(open + 1..it.tokens.len()).split(")").len() == 1;
@@ -293,7 +293,7 @@ impl Program<'_> {
         }
     }
 
-    /// `%s` and `%d` with their values.
+    /// Replaces `%s` and `%d` by the values.
     fn formatted(&self, format: &str, values: &[Expression<'_>]) -> Option<String> {
         let mut values = values.iter();
         let mut pieces = format.split('%');
@@ -317,7 +317,7 @@ impl Program<'_> {
         Some(whole)
     }
 
-    /// `{}`, `{0}` and `{name}` with their values.
+    /// Replaces `{}`, `{0}` and `{name}` by the values.
     fn filled(&self, format: &str, values: &[Expression<'_>]) -> Option<String> {
         let mut whole = String::new();
         let mut pieces = format.split('{');

@@ -1,4 +1,4 @@
-//! Follows nested values: lists, objects, and calls whose arguments have names.
+//! Follows nested values: lists, objects, and calls with named arguments.
 
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ impl Walk<'_> {
             "{" => Some(("}", 1)),
             "(" if self.word(ahead + 1) == "{" => Some((")", 1)),
             "(" if self.language == Language::Perl => Some((")", 1)),
-            // A tuple.
+            // A tuple in Python.
             "(" if self.language == Language::Python && self.is_text(ahead + 1) && self.word(ahead + 2) == "," => {
                 Some((")", 1))
             }
@@ -44,7 +44,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `&redis.Options{`, `[]string{`.
+    /// The closing sign and the number of tokens of the beginning of a literal in Go: `&redis.Options{`, `[]string{`.
     fn literal_of_go(&self, ahead: usize) -> Option<(&'static str, usize)> {
         let is_part = |it: &usize| self.is_word(*it) || matches!(self.word(*it), "&" | "." | "[" | "]" | "*");
         let brace = (ahead..ahead + 8).find(|it| !is_part(it))?;
@@ -56,7 +56,7 @@ impl Walk<'_> {
         token.is_some_and(|it| matches!(it.kind, Kind::Text(Some(_))))
     }
 
-    /// `new A::B(`, `a.b(` before a list or an argument with a name: the number of tokens.
+    /// The number of tokens of `new A::B(` or `a.b(`, if a list or a named argument follows.
     pub(super) fn calls_with_names(&self, ahead: usize) -> Option<usize> {
         let mut n = ahead;
         while matches!(self.word(n), "new" | "await" | "\\") && n < ahead + 4 {
@@ -76,7 +76,7 @@ impl Walk<'_> {
         if self.word(n) != "(" {
             return None;
         }
-        // Python: a word or a text may precede the first argument with a name.
+        // In Python, a word or a text may precede the first named argument.
         let has_first = self.language == Language::Python && self.word(n + 2) == ",";
         let n = if has_first && self.word(n + 4) == "=" { n + 2 } else { n };
         let is_perl = self.language == Language::Perl && self.word(n + 2) == "=>" && self.name(n + 1).is_some();
@@ -86,7 +86,7 @@ impl Walk<'_> {
         (self.opening(n + 1).is_some() || is_named || is_perl).then_some(n + 1)
     }
 
-    /// Reads the value that begins here: follows a list, and makes a setting of anything else.
+    /// Reads the value that begins here: follows a list, and turns anything else into a setting.
     pub(super) fn value(&mut self, slot: &Slot) {
         self.skip_cast();
         if slot.depth == 0
@@ -115,7 +115,7 @@ impl Walk<'_> {
         self.entries(slot, close, is_call);
     }
 
-    /// JavaScript's `({ env }) =>` before the result of a function: the number of tokens.
+    /// The number of tokens of JavaScript's `({ env }) =>` before the result of a function.
     fn arrow(&self) -> Option<usize> {
         if self.language != Language::Script || self.word(0) != "(" {
             return None;
@@ -132,7 +132,7 @@ impl Walk<'_> {
         None
     }
 
-    /// PHP's `(object)` before a list.
+    /// Skips PHP's `(object)` before a list.
     pub(super) fn skip_cast(&mut self) {
         let is_cast = self.word(0) == "(" && self.word(1) == "object" && self.word(2) == ")";
         if is_cast && self.language == Language::Php {
@@ -170,12 +170,12 @@ impl Walk<'_> {
         }
     }
 
-    /// `'name' =>`, `name:`, `:name =>`, `name=`.
+    /// The key that begins here: `'name' =>`, `name:`, `:name =>`, `name=`.
     fn key(&self, close: &str) -> Option<(String, Range<usize>, usize)> {
         let is_symbol = self.language == Language::Ruby && self.word(0) == ":";
         let ahead = usize::from(is_symbol);
         let (name, key) = self.name(ahead)?;
-        // JavaScript's `{ host, port }`.
+        // In JavaScript's `{ host, port }`, a word is both name and value.
         let is_both = self.is_in_call && self.language == Language::Script && close == "}" && self.is_word(0);
         if is_both && matches!(self.word(1), "," | "}") {
             return Some((name, key, 0));

@@ -1,4 +1,5 @@
-//! Reads a value that is not a list: the setting that it makes, where it ends, and how another is written next to it.
+//! Reads a value that is not a list: the setting that it makes, where it ends, and how another setting is added next to
+//! it.
 
 use std::ops::Range;
 
@@ -27,7 +28,7 @@ impl Walk<'_> {
             Language::Python | Language::Go | Language::Java => Dialect::Plain,
         };
         let quotes = match (&value, raw.chars().next()) {
-            // Between double quotes an `@` begins a list.
+            // In Perl, an `@` between double quotes begins an array.
             _ if self.language == Language::Perl => Quotes::Around('\'', dialect),
             (Value::Text(_), Some(quote @ ('\'' | '"' | '`'))) if used.len() == 1 => Quotes::Around(quote, dialect),
             (Value::Text(_), Some(_)) if self.language == Language::Script => Quotes::Around('"', dialect),
@@ -57,7 +58,8 @@ impl Walk<'_> {
         });
     }
 
-    /// A new line for a setting needs that this one ends its line, and that nothing else is on the line.
+    /// How another setting is added next to this one. It can have its own line only if this setting ends its line and
+    /// nothing else is on the line.
     fn joins(&self, at: Range<usize>, item: &str) -> Joins {
         let before = self.text[..at.start].rsplit('\n').next().unwrap_or_default();
         let after = self.text[at.end..].split('\n').next().unwrap_or_default().trim();
@@ -73,7 +75,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Includes the signs that end the setting.
+    /// The end of the setting, including the signs that end it.
     fn item_end(&self, end: usize, is_define: bool) -> usize {
         let mut end = end;
         let n_signs = match self.word(0) {
@@ -108,13 +110,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the line before this token continues on the next one.
+    /// Whether the line before this token continues on the token's line.
     fn goes_on(&self) -> bool {
         let Some(before) = self.at.checked_sub(1) else {
             return false;
         };
         let word = &self.text[self.tokens[before].at.clone()];
-        // A line of Python ends, whatever sign begins the next one.
+        // In Python a line ends, whatever sign begins the next one.
         let begins = self.language != Language::Python && matches!(self.word(0), "+" | ".");
         begins || matches!(word, "=" | "+" | "." | "|" | "(" | "or" | "||" | "?" | ":")
     }

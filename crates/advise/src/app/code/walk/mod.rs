@@ -1,7 +1,7 @@
-//! Turns tokens into settings: the position of the walk, and the tokens at it.
+//! Turns tokens into settings; this file holds the position of the walk, and the tokens there.
 //!
-//! Three files do the walk: `statement` finds where a value begins, `list` follows nested values, and `literal` makes a
-//! setting of any other value.
+//! Three files do the walk: `statement` finds where a value begins, `list` follows nested values, and `literal` turns
+//! any other value into a setting.
 
 mod list;
 mod literal;
@@ -15,7 +15,7 @@ use super::condition::{Condition, conditions};
 use super::lexer::{Kind, Token, tokens};
 use crate::app::setting::{LineStarts, Problem, Setting, named};
 
-/// Deepest nesting that is followed. Real configurations have six levels.
+/// Deepest nesting that is followed. Real configurations have at most six levels.
 const MOST_DEPTH: usize = 32;
 
 pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
@@ -26,11 +26,11 @@ pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
     walk
 }
 
-/// The settings of a file that the program reads along with this one.
+/// The settings of a file that the program includes.
 pub(super) struct Sets {
-    /// Only those that are understood.
+    /// The paths of the settings; only of those that could be read.
     pub(super) paths: Vec<Vec<String>>,
-    /// The whole text: it contains at least the names of settings that it sets to nothing, or by a call.
+    /// The whole text: it contains also the names of settings that are set to nothing, or by a call.
     pub(super) text: String,
 }
 
@@ -39,26 +39,26 @@ pub(super) struct Walk<'a> {
     language: Language,
     pub(super) tokens: Vec<Token>,
     at: usize,
-    /// Whether the arguments of a call are read, in which a single name may be both name and value.
+    /// Whether the arguments of a call are being read; a single name may there be both name and value.
     is_in_call: bool,
     starts: LineStarts,
     /// The parts of the text that do not always run.
     conditions: Vec<Condition>,
-    /// Other files that are read: the place of the statement, and the name of the file.
+    /// Included files: the place of the statement, and the name of the file.
     pub(super) includes: Vec<(usize, String)>,
-    /// PHP's `$i`, with the number that it has so far.
+    /// Counters like PHP's `$i`, each with its present number.
     counters: BTreeMap<String, usize>,
     pub(super) settings: Vec<Setting>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// Where a value belongs.
+/// The place of a value among the settings.
 #[derive(Clone)]
 struct Slot {
     path: Vec<String>,
-    /// The last part of its name, without quotes.
+    /// The last part of the setting's name, without quotes.
     key: Range<usize>,
-    /// The byte where name and value begin together.
+    /// The byte at which name and value begin.
     start: usize,
     depth: usize,
     ends_with_line: bool,
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reads all settings, also those in parts that do not always run.
+    /// Reads all settings, including those in parts that do not always run.
     pub(super) fn without_conditions(text: &'a str, language: Language) -> Self {
         let mut walk = Self::new(text, language);
         walk.statements();
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The text of the token `ahead` tokens after this one; empty after the last.
+    /// The text of the token `ahead` tokens after this one; empty after the last token.
     fn word(&self, ahead: usize) -> &str {
         let token = self.tokens.get(self.at + ahead);
         token.map_or("", |token| match token.kind {
@@ -124,7 +124,7 @@ impl Walk<'_> {
         token.is_some_and(|token| token.kind == Kind::Word)
     }
 
-    /// A string or word as a name, and its place without quotes.
+    /// A string or word as a name, and its place without the quotes.
     fn name(&self, ahead: usize) -> Option<(String, Range<usize>)> {
         let token = self.tokens.get(self.at + ahead)?;
         match &token.kind {

@@ -1,4 +1,4 @@
-//! Finds where a value begins: assignments, `define`, `return`, and the parts of the name before it.
+//! Finds where a value begins: assignments, `define`, `return`, and the parts of the name before the value.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::super::lexer::{Kind, Token};
 use super::{MOST_DEPTH, Sets, Slot, Walk};
 use crate::app::setting::{Joins, Value, named};
 
-/// Parts of the names of files that applications read themselves, and that set no connection.
+/// Parts of the names of files that applications include for themselves and that set no connection.
 const OWN_FILES: [&str; 8] = [
     "wp-settings.php",
     "lib/setup.php",
@@ -29,7 +29,7 @@ impl Walk<'_> {
         while self.at < self.tokens.len() {
             let before = self.at;
             self.statement();
-            // The walk must not read the same token again, whatever it was.
+            // The walk must always advance by at least one token.
             self.at = self.at.max(before + 1);
         }
     }
@@ -46,7 +46,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Includes the words before a name: `public`, `const`.
+    /// The start of the statement, including words before the name: `public`, `const`.
     fn statement_start(&self) -> usize {
         let is_modifier = |at: &usize| {
             let token = &self.tokens[*at];
@@ -117,13 +117,13 @@ impl Walk<'_> {
             self.at += n_tokens + 1;
             self.value(&slot);
         } else if self.calls_with_names(0).is_some() {
-            // A call whose arguments have names is a list of settings; the object it is called on is not.
+            // A call with named arguments is a list of settings; the object on which it is called is not.
             slot.path = slot.path.pop().into_iter().collect();
             self.value(&slot);
         }
     }
 
-    /// PHP's `putenv('NAME=value')`: the value is the text after the name.
+    /// Reads PHP's `putenv('NAME=value')`: the value is the text after the name.
     fn variable_of_environment(&mut self) {
         let slot = self.slot(Vec::new(), 0..0);
         self.at += 2;
@@ -143,7 +143,7 @@ impl Walk<'_> {
         }
     }
 
-    /// PHP: a function that is called like `define`, with the name of a setting and its value.
+    /// Whether another function is called like `define`: with the name of a setting and its value.
     fn is_own_define(&self) -> bool {
         let token = self.tokens.get(self.at + 2);
         let is_text = matches!(token, Some(Token { kind: Kind::Text(Some(_)), .. }));
@@ -152,13 +152,13 @@ impl Walk<'_> {
                 let reads = matches!(self.word(0), "array" | "env" | "getenv");
                 self.is_word(0) && !reads && is_text
             }
-            // Request Tracker's `Set($Name, 'value');`.
+            // Request Tracker writes `Set($Name, 'value');`.
             Language::Perl => self.word(0) == "Set" && self.word(2).starts_with('$'),
             _ => false,
         }
     }
 
-    /// TypeScript: `type A = {…}` declares the form of a value, and is not a value.
+    /// Skips a TypeScript declaration `type A = {…}`, which describes the form of a value and is not a value.
     fn is_type(&mut self) -> bool {
         let is_own = self.language == Language::Script && self.word(0) == "type";
         if !is_own || !self.is_word(1) || self.word(2) != "=" {
@@ -169,12 +169,12 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether other text is before this token on its line.
+    /// Whether there is other text before this token on its line.
     fn is_indented(&self) -> bool {
         self.starts.start_of(self.starts.line(self.start())) < self.start()
     }
 
-    /// TypeScript and Python: the number of tokens that give the type, after a name that is declared.
+    /// In TypeScript and Python: the number of tokens of the type after a declared name.
     fn n_of_type(&self, ahead: usize) -> usize {
         let before = self.at.checked_sub(1).map_or("", |at| {
             let token = &self.tokens[at];
@@ -204,7 +204,7 @@ impl Walk<'_> {
         ahead_of_it.find(|it| self.word(ahead + it) == "=").unwrap_or(0)
     }
 
-    /// `require 'x.php';`, `from x import *`.
+    /// Whether another file is included here: `require 'x.php';`, `from x import *`.
     fn is_other_file(&mut self) -> bool {
         let is_include = self.language == Language::Php
             && matches!(self.word(0), "include" | "include_once" | "require" | "require_once");
@@ -223,7 +223,7 @@ impl Walk<'_> {
         true
     }
 
-    /// `$i = 0;`, `$i++;`: phpMyAdmin numbers its servers this way.
+    /// Whether it is a counter like `$i = 0;` or `$i++;`: phpMyAdmin numbers its servers with one.
     fn counts(&mut self) -> bool {
         let name = self.word(0).to_owned();
         if self.language != Language::Php || !name.starts_with('$') {
@@ -241,14 +241,15 @@ impl Walk<'_> {
         false
     }
 
-    /// Forgets the files that applications read themselves: they set no connection.
+    /// Forgets the files that applications include for themselves: they set no connection.
     pub(super) fn forget_own_files(&mut self) {
         let is_own = |name: &str| OWN_FILES.iter().any(|own| name.contains(own));
         self.includes.retain(|(_, name)| !is_own(name));
     }
 
-    /// Adds a doubt to settings that another file may set too: a constant if that file is read before it, any other
-    /// setting if it is read after it. `sets` lists the settings of each file; `None` if these may be anything.
+    /// Adds a doubt to settings that an included file may set too: to a constant if the file is included before it, to
+    /// any other setting if the file is included after it. `sets` lists the settings of each file; `None` if it may set
+    /// anything.
     pub(in crate::app::code) fn doubt_by_includes(&mut self, sets: &[Option<Sets>]) {
         let (text, is_php) = (self.text, self.language == Language::Php);
         for setting in &mut self.settings {
@@ -256,7 +257,7 @@ impl Walk<'_> {
             let is_between = |at: usize| (at < setting.start) == is_constant;
             let is_same = |path: &Vec<String>| path.starts_with(&setting.path) || setting.path.starts_with(path);
             let sets_it = |sets: &Sets| sets.paths.iter().any(is_same);
-            // The parts of a list may have other names than the list.
+            // The parts of a list may be set under other names than the list.
             let first = setting.path.first().map_or("", |it| it);
             let is_named = is_constant || !is_php || text.contains(&format!("${first}"));
             let may_set = |sets: &Option<Sets>| {
@@ -274,14 +275,15 @@ impl Walk<'_> {
         }
     }
 
-    /// A name, or the current number of a counter.
+    /// A name, or the present number of a counter.
     fn index(&self, ahead: usize) -> Option<(String, Range<usize>)> {
         let (name, at) = self.name(ahead)?;
         let counted = self.counters.get(self.word(ahead));
         Some((counted.map_or(name, usize::to_string), at))
     }
 
-    /// `$a['b']->c`, `a.b`: the parts, the place of the last one, and the number of tokens.
+    /// The target of an assignment, `$a['b']->c` or `a.b`: its parts, the place of the last part, and the number of
+    /// tokens.
     fn target(&self) -> Option<(Vec<String>, Range<usize>, usize)> {
         if !self.is_word(0) {
             return None;
@@ -292,7 +294,7 @@ impl Walk<'_> {
         loop {
             let (found, n_more) = match self.word(n) {
                 "->" | "." | "::" if self.is_word(n + 1) => (self.name(n + 1)?, 2),
-                // Perl's `$a->{b}`.
+                // Perl writes `$a->{b}`.
                 "->" if self.word(n + 1) == "{" && self.word(n + 3) == "}" => (self.name(n + 2)?, 4),
                 "[" if self.word(n + 2) == "]" => (self.index(n + 1)?, 3),
                 "[" if self.word(n + 1) == "]" => (("0".to_owned(), key.clone()), 2),

@@ -1,4 +1,5 @@
-//! From the spool to the collector: the oldest first, each removed when the collector has said that it has it.
+//! Sends reports from the spool to the collector, the oldest first. Each is removed when the collector has confirmed
+//! it.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,13 +12,13 @@ use looptax_model::record::Reported;
 use super::this_machine::Report;
 use crate::signals::end_at_once;
 
-/// Reports of one send: their rows, at most, and their files.
+/// At most this many rows of reports are sent together.
 const MOST_ROWS: usize = 10_000;
-/// The time before a collector that was away is tried again, once: it may just be restarting.
+/// Time before the only second attempt to reach a collector, which may just be restarting.
 const BEFORE_ANOTHER_TRY: Duration = Duration::from_secs(1);
 
-/// Keeps a report, and remembers the records in it. If there is no room, in the spool or on its disk, the waiting
-/// reports are sent first; if there is none even then, the report is sent without being kept. Returns what was sent.
+/// Keeps a report, and remembers the records in it. If there is no room in the spool or on its disk, the waiting
+/// reports are sent first; if there is still no room, the report is sent without being kept. Returns what was sent.
 pub(super) fn keep(
     spool: &Spool,
     report: &Report,
@@ -27,7 +28,7 @@ pub(super) fn keep(
     let Err(unkept) = keep_and_remember(spool, report) else {
         return Ok(Reported::default());
     };
-    // There is nothing to be kept any more: what waits stays, and this look is lost.
+    // From here on nothing new can be kept: if a signal ends looptax, waiting reports stay, and this look is lost.
     end_at_once();
     let unkept = looptax_model::failure::with_causes(&unkept);
     let lost = |error: Failure| {
@@ -40,7 +41,7 @@ pub(super) fn keep(
         let arrived = open(destination, access).and_then(|mut it| it.send(batches));
         arrived.map_err(|error| lost(error.into()))?;
         count(&mut sent, batches);
-        sent.notes.push(format!("{unkept}: looptax sent this report without keeping it first"));
+        sent.notes.push(format!("{unkept}: looptax sent this report without saving it first"));
     }
     Ok(sent)
 }
@@ -48,7 +49,7 @@ pub(super) fn keep(
 fn keep_and_remember(spool: &Spool, report: &Report) -> Result<(), FleetError> {
     spool.keep(&report.batch)?;
     if let Some(told) = &report.told {
-        // If that fails, the next report has the same records, which count once.
+        // If that fails, the next report contains the same records again, and they count once.
         let _ = spool.set_told_records(told.iter().map(String::as_str));
     }
     Ok(())
@@ -97,7 +98,7 @@ fn send_all(
     Ok(())
 }
 
-/// Sends one of several of which the collector refused one; the refused one is put aside, so that it does not block the
+/// Sends the reports of a refused group one by one, and puts a refused report aside, so that it does not block the
 /// others.
 fn send_alone(
     spool: &Spool,
@@ -122,7 +123,7 @@ fn send_alone(
     }
 }
 
-/// The collector, which gets a second chance.
+/// Opens the collector, with a second attempt.
 pub(super) fn open(destination: &Destination, access: &Access) -> Result<Collector, FleetError> {
     match Collector::open(destination, access) {
         Err(error) if error.is_away() => {
@@ -133,7 +134,7 @@ pub(super) fn open(destination: &Destination, access: &Access) -> Result<Collect
     }
 }
 
-/// Returns the next reports that one send takes. A file that is not a report is put aside and skipped.
+/// Returns the next reports to send together. A file that is not a report is put aside and skipped.
 fn group(spool: &Spool, files: &mut impl Iterator<Item = PathBuf>) -> Result<(Vec<PathBuf>, Vec<Batch>), FleetError> {
     let (mut paths, mut batches, mut n_rows) = (Vec::new(), Vec::new(), 0);
     for path in files {
@@ -150,7 +151,7 @@ fn group(spool: &Spool, files: &mut impl Iterator<Item = PathBuf>) -> Result<(Ve
     Ok((paths, batches))
 }
 
-/// Prints a report; nothing waits.
+/// Prints a report; no report waits in this case.
 pub(super) fn print(batch: &Batch, destination: &Destination, access: &Access) -> Result<Reported, Failure> {
     let batches = std::slice::from_ref(batch);
     open(destination, access)?.send(batches)?;
@@ -179,7 +180,7 @@ pub(super) fn count(reported: &mut Reported, batches: &[Batch]) {
     }
 }
 
-/// Builds the failure of reports that still wait, with what to do.
+/// Builds the failure about reports that still wait, with the next step.
 fn kept(error: FleetError, reported: &Reported) -> Failure {
     let failure = Failure::from(error);
     let words = match reported.waiting {

@@ -1,4 +1,5 @@
-//! `fleet send --from`: reports that were gathered before. They stay in their folder, so that nothing is lost here.
+//! `fleet send --from`: sends reports that were gathered before. They stay in their folder, so that nothing can be
+//! lost.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,14 +15,14 @@ use crate::failure::Exit;
 use crate::terminal;
 
 const MOST_ROWS: usize = 10_000;
-/// The most files that are not reports to name one by one.
+/// Name at most this many files that are not reports.
 const MOST_TOLD: u64 = 5;
-/// Reports of a folder end in this.
+/// The ending of report files in a folder.
 const ENDING: &str = "jsonl";
 
 const HINT: &str = "pass --from a file of JSON lines, a folder with such files (.jsonl), or -";
 
-/// The result of sending, and how the run ends: with [`Exit::No`] if a file was not a report, or was refused.
+/// The result of sending, and the exit code: [`Exit::No`] if a file was not a report, or was refused.
 pub(super) type Sent = (Reported, Exit);
 
 pub(super) fn run(args: &SendArgs, source: &Path, destination: &Destination, access: &Access) -> Result<Sent, Failure> {
@@ -46,7 +47,7 @@ pub(super) fn run(args: &SendArgs, source: &Path, destination: &Destination, acc
 }
 
 struct Sending {
-    /// None with `--dry-run`.
+    /// `None` with `--dry-run`.
     collector: Option<Collector>,
     group: Vec<Batch>,
     n_rows: usize,
@@ -88,7 +89,8 @@ impl Sending {
         Ok(())
     }
 
-    /// Sends the group; if the engine refuses it, each report of it separately, so that one does not cost the others.
+    /// Sends the group. If the engine refuses it, each report is sent separately, so that one bad report does not
+    /// affect the others.
     fn flush(&mut self) -> Result<(), Failure> {
         let group = std::mem::take(&mut self.group);
         self.n_rows = 0;
@@ -130,7 +132,10 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     let words = match reported.reports {
         0 => "run the same command again to send the reports".to_owned(),
         n => {
-            format!("{n} reports arrived before; run the same command again to send all: each report counts only once")
+            format!(
+                "{n} reports arrived before this failure; run the same command again to send all: each report \
+                counts only once"
+            )
         }
     };
     let failure = Failure::from(error);
@@ -141,8 +146,8 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     failure.with_hint(hint)
 }
 
-/// The file, or a folder's files of reports, by when they were written. Entries that are not files, or were removed
-/// meanwhile, are skipped.
+/// The file itself, or the report files in a folder, by the time when they were written. Skips entries that are not
+/// files, or that were removed in the meantime.
 fn files(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !read::is_folder(source) {
         return Ok(vec![source.to_owned()]);

@@ -1,7 +1,7 @@
-//! `fleet send`: what this machine's clients and records say, to a collector of many machines, once.
+//! `fleet send`: sends the data of this machine's clients and records to a collector of many machines, once.
 //!
-//! A report is kept on disk before anything is sent, and goes when the collector has said that it has it: whatever happens
-//! in between, it is sent again by the next run, and counts once.
+//! A report is kept on disk before it is sent, and is removed when the collector has confirmed it. Whatever happens in
+//! between, the next run sends it again, and it counts once.
 
 mod delivery;
 mod from;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
     }
     place::caution(&destination, terminal);
     if let Some(source) = &args.from {
-        // The gathered reports stay where they are.
+        // The gathered reports stay in their folder, so a signal may end looptax immediately.
         end_at_once();
         let (reported, exit) = from::run(args, source, &destination, &access)?;
         if !args.dry_run {
@@ -86,14 +86,15 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
         delivery::print(&seen.batch, &destination, &access)?
     } else {
         let before = delivery::keep(&spool, &seen, &destination, &access)?;
-        // It is kept, and the next run sends it.
+        // The report is kept, and the next run would send it.
         end_at_once();
         let now = delivery::waiting(&spool, &destination, &access)?;
         delivery::together(&before, now)
     };
     if !seen.sees_all {
         reported.notes.push(
-            "looptax cannot inspect processes of other users: clients are missing in this report; root sees all"
+            "looptax cannot inspect processes of other users, so their clients are missing in this report; run it as \
+                root to include them"
                 .to_owned(),
         );
     }

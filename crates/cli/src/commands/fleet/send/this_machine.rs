@@ -1,4 +1,4 @@
-//! The report of this machine: what `find` sees, and the records that no report told of.
+//! The report of this machine: the findings of `find`, and the records that no earlier report contained.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,19 +18,19 @@ use crate::commands::find;
 use crate::commands::fleet::place;
 use crate::earlier_runs::{Judged, latest_runs};
 
-/// The most runs that are searched for records that were not reported.
+/// Search at most this many runs for records that were not reported.
 const MOST_RUNS: u32 = 1_000;
-/// Fewest bytes of a key: a shorter one can be guessed.
+/// Least number of bytes in a key: a shorter key can be guessed.
 const LEAST_KEY_BYTES: usize = 16;
-/// The most verdicts of one report; the rest is in the next one.
+/// At most this many verdicts in one report; the rest is in the next one.
 const MOST_VERDICTS: usize = 1_000;
 
-/// A report, and what is to be remembered when it is kept.
+/// A report, and the facts to remember when it has been kept.
 pub(super) struct Report {
     pub(super) batch: Batch,
-    /// The records that reports have told of then; `None` if that is not kept.
+    /// The records that will have been reported; `None` if that is not remembered.
     pub(super) told: Option<HashSet<String>>,
-    /// Whether every process could be looked into.
+    /// Whether looptax could inspect every process.
     pub(super) sees_all: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn look(
     let host_id = host_id(&machine_id).ok_or_else(|| {
         Failure::usage(
             "this machine has no identifier: /etc/machine-id is missing or empty",
-            "`systemd-machine-id-setup` or `dbus-uuidgen > /etc/machine-id` makes one; in a container, mount the \
+            "create one with `systemd-machine-id-setup` or `dbus-uuidgen > /etc/machine-id`; in a container, mount the \
              host's file",
         )
     })?;
@@ -77,13 +77,13 @@ pub(super) fn look(
     Ok(Some(Report { batch, told, sees_all: looked.found.sees_all }))
 }
 
-/// Returns the records to report, the oldest first, and all that have been reported then.
+/// Returns the records to report, the oldest first, and the names of all that will have been reported.
 fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<HashSet<String>>), Failure> {
     if which == RecordsWord::None {
         return Ok((Vec::new(), None));
     }
     let runs = latest_runs(MOST_RUNS);
-    // With all of them it begins again, and the rest is in the next reports.
+    // To report all records, it starts from none; the rest is in the next reports.
     let mut told = match which {
         RecordsWord::All => HashSet::new(),
         _ => spool.told_records()?,
@@ -93,7 +93,7 @@ fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<Has
     let is_wanted = |run: &&PastRun| !told.contains(&run.id);
     let (mut records, mut n_verdicts) = (Vec::new(), 0);
     for run in runs.iter().rev().filter(is_wanted) {
-        // One that is gone or was never saved has nothing to tell; it may come back.
+        // A record that is missing or was never saved has nothing to report; its file may come back.
         let path = run.path.as_deref().map(PathBuf::from);
         let Some(Judged { record, .. }) = path.and_then(|path| Judged::load(path).ok()) else {
             continue;

@@ -1,7 +1,8 @@
 //! The `pg_hba.conf` that a server reads.
 //!
-//! Its path is a setting, of the command line or of the configuration with all its included files; by default it is in
-//! the data folder that the server was started with. A path that cannot be followed counts as a missing file.
+//! The path of the file is a setting, given on the command line or in the configuration with all its included files; by
+//! default the file is in the data folder that the server was started with. A path that looptax cannot follow counts as
+//! a missing file.
 //!
 //! # Source
 //! postgresql.org/docs/current/runtime-config-file-locations.html, config-setting.html, app-postgres.html.
@@ -13,22 +14,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use looptax_host::discover::{Process, Server};
 use looptax_host::{View, kernel, read_whole};
 
-/// More than any `pg_hba.conf` or configuration that people wrote: what is longer is not read in part.
+/// More than the `pg_hba.conf` or configuration that people write. A longer file is not read at all.
 const MOST_BYTES: u64 = 1 << 20;
-/// How deep configurations include others. Source: PostgreSQL, `CONF_FILE_MAX_DEPTH`.
+/// How many levels deep configurations may include others. Source: PostgreSQL, `CONF_FILE_MAX_DEPTH`.
 const MAX_DEPTH: usize = 10;
 
 #[derive(Debug)]
 pub struct HbaFile {
-    /// The file's path, as the server has it.
+    /// The file's path, as the server sees it.
     pub path: String,
     pub text: String,
-    /// Whether it was changed since the server started: it then counts only after a reload, which cannot be seen from
-    /// outside.
+    /// Whether the file was changed since the server started. The change counts only after a reload, which looptax
+    /// cannot see from outside.
     pub is_changed: bool,
 }
 
-/// Reads a server's file; `None` if it was not found, or may not be read.
+/// Reads a server's file; `None` if the file was not found, or looptax may not read it.
 pub fn hba_file(server: &Server) -> Option<HbaFile> {
     let process = &server.process;
     let view = process.view().ok()?;
@@ -44,8 +45,8 @@ pub fn hba_file(server: &Server) -> Option<HbaFile> {
     })
 }
 
-/// When the server started: its lock file is made before the rules are read, and holds the second in its third
-/// line.
+/// Returns when the server started. It makes its lock file before it reads the rules, and the third line holds the
+/// second.
 fn started(view: &View) -> Option<SystemTime> {
     let mut lock = view.open(Path::new("postmaster.pid")).ok()?;
     let made = lock.metadata().ok()?.created();
@@ -65,7 +66,7 @@ fn since_epoch(seconds: i64, nanoseconds: i64) -> SystemTime {
 /// Returns the file's path, as the server sees it.
 fn place(process: &Process, view: &View) -> Option<PathBuf> {
     let given = Given::of_arguments(&process.arguments());
-    // It stays in its data folder.
+    // A server's working folder is its data folder.
     let data = kernel::link(process.file("cwd")).ok()?;
     let folder = given.folder.or_else(|| variable(process, "PGDATA"));
     let folder = folder.map(PathBuf::from).filter(|it| it.is_absolute());
@@ -85,7 +86,7 @@ fn place(process: &Process, view: &View) -> Option<PathBuf> {
     }
     match found.map(PathBuf::from) {
         None => Some(folder.join("pg_hba.conf")),
-        // Another is sought where the server was started, which is long gone.
+        // A relative path starts at the folder where the server was started, which is no longer known.
         Some(path) => path.is_absolute().then_some(path),
     }
 }
@@ -137,14 +138,14 @@ fn variable(process: &Process, name: &str) -> Option<String> {
     pairs.find(|(its, _)| *its == name).map(|(_, value)| value.to_owned())
 }
 
-/// Configuration files, the last setting of each name.
+/// Configuration files; the last setting of each name counts.
 struct Configuration<'a> {
     view: &'a View,
     hba_file: Option<String>,
 }
 
 impl Configuration<'_> {
-    /// `None` if something cannot be read or followed.
+    /// Reads a file with its included files; `None` if a part cannot be read or followed.
     fn file(&mut self, path: &Path, depth: usize) -> Option<()> {
         let is_near = depth <= MAX_DEPTH && path.is_absolute();
         let bytes = self.view.read(path, MOST_BYTES).ok();
@@ -184,7 +185,7 @@ impl Configuration<'_> {
     }
 }
 
-/// The setting that a line is about, in lower case, and what is behind its name.
+/// Splits a line into the setting's name, in lower case, and the rest.
 fn name_of(line: &str) -> Option<(String, &str)> {
     let line = line.trim_start();
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
@@ -193,7 +194,7 @@ fn name_of(line: &str) -> Option<(String, &str)> {
     (!name.is_empty()).then(|| (name.to_ascii_lowercase(), rest))
 }
 
-/// The value there, mostly in quotes; `None` for one with escapes.
+/// Returns the value, which is mostly in quotes; `None` if it has escapes.
 fn value_of(text: &str) -> Option<String> {
     let text = text.trim_start();
     let text = text.strip_prefix('=').unwrap_or(text).trim_start();

@@ -1,8 +1,8 @@
-//! One login over either endpoint, and what the server says of it.
+//! One login over each endpoint, and what the server reports about it.
 //!
 //! Read only, but a login leaves traces: a line in the server's log, a warmed password cache, a count. Over the socket
-//! it is made with the client's rights if the socket can be reached with them, since `peer` and `unix_socket` ask the
-//! kernel for the user that connects.
+//! looptax logs in with the client's rights if these reach the socket, since `peer` and `unix_socket` ask the kernel
+//! for the connecting user.
 
 mod hba_file;
 mod mysql;
@@ -34,7 +34,7 @@ pub use hba_file::{HbaFile, hba_file};
 pub(super) use sides::Sides;
 use sides::{Opened, Refused};
 
-/// MySQL's and MariaDB's number for a database that an account may not have.
+/// MySQL's and MariaDB's error number for a database that an account may not use.
 ///
 /// # Source
 /// dev.mysql.com, server error message reference: `ER_DBACCESS_DENIED_ERROR`.
@@ -44,7 +44,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     let mut login = login(sides.address);
     let log_in = |login: &Login| both(|| over_tcp(sides, login), || over_unix(sides, login));
     let (mut over_tcp, mut over_unix) = log_in(&login);
-    // One of the environment, which no client of this address sends.
+    // The password comes from the environment, and no client with this address sends it.
     let is_needless = sides.address.password.is_none() && { over_tcp.conversation.as_ref() }
         .is_err_and(|why| why.is_needless_password);
     if is_needless {
@@ -74,7 +74,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     }
     let (tcp, unix) = both(|| identity(&mut over_tcp), || identity(&mut over_unix));
     let mut points = vec![match listens_on_both(sides) {
-        // The login may not ask, as an access list of Redis has it.
+        // The login may not ask, for example because an access list of Redis forbids it.
         Some(point) if tcp.is_none() || unix.is_none() => point,
         _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
     }];
@@ -110,7 +110,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     points
 }
 
-/// Returns the point about a listener that is not trusted with a login, since any process may listen there.
+/// Returns the point about a listener that looptax does not trust with a login, since any process may listen there.
 fn stranger(opened: &Opened) -> Option<Point> {
     let why = opened.conversation.as_ref().err()?;
     let point = Point::new(
@@ -123,12 +123,12 @@ fn stranger(opened: &Opened) -> Option<Point> {
     why.is_of_stranger.then(|| point.with_next(TRUST_PEER))
 }
 
-/// Whether a server of this protocol asks who one is.
+/// Whether a server of this protocol has logins.
 pub(super) const fn has_logins(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::Fastcgi | Protocol::Http)
 }
 
-/// Returns what is known without a login, because the server does not authenticate its clients.
+/// Returns what is known without a login, for a server that does not authenticate its clients.
 pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
     let known = listens_on_both(sides).or_else(|| listens_elsewhere(sides));
     let point = known.unwrap_or_else(|| {
@@ -145,7 +145,7 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
     vec![point]
 }
 
-/// The login of a client that takes the socket already, and the encrypted sessions of the server behind it.
+/// Points about the login of a client that already uses the socket, and about the encrypted sessions of its server.
 pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     let mut opened = over_unix(sides, &login(sides.address));
     opened.keep_unfit_login();
@@ -155,7 +155,7 @@ pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     [login].into_iter().chain(conditions).chain(sealed).collect()
 }
 
-/// Returns the points about the address's conditions on which libpq insists.
+/// Returns the points about conditions in the address that libpq enforces.
 fn conditions(sides: &Sides<'_>, over_unix: Option<&Opened>) -> Vec<Point> {
     let method = over_unix.and_then(|it| it.conversation.as_ref().ok()?.method());
     let user = sides.server.map(|it| user_name(it.process.uid));
@@ -188,9 +188,9 @@ fn of_login(opened: &Opened, sides: &Sides<'_>) -> Point {
     point(PointCode::LoginFailsOverSocket, Outcome::Fail, what).with_next(next)
 }
 
-/// Returns what is known without a login, if user or password are missing: looptax does not guess them.
+/// Returns what is known without a login if the user or the password is missing: looptax does not guess them.
 pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
-    // Without a password in use there is nothing to guess.
+    // If no password is in use, looptax has nothing to guess.
     if let Protocol::Redis | Protocol::Memcached = sides.address.protocol {
         let tried = points(sides);
         if tried.iter().any(|it| it.code == PointCode::LoginWorks) {
@@ -226,7 +226,7 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
     points
 }
 
-/// The address's own password, else the one that was given for it.
+/// The password in the address, else the one that was given for this address.
 pub(crate) fn password_of(address: &Address) -> Secret {
     let given = || std::env::var("LOOPTAX_PASSWORD").unwrap_or_default();
     let own = address.password.clone();
@@ -275,7 +275,8 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     Opened { conversation: opened, database_refusal, whom: "ourselves".to_owned(), is_met: true, unfit: Vec::new() }
 }
 
-/// Asks over TCP and the socket at once: a server that hangs is silent over both, and is waited for once.
+/// Uses TCP and the socket at the same time: a server that hangs is silent over both, so looptax waits for it only
+/// once.
 fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -> T) -> (T, T) {
     thread::scope(|scope| {
         let asking = scope.spawn(over_tcp);
@@ -329,7 +330,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
-/// Whether TLS is required over TCP, refused, or used if the server requires it.
+/// Whether TCP has to use TLS, must not use it, or uses it if the server requires it.
 pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
     match (&address.tls, &address.no_tls) {
         (Some(_), _) if matches!(endpoint, Endpoint::Tcp(_)) => Sealing::Always,
@@ -338,8 +339,8 @@ pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
     }
 }
 
-/// Logs in, over TLS where the URL demands it of TCP or the server refuses the login without; without the database
-/// where the account may not have that, whose words come beside.
+/// Logs in. Uses TLS if the URL demands it for TCP, or if the server refuses the login without TLS. Leaves the database
+/// out if the account may not use it, and then also returns the server's refusal.
 fn open(address: &Address, endpoint: &Endpoint, login: &Login) -> (Result<Conversation, PathError>, Option<String>) {
     let sealing = sealing(address, endpoint);
     let (protocol, limits) = (address.protocol, Limits::default());
@@ -356,7 +357,7 @@ fn open(address: &Address, endpoint: &Endpoint, login: &Login) -> (Result<Conver
     (log_in(&without), Some(refused.words))
 }
 
-/// Returns what the kernel reports about both endpoints, if one process listens on them.
+/// Returns what the kernel reports about both endpoints, if the same process listens on them.
 fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     let server = sides.server?;
     let file = Path::new(&sides.socket.file);
@@ -371,9 +372,9 @@ fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     ))
 }
 
-/// Returns what the kernel reports about both endpoints, if the process on the socket does not have the port.
+/// Returns what the kernel reports about both endpoints, if the process on the socket does not listen on the port.
 fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
-    // The port of another network is not in our lists.
+    // Our lists do not have the ports of another network namespace.
     if sides.client.other_network().is_some() {
         return None;
     }
@@ -400,8 +401,8 @@ fn identity(opened: &mut Opened) -> Option<String> {
     match conversation.server_view(&[id]) {
         Ok(view) => Some(view.identity),
         Err(error) => {
-            // A server that withholds the facts, or withholds them from this account, has not answered wrongly;
-            // refusals of MySQL and PostgreSQL are reported with the account below.
+            // A server that withholds facts, from all accounts or from this one, has not given a wrong answer; the
+            // points about the account report refusals of MySQL and PostgreSQL.
             let is_told_below = matches!(conversation.protocol(), Protocol::Mysql | Protocol::Postgres);
             let is_refused = error.refusal().is_some() && is_told_below;
             if !error.is_untold() && !is_refused {
@@ -412,7 +413,7 @@ fn identity(opened: &mut Opened) -> Option<String> {
     }
 }
 
-/// Returns the point for answers that do not fit the question: a listener that lets any client in may answer anything.
+/// Returns the point for answers that do not fit the request: a listener that accepts every login may answer anything.
 fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
     let mut told = opened.iter().flat_map(|it| &it.unfit);
     let first = told.next()?;
@@ -431,13 +432,13 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
     ))
 }
 
-/// Whether the login works over both; no more is to be known of Redis and memcached, and a role of
-/// PostgreSQL is the same one over either.
+/// Whether the login works over both endpoints. For Redis and memcached this is all that can be known, and a role of
+/// PostgreSQL is the same one over both.
 fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
     let is_client = sides.is_reachable || sides.client.rights.is_none();
     let (code, outcome, what) = match (&tcp.conversation, &unix.conversation) {
         (Ok(_), Ok(_)) => (PointCode::LoginWorks, Outcome::Pass, "the login works over both".to_owned()),
-        // Who we are may be the reason.
+        // The reason may be that looptax is not the client's user.
         (Ok(_), Err(why)) if !is_client => (
             PointCode::LoginFailsForUs,
             Outcome::Unknown,

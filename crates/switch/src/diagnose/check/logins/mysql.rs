@@ -9,7 +9,7 @@ use looptax_wire::{Login, WireError};
 
 use super::sides::{Opened, Refused};
 
-/// The account over both, and what it demands.
+/// Points about the account over both endpoints, and about what it demands.
 pub(super) fn points(tcp: &mut Opened, unix: &mut Opened, as_whom: &Login) -> Vec<Point> {
     let (user, database) = (&*as_whom.user, as_whom.database.as_deref());
     let (over_tcp, over_unix) = (login(tcp, database), login(unix, database));
@@ -20,14 +20,14 @@ pub(super) fn points(tcp: &mut Opened, unix: &mut Opened, as_whom: &Login) -> Ve
     points
 }
 
-/// Account and rights over one transport.
+/// The account and its rights over one transport.
 fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     let needs_tls = opened.is_sealed();
     let conversation = match &mut opened.conversation {
         Ok(conversation) => conversation,
         Err(why) => return refused(why),
     };
-    // An expired password lets one in, and then nothing be asked.
+    // With an expired password a login works, but every statement fails.
     let account = match conversation.cell("SELECT CURRENT_USER()") {
         Err(error @ WireError::Server { .. }) => return refused(&Refused::from(&error)),
         account => account.and_then(|it| fitting(conversation, it, "an account", is_account)),
@@ -39,7 +39,7 @@ fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     });
     let version = version.unwrap_or_default();
     let server = if version.contains("MariaDB") { Rules::Mariadb } else { Rules::Mysql };
-    // Servers that do not know the variable do not have the feature.
+    // A server that does not know the variable does not have the feature.
     let has_plain_names = opened.ask(|it| flag(it, "SELECT @@partial_revokes"));
     let has_plain_names = has_plain_names.unwrap_or(false);
     let grants = opened.ask_surely(|it| {
@@ -48,7 +48,7 @@ fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
         is_told.then_some(grants).ok_or_else(|| it.unfit("grants", "others"))
     });
     let rights = Rights::read(&grants.unwrap_or_default(), server, has_plain_names);
-    // NULL, `NONE`, and an error of versions without roles.
+    // NULL, `NONE`, or an error of a version without roles.
     let role = opened.ask(|it| it.cell_or_null("SELECT CURRENT_ROLE()"));
     let role = role.flatten().unwrap_or_default();
     let has_active_role = !matches!(role.as_str(), "" | "NONE");
@@ -69,7 +69,7 @@ fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
         databases: databases.unwrap_or_default(),
         needs_tls,
         plugin: plugin(how),
-        // Their names of the plugin: MariaDB's, and MySQL's.
+        // The plugin is called `unix_socket` in MariaDB and `auth_socket` in MySQL.
         asks_system: how.contains("unix_socket") || how.contains("auth_socket"),
         refusal: None,
         database_refusal: opened.database_refusal.clone(),
@@ -82,12 +82,13 @@ fn is_account(text: &str) -> bool {
     host.is_some_and(|it| !it.is_empty())
 }
 
-/// A line of `SHOW GRANTS`: MariaDB tells the role of every login there, MySQL what a grant does not reach.
+/// Whether it is a line of `SHOW GRANTS`. There MariaDB also reports the role that each login gets, and MySQL what a
+/// grant does not cover.
 fn is_grant(line: &str) -> bool {
     ["GRANT ", "REVOKE ", "SET DEFAULT ROLE "].iter().any(|it| line.starts_with(it))
 }
 
-/// The text, if it has the form of what was asked for.
+/// Returns the text if it has the expected form.
 fn fitting(
     conversation: &Conversation,
     text: String,
@@ -97,7 +98,7 @@ fn fitting(
     if is_fit(&text) { Ok(text) } else { Err(conversation.unfit(expected, &text)) }
 }
 
-/// A setting that is on or off.
+/// Reads a setting that is on or off.
 fn flag(conversation: &mut Conversation, sql: &str) -> Result<bool, WireError> {
     match &*conversation.cell(sql)? {
         "1" => Ok(true),
@@ -106,8 +107,8 @@ fn flag(conversation: &mut Conversation, sql: &str) -> Result<bool, WireError> {
     }
 }
 
-/// Returns what the server reports about the columns of the database, or of all databases that are not its own. It may
-/// take long with many tables, so the time for it is limited.
+/// Returns what the server reports about the columns of the database, or of all databases that are not the server's
+/// own. With many tables this takes long, so it has a time limit.
 fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Option<Effective> {
     let (limit, hint) = match server {
         Rules::Mariadb => ("SET STATEMENT max_statement_time=3 FOR ", ""),
@@ -129,7 +130,7 @@ fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Opti
     if rows.len() == MOST_COLUMNS {
         return None;
     }
-    // Of a column without any rights there may be no text.
+    // A column without any rights may have no text.
     let text = |cell: Option<String>| cell.unwrap_or_default();
     Some(Effective::read(rows.into_iter().map(|row| row.map(text))))
 }
@@ -149,7 +150,7 @@ fn plugin(how: &str) -> String {
     }
 }
 
-/// The rows of `mysql.user` for this user, as far as we may read them.
+/// Returns the rows of `mysql.user` for this user, as far as the login may read them.
 fn accounts(tcp: &mut Opened, unix: &mut Opened, user: &str) -> Vec<MysqlAccount> {
     let quoted = user.replace('\\', "\\\\").replace('\'', "''");
     let sql = format!("SELECT host, plugin, ssl_type FROM mysql.user WHERE user = '{quoted}'");
@@ -163,7 +164,7 @@ fn accounts(tcp: &mut Opened, unix: &mut Opened, user: &str) -> Vec<MysqlAccount
     rows.into_iter().flatten().map(account).collect()
 }
 
-/// Whether the server refuses every client without TLS or a socket; `None` if it could not be asked.
+/// Whether the server refuses every client that uses neither TLS nor a socket; `None` if it did not answer.
 fn requires_secure_transport(tcp: &mut Opened, unix: &mut Opened) -> Option<bool> {
     either(tcp, unix)?.ask(|it| flag(it, "SELECT @@require_secure_transport"))
 }

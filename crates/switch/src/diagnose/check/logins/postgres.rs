@@ -1,4 +1,4 @@
-//! Which line of PostgreSQL's `pg_hba.conf` lets a role in.
+//! Which line of PostgreSQL's `pg_hba.conf` admits a role.
 
 use looptax_advise::check::{Hba, Known, Refusal, SocketLine, postgres_logins, postgres_rules};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
@@ -9,14 +9,14 @@ use super::sides::{Opened, Sides};
 /// The first version whose rules have patterns.
 const WITH_PATTERNS: u32 = 160_000;
 
-/// The login over both, and the rules that decide it.
+/// Points about the login over both endpoints, and about the rules that decide it.
 pub(super) fn points(
     login: Point,
     (tcp, unix): (&mut Opened, &mut Opened),
     sides: &Sides<'_>,
     user: &str,
 ) -> Vec<Point> {
-    // A pooler's rules are its own, and in another file.
+    // A pooler has its own rules, in another file.
     if sides.is_pooler() {
         return vec![login];
     }
@@ -26,12 +26,12 @@ pub(super) fn points(
     postgres_logins(login, rules, refusal.as_ref(), line)
 }
 
-/// Returns what is known without a login.
+/// Returns what the rules show without a login.
 pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
     rules(sides, user, None).0
 }
 
-/// Which lines decide, where the file can be read, and one for the socket that lets in as TCP does.
+/// Returns which lines decide, if the file can be read, and a line for the socket that admits the same logins as TCP.
 fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
@@ -56,7 +56,7 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
     (point, line)
 }
 
-/// By what any role may ask; what the server does not answer stays open.
+/// Settles open questions with statements that any role may use; what the server does not answer stays open.
 fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let of_user = quoted(user);
@@ -66,7 +66,7 @@ fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
              UNION SELECT roleid FROM pg_auth_members JOIN of ON member = of.oid) \
              SELECT rolname::text FROM pg_roles JOIN of USING (oid)"
         ))?;
-        // One is a member of oneself.
+        // Every role is a member of itself.
         let has_own = roles.iter().any(|it| it == user);
         has_own.then_some(roles).ok_or_else(|| it.unfit("roles that include the account's own", "others"))
     });

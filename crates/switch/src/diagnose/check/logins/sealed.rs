@@ -1,6 +1,6 @@
 //! Which sessions of this machine a server lists as encrypted.
 //!
-//! Only what the login may see: without rights on the server's lists nothing is known, and nothing is reported.
+//! It reports only the sessions that the login may see: without rights on the server's lists it reports nothing.
 
 use std::net::IpAddr;
 
@@ -10,10 +10,10 @@ use looptax_model::record::Point;
 
 use super::sides::{Opened, Sides};
 
-/// More are not read.
+/// Read at most this many sessions.
 const MOST_SESSIONS: usize = 1_000;
 
-/// The encrypted sessions, apart from our own.
+/// The encrypted sessions, except our own.
 pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point> {
     let own: Vec<String> =
         opened.iter().filter_map(|it| Some(it.conversation.as_ref().ok()?.connection_id().to_string())).collect();
@@ -24,14 +24,14 @@ pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point
     let address = sides.address;
     let (sessions, port) = match address.protocol {
         Protocol::Mysql => (mysql(asked, &own), "SELECT @@port"),
-        // A pooler's sessions are not the server's.
+        // A pooler's sessions are not the sessions of its server.
         Protocol::Postgres if !sides.is_pooler() => (postgres(asked, &own), "SELECT current_setting('port')"),
         _ => return Vec::new(),
     };
     if sessions.is_empty() {
         return Vec::new();
     }
-    // An address of the socket has only the usual port.
+    // An address that is a socket has only the usual port.
     let port = asked.ask(|it| it.number::<u16>(port)).unwrap_or_else(|| sides.tcp.port());
     let user = address.user.as_deref().unwrap_or("USER");
     let target = format!("{}://{user}@127.0.0.1:{port}/", address.protocol);
@@ -39,7 +39,7 @@ pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point
     check::sealed_sessions(&kind, &target, &sessions)
 }
 
-/// Empty if the Performance Schema is off, as MariaDB has it by default.
+/// Returns nothing if the Performance Schema is off, which is MariaDB's default.
 fn mysql(asked: &mut Opened, own: &str) -> Vec<SealedSession> {
     let attribute = |name: &str| {
         format!(
@@ -56,7 +56,7 @@ fn mysql(asked: &mut Opened, own: &str) -> Vec<SealedSession> {
     );
     let rows = asked.ask(|it| it.rows::<4>(&sql)).unwrap_or_default();
     let session = |[user, host, program, library]: [Option<String>; 4]| {
-        // `localhost` of a session over TCP has a port behind it.
+        // For a session over TCP, `localhost` has a port after it.
         let host = host?;
         let over_tcp = host.rsplit_once(':').map(|it| it.0);
         (host == "localhost" || over_tcp.is_some_and(is_loopback)).then(|| SealedSession {

@@ -1,6 +1,6 @@
 //! The facts known before the logins over TCP and over the socket, and the results of each login.
 //!
-//! Plain data for `logins` and for the questions of each protocol.
+//! Plain data for `logins` and for the code of each protocol.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,46 +15,46 @@ use looptax_wire::WireError;
 use crate::diagnose::check::client::Client;
 use crate::diagnose::socket_of::SocketOf;
 
-/// A login that is to be compared over both transports: who makes it, and where each of them leads.
+/// A login to compare over both transports: who logs in, and where each transport leads.
 pub(in crate::diagnose::check) struct Sides<'a> {
     pub address: &'a Address,
     pub tcp: SocketAddr,
     pub socket: &'a SocketOf,
     pub server: Option<&'a Server>,
     pub client: &'a Client,
-    /// Whether the client reaches the socket; else we log in as ourselves, to tell at least the rest.
+    /// Whether the client reaches the socket. If not, looptax logs in as its own user, so that it can report the rest.
     pub is_reachable: bool,
 }
 
 impl Sides<'_> {
-    /// Whether what listens there hands logins on, and has no rules of PostgreSQL's.
+    /// Whether the listener hands logins on and does not use PostgreSQL's rules.
     pub(in crate::diagnose::check) fn is_pooler(&self) -> bool {
         self.server.is_some_and(|it| it.kind.is_pooler())
     }
 }
 
-/// A connection that is logged in, or why it is not.
+/// A connection that is logged in, or the reason why it is not.
 pub(in crate::diagnose::check) struct Opened {
     pub conversation: Result<Conversation, Refused>,
     /// The server's refusal of the database, if it allows a login only without that database.
     pub database_refusal: Option<String>,
-    /// Who opened it, for a person.
+    /// The user that logged in, for a person.
     pub whom: String,
-    /// Whether somebody was there, who may then have refused us.
+    /// Whether a listener answered; it may still have refused the login.
     pub is_met: bool,
-    /// Answers that do not fit the question, in words.
+    /// Descriptions of answers that do not fit their requests.
     pub unfit: Vec<String>,
 }
 
 impl Opened {
-    /// Keeps why the login failed, if the listener is not such a server.
+    /// Keeps the reason why the login failed, if the listener is not a server of this kind.
     pub(in crate::diagnose::check) fn keep_unfit_login(&mut self) {
         let why = self.conversation.as_ref().err();
         let unfit = why.filter(|it| it.is_unfit).map(|it| it.words.clone());
         self.unfit.extend(unfit);
     }
 
-    /// Returns the server's answer; `None` if it refused. Any other error is kept, for then nothing is known.
+    /// Returns the server's answer; `None` if it refused. Keeps any other error, since nothing is known in that case.
     pub(in crate::diagnose::check) fn told<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         match answer {
             Ok(told) => Some(told),
@@ -66,7 +66,7 @@ impl Opened {
         }
     }
 
-    /// The same of what every server tells to everybody.
+    /// Like [`Self::told`], for facts that every server reports to every account.
     pub(in crate::diagnose::check) fn must_tell<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         if let Err(refusal @ WireError::Server { .. }) = &answer {
             self.unfit.push(with_causes(refusal));
@@ -74,7 +74,7 @@ impl Opened {
         self.told(answer)
     }
 
-    /// Asks, if the login worked.
+    /// Runs a request, if the login worked.
     pub(in crate::diagnose::check) fn ask<T>(
         &mut self,
         question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
@@ -83,7 +83,7 @@ impl Opened {
         self.told(answer)
     }
 
-    /// Asks what every server tells to everybody.
+    /// Requests facts that every server reports to every account.
     pub(in crate::diagnose::check) fn ask_surely<T>(
         &mut self,
         question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
@@ -101,7 +101,7 @@ impl Opened {
 }
 
 impl Drop for Opened {
-    /// Leaves the server as a client should.
+    /// Ends the session as a client should.
     fn drop(&mut self) {
         let left = Refused::before_the_server(String::new());
         if let Ok(conversation) = std::mem::replace(&mut self.conversation, Err(left)) {
@@ -113,18 +113,18 @@ impl Drop for Opened {
 #[derive(Debug, Clone)]
 pub(in crate::diagnose::check) struct Refused {
     pub words: String,
-    /// The server's own code; `None` if there was no such answer.
+    /// The server's own error code; `None` if it sent no such answer.
     pub code: Option<String>,
-    /// Whether the failure is a password that the server does not ask for.
+    /// Whether it failed because of a password that the server does not need.
     pub is_needless_password: bool,
-    /// Whether it was not tried, since nothing proves that the server is there.
+    /// Whether the login was not tried, because nothing proves that the expected server listens there.
     pub is_of_stranger: bool,
-    /// Whether the answer does not come from such a server.
+    /// Whether the answer does not come from a server of this kind.
     pub is_unfit: bool,
 }
 
 impl Refused {
-    /// Without the server.
+    /// A failure before the server was reached.
     pub(in crate::diagnose::check) fn before_the_server(words: String) -> Self {
         Self { words, code: None, is_needless_password: false, is_of_stranger: false, is_unfit: false }
     }
