@@ -117,9 +117,9 @@ impl Connects {
         if self.blocks {
             "waits".to_owned()
         } else if waits.is_zero() {
-            "fails at once".to_owned()
+            "fails immediately".to_owned()
         } else {
-            format!("tries again, for {} s at most", (waits.as_secs_f64() * 100.0).round() / 100.0)
+            format!("tries again for at most {} s", (waits.as_secs_f64() * 100.0).round() / 100.0)
         }
     }
 

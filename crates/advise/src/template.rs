@@ -44,10 +44,10 @@ impl Fields {
 pub(crate) enum TemplateError {
     #[error("there is no field `{0}`")]
     Field(String),
-    #[error("there is no way to escape called `{0}`")]
+    #[error("there is no escape function named `{0}`")]
     Escape(String),
     /// Brackets do not match.
-    #[error("a bracket has no other half")]
+    #[error("a bracket is not closed, or closes nothing")]
     Bracket,
 }
 

@@ -112,7 +112,7 @@ pub enum CommandError {
         said: String,
     },
     /// The terminal stopped the command: the kernel does this to a background process that reads from its terminal.
-    #[error("a signal stopped the command, as when it asks for something on the terminal{}", words_after(.said))]
+    #[error("a signal stopped the command, which happens if it asks for input on the terminal{}", words_after(.said))]
     Stopped {
         /// The last part of the command's stderr.
         said: String,

@@ -68,7 +68,7 @@ impl fmt::Display for Distrust {
         match self.why {
             Why::Owner(uid) => write!(f, "{path}, which belongs to {}", user::shown(uid)),
             Why::Group(gid) => write!(f, "{path}, to which its group {gid} may write"),
-            Why::Everybody => write!(f, "{path}, to which everybody may write"),
+            Why::Everybody => write!(f, "{path}, to which every user may write"),
             Why::Mount => {
                 write!(f, "{path}, which is on a file system that is mounted with nosuid")
             }

@@ -38,9 +38,9 @@ struct Used {
 pub enum NoCpuTime {
     #[error("the process has ended")]
     Ended,
-    #[error("the CPU time of a process that ended was not added to that of its parent")]
+    #[error("the kernel did not add the CPU time of an ended process to that of its parent")]
     Uncollected,
-    #[error("too little CPU time: the kernel counts that of ended processes in ticks of 10 ms")]
+    #[error("too little CPU time: the kernel counts the CPU time of ended processes in ticks of 10 ms")]
     Coarse,
 }
 

@@ -30,7 +30,7 @@ impl Burst {
         let failed = |why: String| step(StepCode::BurstFailed, format!("a burst of {n} connects to {at}: {why}"));
         let Some(question) = first_question(self.protocol) else {
             return Err(failed(format!(
-                "looptax does not know the first answer of {} to a connection",
+                "looptax does not know what to send first on a connection to {}",
                 self.protocol.title()
             )));
         };
@@ -51,7 +51,7 @@ impl Burst {
         let mut errors = fates.iter().filter_map(|it| it.error.as_deref());
         if let Some(error) = errors.next() {
             let n_failed = 1 + errors.count();
-            return Err(failed(format!("{n_failed} failed, the first with {error}")));
+            return Err(failed(format!("{n_failed} connects failed, the first with {error}")));
         }
         let last = fates.iter().map(|it| it.at).max().unwrap_or_default();
         let words =

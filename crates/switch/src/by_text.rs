@@ -72,7 +72,7 @@ fn finding(planned: &Planned, plan: &Plan, text: &str, shown: &str) -> Option<Fi
             Ok((fix, socket)) => (fix, resting_on(&socket, shown)),
             Err(why) => (Vec::new(), format!("No fix: {why}")),
         },
-        _ => (Vec::new(), point.next.clone().map(|it| format!("To settle it: {it}")).unwrap_or_default()),
+        _ => (Vec::new(), point.next.clone().map(|it| format!("To find out: {it}")).unwrap_or_default()),
     };
     let rest = if rest.is_empty() { rest } else { format!(" {rest}.") };
     let message = format!("{}: {}.{rest}", title(planned), point.what.trim_end_matches('.'));
@@ -91,8 +91,9 @@ fn title(planned: &Planned) -> String {
 
 fn resting_on(socket: &str, shown: &str) -> String {
     format!(
-        "The fix assumes that the server has the socket {socket} and accepts this account over it: no server was \
-         asked; run `looptax check {shown}` on that machine to find out, and pass another socket with --socket PATH"
+        "The fix assumes that the server has the socket {socket} and accepts this account over it; looptax queried no \
+         server. To find out, run `looptax check {shown}` on that machine; if the server has another socket, pass it \
+         with --socket PATH"
     )
 }
 
@@ -121,7 +122,7 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
                 titles => format!("; it may be {}", titles.join(", ")),
             };
             return Err(format!(
-                "looptax does not know which application reads this file, pass it with --as NAME{may_be}"
+                "looptax does not know which application reads this file; pass its name with --as NAME{may_be}"
             ));
         }
         _ => None,
@@ -129,7 +130,7 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     let moves = moves.ok_or_else(|| {
         let advice = found.checked.changes.first().map(|it| &*it.advice).filter(|it| !it.is_empty());
         let advice = advice.map(|it| format!(": {it}")).unwrap_or_default();
-        format!("`looptax switch` does not make this change, make it by hand{advice}")
+        format!("`looptax switch` does not make this change; make it by hand{advice}")
     })?;
     if !moves.variables.is_empty() {
         return Err("the value is set in the environment; change it there".to_owned());
@@ -145,10 +146,12 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     let parts = moves.here.iter().map(|it| without_secrets(text, it));
     let parts = parts.collect::<Option<Vec<_>>>().map(|it| it.concat());
     let parts = parts.filter(|all| all.iter().all(|it| !holds(&it.text, password, socket)));
-    let parts = parts.ok_or("the new text contains a password in another place; `looptax switch` writes that text")?;
+    let parts = parts.ok_or(
+        "the new text contains a password in a second place, so looptax does not show it; `looptax switch` writes it",
+    )?;
     let replacement = |it: Rewrite| Some(Replacement { region: Region::of(text, &it.at)?, text: it.text });
     let fix: Option<Vec<Replacement>> = parts.into_iter().map(replacement).collect();
-    Ok((fix.ok_or("its place cannot be given in lines and columns")?, socket.clone()))
+    Ok((fix.ok_or("looptax cannot give its position in lines and columns")?, socket.clone()))
 }
 
 /// Whether a new text contains a password, other than as a part of the socket's path.

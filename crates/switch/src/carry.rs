@@ -206,7 +206,7 @@ fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tel
     match restart {
         None => {
             let words = format!(
-                "restart {name}, which keeps {} until then: {} (or --undo with --restart)",
+                "restart {name}; until then it keeps {}: {} (or pass --restart with --undo)",
                 of.gain(),
                 of.restart
             );

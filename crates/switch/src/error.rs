@@ -96,8 +96,8 @@ impl Explain for SwitchError {
                 format!("nothing was changed; make room in {} or let this user write there", path.display())
             }
             Self::Unnoted { path, .. } => format!(
-                "make room in {} or let this user write there; then run `looptax switch --undo`: it changes nothing \
-                 more, and notes it",
+                "make room in {} or let this user write there; then run `looptax switch --undo` again: it changes no \
+                 more files, and notes the undo in the journal",
                 path.display()
             ),
             Self::NotBack { id, kept, .. } => format!(

@@ -459,8 +459,8 @@ impl Plan {
                 let place = &planned.found.checked.place;
                 Failure::usage(
                     format!(
-                        "--burst: looptax does not know how many connections arrive at {place} at once, or what \
-                         answers there first"
+                        "--burst: looptax does not know how many connections arrive together at {place}, or what to \
+                         send there first"
                     ),
                     "pass the number with --connections N; to prove a web server's PHP and pages, pass --url",
                 )

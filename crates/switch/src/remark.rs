@@ -63,14 +63,14 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
     let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
     if without_dots(&absolute) != original.path {
         let to = original.path.display();
-        let words = format!("the name is a link; looptax writes the file {to}");
+        let words = format!("the path contains a symbolic link; looptax writes the file {to}");
         add(Code::Link, words);
     }
     if let Ok(Some(stat)) = original.stat()
         && stat.st_nlink > 1
     {
         let n = stat.st_nlink - 1;
-        let words = format!("{n} other names (hard links) lead to the same file, and keep the old contents");
+        let words = format!("the file has {n} other names (hard links), which keep the old contents");
         add(Code::OtherNames, words);
     }
     let flags = ioctl_getflags(file);
@@ -86,7 +86,10 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
         add(Code::FolderClosed, words.to_owned());
     }
     if let Some(program) = manager(&original.bytes) {
-        let words = format!("{program} writes it, and will write it again: change it there; --patch prints the lines");
+        let words = format!(
+            "{program} writes this file and will overwrite the change: make the change in {program}; --patch prints \
+             the lines"
+        );
         add(Code::Managed, words);
     }
     if let Some(package) = package_of(Path::new("/var/lib/dpkg/info"), &original.path) {

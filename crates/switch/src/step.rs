@@ -19,7 +19,7 @@ pub(crate) fn step(code: StepCode, words: impl Into<String>) -> SwitchStep {
 }
 
 pub(crate) fn stopped() -> SwitchStep {
-    step(StepCode::Stopped, "stopped before it was proved")
+    step(StepCode::Stopped, "stopped before the change was proved")
 }
 
 /// Runs the command. Returns the step that reports how it ended, as an error if it failed.

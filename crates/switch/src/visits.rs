@@ -109,9 +109,9 @@ impl Visits {
         let requests = if n == 1 { "request" } else { "requests" };
         let slowest = format!("the slowest took {:.2} s", self.slowest.as_secs_f64());
         let words = match self.failed {
-            None => format!("one after another, {n} {requests} for {url}: none failed; {slowest}"),
+            None => format!("{n} {requests} for {url}, one after another: none failed; {slowest}"),
             Some((first, last)) => format!(
-                "one after another, {n} {requests} for {url}: {n_failed} failed, within {:.2} s; {slowest}",
+                "{n} {requests} for {url}, one after another: {n_failed} failed, within {:.2} s; {slowest}",
                 last.saturating_sub(first).as_secs_f64()
             ),
         };

@@ -113,7 +113,7 @@ fn bound(app: &'static App, call: &Call, source: &Source<'_>) -> Vec<Bound> {
             bound.label.clone_from(&call.label);
         }
         if is_open {
-            bound.doubt.get_or_insert_with(|| "the call gets more settings, which looptax does not know".to_owned());
+            bound.doubt.get_or_insert_with(|| "the call has further settings, which looptax does not know".to_owned());
         }
         if let Some(doubt) = doubt_of_host(bound) {
             bound.doubt.get_or_insert_with(|| doubt.to_owned());

@@ -196,13 +196,15 @@ impl Found {
             names => {
                 let is_in_pod = self.inside.as_ref().is_some_and(Inside::is_in_pod);
                 let podman = if is_in_pod {
-                    "; except with an older `podman kube play`, in which `envFrom` wins (podman issue 27287)"
+                    "; except with an older `podman kube play`, in which `envFrom` takes precedence (podman issue \
+                     27287)"
                 } else {
                     ""
                 };
                 let names = names.join(", ");
                 format!(
-                    "{names} from {from}: looptax leaves that unchanged; the container's own environment wins{podman}"
+                    "{names} from {from}: looptax leaves that unchanged; the container's own environment takes \
+                     precedence{podman}"
                 )
             }
         })

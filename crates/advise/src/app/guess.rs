@@ -415,7 +415,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         true => "a PHP program with PDO",
         false if is_php => "a PHP program",
         false if has_c_library => "a program with MySQL's C library",
-        false => "an application that is not known",
+        false => "an unknown application",
     };
     let app = app_of(kind.unwrap_or(Kind::Mysql), title)?;
     let app = keywords_of(&all[anchor], all).and_then(|_| app_of(app.kind, OF_KEYWORDS)).unwrap_or(app);

@@ -45,11 +45,13 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     let has_more = written.hostaddr.is_some() || is_conditional && written.socket.is_some();
     if text.contains(',') && has_more {
-        return Err("it names several hosts together with a socket or `hostaddr`, and looptax has not tested how its driver reads that".to_owned());
+        return Err("it names several hosts together with a socket or `hostaddr`, and looptax has not tested how its \
+                    driver reads that"
+            .to_owned());
     }
     let text = one_of(app, text)?;
     if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {
-        return Err("its host is a set of servers, and its driver may ask any of them".to_owned());
+        return Err("its host is a set of servers, and its driver may connect to any of them".to_owned());
     }
     let split = split(app, text);
     let port = split.port.or(written.port).unwrap_or_default().trim();
@@ -103,8 +105,9 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
             format!("the socket setting is ignored: it counts only with the host localhost, not with `{text}`"),
         ),
         (None, Some(path), _) if is_local || !is_conditional => of_socket(path),
-        (None, _, _) => by_host(app, host.as_deref())
-            .ok_or_else(|| "no host is given, and looptax does not know which server is used then".to_owned())?,
+        (None, _, _) => by_host(app, host.as_deref()).ok_or_else(|| {
+            "no host is given, and looptax does not know which server is used in that case".to_owned()
+        })?,
     };
     let own_setting = own_setting.filter(|_| is_local || !is_conditional);
     let socket = host_socket.or(own_setting).filter(|it| it.contains('/') || it.starts_with('@'));
@@ -222,7 +225,7 @@ fn is_store(app: &App) -> bool {
 fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
     let is_none = app.bare_ip && (host.starts_with('[') || has_port);
-    is_none.then(|| format!("its driver takes `{host}` for the name of a host, and no host has that name"))
+    is_none.then(|| format!("its driver reads `{host}` as a host name, and no host has that name"))
 }
 
 /// The host that is used. From a list in libpq's form it is the first host, if all hosts use one transport; the drivers
@@ -233,7 +236,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
         let first = hosts.next().unwrap_or_default();
         return match hosts.next() {
             None => Ok(first),
-            Some(_) => Err("its host is a list, and its driver may ask any of them first".to_owned()),
+            Some(_) => Err("its host is a list, and its driver may try any of them first".to_owned()),
         };
     }
     if !text.contains(',') {
@@ -288,11 +291,11 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         });
     }
     let why = if path.starts_with('@') {
-        format!("its driver takes `{text}` for a name: only libpq has abstract sockets")
+        format!("its driver reads `{text}` as a host name: only libpq supports abstract sockets")
     } else if app.host_is.contains(&HostForm::Colon) {
         format!("`{text}` is only a path, which its program does not accept as a host: write localhost:{path}")
     } else {
-        format!("its driver takes `{text}` for the name of a host, and no host has that name")
+        format!("its driver reads `{text}` as a host name, and no host has that name")
     };
     Some(Place { host: None, port, socket: Some(PathBuf::from(path)), takes: Takes::Tcp, why, fails: true })
 }
@@ -317,7 +320,7 @@ fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     };
     let is_marked = text.starts_with("unix:") && app.path_port != PathPort::Zero;
     (is_port_wrong && !is_marked).then(|| {
-        "a path works only with port 0; with this port its driver takes the path for a host name and fails".to_owned()
+        "a path works only with port 0; with this port its driver reads the path as a host name and fails".to_owned()
     })
 }
 

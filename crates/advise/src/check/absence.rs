@@ -31,7 +31,7 @@ pub enum Listener {
 
 /// The point for a client that finds no socket at the path.
 pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol) -> Point {
-    let how = format!("connected, or tried to, as {client}; asked the kernel for all listening sockets");
+    let how = format!("tried to connect as {client}; asked the kernel for all listening sockets");
     let missing = &absence.missing;
     let point = |code, what: String| Point::new(Topic::Path, code, Outcome::Fail, what, how.clone());
     match &absence.listener {
@@ -97,15 +97,16 @@ fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
     {
         let wanted = socket.rsplit_once(".s.PGSQL.").map_or("", |it| it.1);
         return format!(
-            "the port is part of the socket's name: you asked for port `{wanted}`, and the folder has a socket for \
-             port {}; write port {first} if you mean that server",
+            "the port is part of the socket's name: you passed port `{wanted}`, but the folder has a socket for port \
+             {}; write port {first} if you mean that server",
             ports.join(" or ")
         );
     }
     if !absence.others.is_empty() {
         return "pass the socket that you mean: `looptax find` shows the server of each of them".to_owned();
     }
-    "start the server, or look where it makes its socket: `looptax find` lists the sockets of all servers".to_owned()
+    "start the server, or find out where it creates its socket: `looptax find` lists the sockets of all servers"
+        .to_owned()
 }
 
 #[cfg(test)]

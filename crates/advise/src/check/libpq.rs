@@ -48,7 +48,8 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
                 let what =
                     format!("over the socket the server's method is `{method}`, and libpq 16 and later refuse that");
                 made(Some(false), what, METHOD_ASKED).with_next(
-                    "give its line for sockets in pg_hba.conf the method of its line for TCP, or remove the parameter",
+                    "in the server's pg_hba.conf, give the `local` line the method of the line for TCP; or remove the \
+                     parameter",
                 )
             }
             None => made(
@@ -63,7 +64,10 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             "with it libpq refuses every connection over a socket".to_owned(),
             "read the parameter; libpq 13 to 18 do so",
         )
-        .with_next(format!("remove `{written}` for the socket, whose data does not leave this machine")),
+        .with_next(format!(
+            "remove `{written}` from the connection over the socket: data sent over the socket does not \
+                            leave this machine"
+        )),
     }
 }
 

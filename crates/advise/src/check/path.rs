@@ -72,7 +72,7 @@ pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), p
 }
 
 fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Option<Protocol>) -> Point {
-    let how = format!("connected, or tried to, as {client}");
+    let how = format!("tried to connect as {client}");
     let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how.clone());
     match &reach.end {
         End::Connected => point(PointCode::SocketReachable, Outcome::Pass, format!("{client} can connect to {socket}")),
@@ -86,14 +86,14 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
              (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
         } else {
-            "if the server does not listen there yet, change and restart it first; if it does, the client sees other \
-             folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` shows \
-             what hides it from which program"
+            "if the server does not listen there yet, change its configuration and restart it first; if it does, the \
+             client sees other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; \
+             `looptax find` shows what hides it from which program"
         }),
         End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is not a socket"))
             .with_next("give the server's socket with --socket"),
         End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("no process listens on `{socket}`"))
-            .with_next("start the server; a socket that a crash left is replaced at its start"),
+            .with_next("start the server; a socket left behind by a crash is replaced when the server starts"),
         End::Full => point(
             PointCode::BacklogFull,
             Outcome::Fail,
@@ -101,7 +101,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
                 "the connection queue of `{socket}` is full at the moment: a client that does not wait gets EAGAIN"
             ),
         )
-        .with_next("raise the server's backlog and net.core.somaxconn, or keep connections open"),
+        .with_next("raise the server's backlog and net.core.somaxconn, or let the client keep its connections open"),
         End::TooLong { bytes, most } => point(
             PointCode::PathTooLong,
             Outcome::Fail,
@@ -177,7 +177,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "let the server make `{}` with a group that is only for this, and add {user} to that group{}; no user \
+            "let the server make `{}` with a group that is used only for this, and add {user} to that group{}; no user \
              should join the group {} for it",
             step.path,
             by_setting(protocol),
@@ -187,7 +187,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         point
             .with_next(format!(
                 "join the group below and restart the client (a reload is not enough: groups are read at its start); \
-                 every program of {user} then gets what {} has",
+                 every program of {user} then gets all rights of {}",
                 step.group
             ))
             .with_steps(StepPlace::Shell, [format!("usermod -aG {} {user}", step.group)])
@@ -251,7 +251,7 @@ mod tests {
         check(vec![socket], End::Denied, Outcome::Fail, &["on the socket", "usermod -aG redis"]);
         let mut roots = step("/run/redis/r.sock", 0o770);
         roots.group = "root".to_owned();
-        check(vec![roots], End::Denied, Outcome::Fail, &["a group that is only for this"]);
+        check(vec![roots], End::Denied, Outcome::Fail, &["a group that is used only for this"]);
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }

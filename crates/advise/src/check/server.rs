@@ -35,7 +35,7 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     let point = |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
         (Some(tcp), Some(unix)) if tcp == unix => {
-            point(PointCode::ServerSame, Outcome::Pass, "both lead to one server".to_owned())
+            point(PointCode::ServerSame, Outcome::Pass, "both lead to the same server".to_owned())
         }
         (Some(tcp), Some(unix)) => point(
             PointCode::ServersDiffer,
@@ -46,7 +46,7 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
         _ => point(
             PointCode::ServerSameUnknown,
             Outcome::Unknown,
-            "looptax cannot tell without a login over both".to_owned(),
+            "looptax cannot tell without a login over TCP and over the socket".to_owned(),
         ),
     }
 }
@@ -63,12 +63,12 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     let room = backlog.saturating_add(1);
     let point = |code, outcome, what: String| Point::new(Topic::Backlog, code, outcome, what, how);
     let Some(n) = n_connections else {
-        let what = format!("{room} connections may wait on the socket; looptax does not know how many come at once");
+        let what = format!("{room} connections may wait on the socket; looptax does not know how many arrive together");
         let next = "pass the number with --connections: the application's workers times the connections of each";
         return point(PointCode::BacklogUnknown, Outcome::Note, what).with_next(next);
     };
     if n <= room {
-        let what = format!("{room} connections may wait, {n} come at once ({from})");
+        let what = format!("{room} connections may wait, and {n} arrive together ({from})");
         return point(PointCode::BacklogEnough, Outcome::Pass, what);
     }
     let (code, outcome, becomes) = if clients.is_empty() {
@@ -82,8 +82,8 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
         (PointCode::BacklogShort, Outcome::Fail, words)
     };
     let what = format!(
-        "the queue is too small for {n} connections at once ({from}): only {room} can wait on the socket until \
-         the server accepts them{becomes}"
+        "the queue is too small for {n} connections that arrive together ({from}): only {room} can wait on the socket \
+         until the server accepts them{becomes}"
     );
     point(code, outcome, what).with_next(match somaxconn {
         Some(most) if most < n => format!(
@@ -103,7 +103,7 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
         Confinement::Label(label) => point(
             PointCode::Confined,
             Outcome::Unknown,
-            format!("{client} is confined as `{label}`: the policy decides what that allows"),
+            format!("{client} is confined as `{label}`: the policy of SELinux or AppArmor decides what it may do"),
         )
         .with_next("after the switch look for denials: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         Confinement::Unknown => point(
@@ -123,7 +123,7 @@ pub fn losses() -> Point {
         Outcome::Note,
         "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients \
          on other machines still need TCP",
-        "true of every Unix socket",
+        "this applies to every Unix socket",
     )
 }
 
@@ -161,9 +161,9 @@ mod tests {
         let of = |word| backlog_of(80, Some(200), 4096, Some(word));
         assert_eq!(of("java").code, PointCode::BacklogWaits);
         assert!(of("java").what.ends_with("waits: MariaDB Connector/J"));
-        assert!(of("php").what.contains("fails at once: PHP's mysqlnd"));
+        assert!(of("php").what.contains("fails immediately: PHP's mysqlnd"));
         let unknown = of("cobol").what;
-        assert!(unknown.contains("tries again, for 1.05 s at most: libmariadb"), "{unknown}");
+        assert!(unknown.contains("tries again for at most 1.05 s: libmariadb"), "{unknown}");
         assert!(unknown.contains("go-sql-driver"), "{unknown}");
     }
 

@@ -16,8 +16,13 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         Some(demand) => (
             format!("the URL says `{demand}`"),
             match direct(demand) {
-                Some(both) => format!("remove `{demand}` for the socket, which does not leave this machine; {both}"),
-                None => format!("remove `{demand}` for the socket, which does not leave this machine"),
+                Some(both) => format!(
+                    "remove `{demand}` from the connection over the socket, whose data does not leave this machine; \
+                     {both}"
+                ),
+                None => format!(
+                    "remove `{demand}` from the connection over the socket, whose data does not leave this machine"
+                ),
             },
             "read the URL",
         ),
@@ -82,7 +87,7 @@ pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
             PointCode::SocketCountsAsSecure,
             Outcome::Pass,
             "require_secure_transport is on: a socket counts as secure, without TLS",
-            "asked @@require_secure_transport",
+            "queried @@require_secure_transport",
         )
     })
 }
@@ -127,12 +132,12 @@ impl fmt::Display for SealedSession {
 pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> Vec<Point> {
     let (on_socket, over_tcp): (Vec<_>, Vec<_>) = sessions.iter().partition(|it| it.is_on_socket);
     let how = match kind {
-        "postgres" => "asked pg_stat_ssl and pg_stat_activity",
-        _ => "asked performance_schema.threads for sessions whose connection is SSL/TLS",
+        "postgres" => "queried pg_stat_ssl and pg_stat_activity",
+        _ => "queried performance_schema.threads for sessions whose connection is SSL/TLS",
     };
     let point = |sessions: &[&SealedSession], code, transport, ends: &str| {
         let what = format!(
-            "encrypted {transport} now: {}; within one machine, root can read all that it protects anyway",
+            "encrypted {transport} now: {}; within one machine, root can read all that TLS protects anyway",
             counted(sessions)
         );
         let is_on_socket = code == PointCode::SessionsSealedOnSocket;
@@ -165,8 +170,9 @@ pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
              [client-mariadb] ends TLS to other machines too); another program uses it if its settings say so"
         }
         ("mysql" | "mariadb" | "percona", _) => {
-            "turn TLS off for 127.0.0.1, unless the account demands it (MySQL's programs: --ssl-mode=DISABLED, MariaDB's: --skip-ssl); on the socket \
-             MySQL's programs do not use it, but MariaDB's do until they have --skip-ssl"
+            "turn TLS off for 127.0.0.1, unless the account demands it (MySQL's programs: --ssl-mode=DISABLED, \
+             MariaDB's: --skip-ssl); on the socket MySQL's programs do not use it, but MariaDB's do until they have \
+             --skip-ssl"
         }
         ("postgres", _) => {
             "use the socket, on which PostgreSQL has no TLS, or set sslmode=disable for 127.0.0.1 if pg_hba.conf \

@@ -287,11 +287,11 @@ fn a_plan_to_write_has_words_about_this_application_alone() {
     let provider = redis.to_owned() + "REDIS_PROVIDER=REDIS_URL\n";
     check("/srv/own/.env", &provider, &["library:gem/sidekiq"], "Sidekiq", &["REDIS_PROVIDER names another variable"]);
     let blocks = "config/initializers/sidekiq.rb:configure_server";
-    let words = "client and server blocks make connections of their own";
+    let words = "client and server blocks open separate connections";
     check("/srv/own/.env", redis, &["library:gem/sidekiq", blocks], "Sidekiq", &[words]);
 
     let laravel = "APP_KEY=x\nDB_CONNECTION=mysql\nDB_HOST=127.0.0.1\nDB_PORT=3306\nDB_DATABASE=d\nDB_USERNAME=u\nDB_PASSWORD=p\n";
-    let has_key = "config/database.php must hold 'unix_socket' => env('DB_SOCKET', '')";
+    let has_key = "config/database.php must contain 'unix_socket' => env('DB_SOCKET', '')";
     check("/srv/own/.env", laravel, &["artisan"], "Laravel", &[has_key]);
     check("/srv/own/.env", laravel, &["artisan", "config/database.php:DB_SOCKET"], "Laravel", &[]);
 }

@@ -230,7 +230,7 @@ fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
     match source.raw_os_error() {
         Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => no_port_hint(LocalPorts::read()),
         Some(number) if number == rustix::io::Errno::NOSYS.raw_os_error() => {
-            "no process answers for the arm redirect: looptax's process looptax-beside was ended".to_owned()
+            "no process answers for the arm redirect: looptax's process looptax-beside is no longer running".to_owned()
         }
         _ => format!("does a server listen on port {}? `ss -tln` lists ports", address.port()),
     }

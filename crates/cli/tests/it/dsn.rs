@@ -56,13 +56,13 @@ fn what_a_text_has_no_way_to_hold_is_told_and_the_hidden_password_counts_too() {
     let socket = ["--socket", "/run/s.sock"];
     let colon = ["mysql://a%3Ab@127.0.0.1/shop", "--for", "go-sql-driver"];
     let told = said(&[&colon[..], &socket[..]].concat());
-    assert!(told.contains("does not work here: a user with :"), "{told}");
+    assert!(told.contains("does not work here: a user name with :"), "{told}");
     let plain = ["mysql://ab@127.0.0.1/shop", "--for", "go-sql-driver"];
     let told = said(&[&plain[..], &socket[..]].concat());
     assert!(!told.contains("does not work"), "{told}");
     let letters = ["mysql://a:%C3%BC@127.0.0.1/shop", "--for", "sqlalchemy"];
     let told = said(&[&letters[..], &socket[..]].concat());
-    assert!(told.contains("takes a password in the URL for Latin-1"), "{told}");
+    assert!(told.contains("encodes a password in the URL as Latin-1"), "{told}");
     assert!(!told.contains(['ü']) && !told.contains("%C3"), "{told}");
 }
 
@@ -171,8 +171,8 @@ fn a_page_is_kept_where_the_text_holds_one_and_told_where_it_does_not() {
         ("/app/", "nginx", "proxy_pass http://unix:/s:/app/;"),
         ("/", "nginx", "proxy_pass http://unix:/s:;"),
         ("/app/", "apache", "\"unix:/s|http://localhost/app/\""),
-        ("/app/", "caddy", "does not work here: reverse_proxy takes no path"),
-        ("/app/", "haproxy", "does not work here: a server line takes no path"),
+        ("/app/", "caddy", "does not work here: reverse_proxy accepts no path"),
+        ("/app/", "haproxy", "does not work here: a server line accepts no path"),
     ] {
         let told = of(&format!("http://127.0.0.1:8000{page}"), name);
         assert!(told.contains(expected), "{told}");

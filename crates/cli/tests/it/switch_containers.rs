@@ -259,7 +259,9 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let offered = "--containers` (names: 'Laravel (phpredis)', 'Mastodon')";
     let check =
         |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
-    assert!(check(&scene).contains("not known which application reads REDIS_HOST: pass it with --as to"));
+    assert!(
+        check(&scene).contains("looptax does not know which application reads REDIS_HOST: pass its name with --as to")
+    );
     assert!(check(&scene).contains(offered), "{}", check(&scene));
     assert!(check(&scene).contains("--unixsocketperm 777") && check(&scene).contains("emptyDir"), "{}", check(&scene));
     for name in ["laravel", "phpredis", "Laravel (phpredis)"] {
@@ -276,7 +278,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let init = "  initContainers:\n  - name: migrate\n    image: own\n    ENV    - name: APP_KEY\n      value: x\n  containers:\n";
     let init = Scene::new(&pod_of(init, cache));
     let words = check(&init);
-    assert!(words.contains("does not write it, since `migrate` is an init container"), "{words}");
+    assert!(words.contains("does not change this connection, because `migrate` is an init container"), "{words}");
     let from = "  containers:\n  - name: shop\n    image: own\n    envFrom: [{configMapRef: {name: c}}]\n";
     let map =
         "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  REDIS_HOST: 127.0.0.1\n  APP_KEY: x\n";
@@ -305,7 +307,10 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     assert!(words.contains(only), "{words}");
     let several = php.replace("image: own\n    command: php artisan queue:work", "build: ./api");
     let words = check(&Scene::new(&format!("{several}{cache}")));
-    assert!(words.contains("not known which application reads REDIS_HOST: pass it with --as to"), "{words}");
+    assert!(
+        words.contains("looptax does not know which application reads REDIS_HOST: pass its name with --as to"),
+        "{words}"
+    );
     assert!(words.contains("(names: 'Laravel (phpredis)', 'Mastodon')"), "{words}");
     assert!(!words.contains("if it is that application"), "{words}");
     let django = format!(
@@ -314,7 +319,10 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     let scene = Scene::new(&django);
     fs::write(scene.scratch.file("requirements.txt"), "Django\ncelery\nredis\ndj-database-url\n").unwrap();
     let words = check(&scene);
-    assert!(words.contains("not known which application reads REDIS_URL: pass it with --as to"), "{words}");
+    assert!(
+        words.contains("looptax does not know which application reads REDIS_URL: pass its name with --as to"),
+        "{words}"
+    );
     assert!(words.contains("docker-compose.yml --containers` writes both sides, --dry-run"), "{words}");
     assert!(!words.contains("if it is that application"), "{words}");
 }
@@ -326,7 +334,10 @@ fn a_database_server_that_shares_the_variables_is_no_client() {
     let scene = Scene::new(compose);
     fs::write(scene.scratch.file("shop.env"), "REDIS_HOST=cache\n").unwrap();
     let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
-    assert!(check.contains("not known which application reads REDIS_HOST: pass it with --as to"), "{check}");
+    assert!(
+        check.contains("looptax does not know which application reads REDIS_HOST: pass its name with --as to"),
+        "{check}"
+    );
     assert!(!check.contains("if it is that application"), "{check}");
     let plan = scene.switch(&["--containers", "--dry-run", "--as", "laravel"]);
     assert!(plan.stdout.contains("# volumes of app"), "{}", plan.stdout);

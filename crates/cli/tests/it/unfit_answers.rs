@@ -21,7 +21,7 @@ const SELF: &str = "unfit_answers::a_fake_is_a_process_of_its_own_with_a_server_
 /// The points about an account or a server that is not known.
 const OF_THE_SERVER: [&str; 7] = ["same-server", "account", "login", "tls", "hba", "plugin", "login-not-tried"];
 /// Words of a verdict that is not possible here.
-const CLAIMS: [&str; 4] = ["would work", "with the same rights", "lead to one server", "proved:"];
+const CLAIMS: [&str; 4] = ["would work", "with the same rights", "lead to the same server", "proved:"];
 
 /// One that `find` takes for a server.
 struct Known {

@@ -155,10 +155,10 @@ fn proves_both_hops(kind: Kind) {
     let socket = "local socket of process ";
     let tcp = "TCP from 127.0.0.1:";
     let wanted = [
-        ("unix+unix", socket, "behind it local socket"),
-        ("tcp+unix", tcp, "behind it local socket"),
-        ("unix+tcp", socket, "behind it TCP from 127.0.0.1:"),
-        ("tcp+tcp", tcp, "behind it TCP from 127.0.0.1:"),
+        ("unix+unix", socket, "and after the pooler a local socket"),
+        ("tcp+unix", tcp, "and after the pooler a local socket"),
+        ("unix+tcp", socket, "and after the pooler TCP from 127.0.0.1:"),
+        ("tcp+tcp", tcp, "and after the pooler TCP from 127.0.0.1:"),
     ];
     let arms = comparison["arms"].as_array().unwrap();
     assert_eq!(arms.len(), wanted.len());

@@ -57,7 +57,9 @@ impl Explain for NotMoved {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Stayed { .. } => "`looptax run --dry-run --verbose` shows more about the server's port and socket",
-            Self::Died => "something ended looptax's process looptax-beside; looptax concludes nothing from this run",
+            Self::Died => {
+                "looptax's process looptax-beside was ended from outside; looptax concludes nothing from this run"
+            }
             Self::Uncounted { .. } => {
                 "looptax concludes nothing from this run; please report it, it is a bug of looptax"
             }

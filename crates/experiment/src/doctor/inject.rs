@@ -60,7 +60,7 @@ fn not_judged(arm: Arm) -> DoctorResult {
 
 /// The time of a request without a delay, in nanoseconds; `None` if interrupted.
 fn request_ns(check: &mut Bench<'_>, arm: Arm) -> Result<Option<f64>, Failure> {
-    check.say(&format!("{arm}, how long a request takes by itself"));
+    check.say(&format!("{arm}: measuring how long a request takes without a delay"));
     let run = check.one([arm, arm], Some(0), SLICE, 1 << 21)?;
     Ok(run.and_then(|run| period_ns(&run.contrast.epochs, Side::Baseline)))
 }

@@ -37,8 +37,8 @@ pub(super) fn pair_of_arms(settings: &Experiment) -> [Arm; 2] {
 pub(crate) fn needs_target() -> Failure {
     Failure::usage(
         "--exec needs a server that the command connects to",
-        "for example looptax compare private:mariadb --exec 'mysqldump {transport} looptax'; if the commands have \
-         their own servers: --exec-unix and --exec-tcp",
+        "for example: looptax compare private:mariadb --exec 'mysqldump {transport} looptax'; if each command already \
+         names the server that it connects to, use --exec-unix and --exec-tcp",
     )
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure
         let _ = writeln!(text, "  {}", target_line(settings, spec));
     }
     if settings.targets.is_empty() {
-        let _ = writeln!(text, "  looptax starts no server: the commands connect to their own");
+        let _ = writeln!(text, "  looptax starts no server: the commands connect to their own servers");
     }
     for line in lines(settings, exec) {
         let _ = writeln!(text, "    {line}");

@@ -217,7 +217,7 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
         Placement::Same => "both ends of a connection pinned to one core, drawn again each epoch",
         Placement::Split => "the two ends pinned to different cores, drawn again each epoch",
         Placement::Free => "nothing pinned",
-        Placement::ClientPinned => "client threads pinned, the server's threads left alone",
+        Placement::ClientPinned => "client threads pinned, the server's threads not pinned",
     };
     record::PlacementUsed { asked: placement, real: real.to_owned() }
 }
@@ -228,10 +228,10 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     if raw.epochs.iter().any(|it| it.follows.is_some()) {
         let slices = || raw.epochs.iter().flat_map(|epoch| epoch.slices.iter().map(move |slice| (epoch, slice)));
         let n_there = slices().filter(|(epoch, slice)| epoch.is_in_place(slice)).count();
-        let where_to = if placement == Placement::Same { "to the core" } else { "to a core other than the one" };
+        let where_to = if placement == Placement::Same { "on the core" } else { "on another core than the one" };
         let real = format!(
-            "the client goes {where_to} that the server's thread ran on last; {n_there} of {} slices stayed so, the others \
-             do not count",
+            "the client runs {where_to} that the server's thread ran on last; {n_there} of {} slices kept to this, and \
+             the others do not count",
             slices().count()
         );
         return Some(record::PlacementUsed { asked: placement, real });

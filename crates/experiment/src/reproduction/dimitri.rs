@@ -52,7 +52,7 @@ pub(crate) fn add(
     }
     if part.points.len() < n_points(most) {
         part.smaller.push(format!(
-            "{} of {} points were measured before the time was over",
+            "{} of {} points were measured before the time ran out",
             part.points.len(),
             n_points(most)
         ));

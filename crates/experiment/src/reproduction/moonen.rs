@@ -15,7 +15,7 @@ use super::{Amounts, Runner};
 
 /// The work besides the comparisons, and its length.
 pub(crate) const EXTRA_WORK: (&str, Duration) =
-    ("other patterns of writing, in search of 1133 µs per message", Duration::from_secs(12));
+    ("other patterns of writing, to find one that takes 1133 µs per message", Duration::from_secs(12));
 
 /// Adds the attempts, and how much of the published amounts was measured.
 pub(crate) fn add(

@@ -30,7 +30,7 @@ pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, amount
         match storms(plan, amounts, runner) {
             Ok(Some(storms)) => add_row(part, plan, &storms, runner),
             Ok(None) if runner.is_interrupted() => return,
-            Ok(None) => part.missing.push(format!("{}: its time was over", plan.what)),
+            Ok(None) => part.missing.push(format!("{}: its time ran out", plan.what)),
             Err(failure) => part.missing.push(super::runner::in_one_line(&plan.what, &failure)),
         }
     }

@@ -66,7 +66,7 @@ fn check_today(today: Arm) -> Result<(), Failure> {
             "the bill shows the gain of each hop: looptax compare private:pgbouncer",
         )),
         _ => Err(Failure::usage(
-            format!("--remedies asks what would help over TCP or with TLS, but `{today}` is itself a remedy"),
+            format!("--remedies looks for what would help over TCP or with TLS, but `{today}` is itself a remedy"),
             TODAY,
         )),
     }
@@ -140,7 +140,7 @@ fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoin
         return Err("looptax sends a statement or command only after the previous answer");
     }
     if today.requests.pipeline > 1 {
-        return Err("--pipeline already sends several at once");
+        return Err("--pipeline already sends several requests together");
     }
     let mut changed = today.clone();
     changed.requests.pipeline = PIPELINE;

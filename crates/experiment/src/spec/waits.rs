@@ -67,12 +67,12 @@ pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
     let for_kind = real_clients().iter().filter(|it| it.talks_to(kind));
     let names: Vec<_> = for_kind.map(|it| it.name.as_str()).collect();
     let hint = if names.is_empty() {
-        format!("looptax knows no client of {kind}: use --client poll, poll-first, block or event")
+        format!("looptax does not know any client of {kind}: use --client poll, poll-first, block or event")
     } else {
         format!("for {kind}: {}", names.join(", "))
     };
     Err(match called().next() {
-        Some(_) => Failure::usage(format!("no client called `{word}` talks to {kind}"), hint),
+        Some(_) => Failure::usage(format!("looptax knows no client called `{word}` for {kind}"), hint),
         None => Failure::usage(format!("`--client-like {word}` is not a client that looptax knows"), hint),
     })
 }

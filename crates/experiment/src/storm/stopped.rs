@@ -33,7 +33,7 @@ impl Stopped {
             }
             waiting::pause(PAUSE);
         }
-        Err(io::Error::other("the server's processes do not stop"))
+        Err(io::Error::other("the server's processes did not stop after SIGSTOP"))
     }
 
     fn signal(&mut self, pid: u32) -> io::Result<()> {

@@ -170,8 +170,8 @@ fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut C
         return Ok(());
     }
     Err(Failure::usage(
-        "this pooler gives its server connections to one client after another (pool_mode transaction or statement), \
-         and does not keep the prepared statements of each client",
+        "this pooler lends a server connection to one client after another (pool_mode transaction or statement), and \
+         does not keep each client's prepared statements",
         "pass --protocol text, which prepares nothing; PgBouncer 1.21 and newer keep prepared statements in every \
          mode (max_prepared_statements)",
     ))
@@ -293,7 +293,7 @@ fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
     let asked = conversation.pipeline(&[command]);
     asked.map(drop).map_err(|error| {
         Failure::new(error).with_hint(format!(
-            "a request is GET {key}, a missing key: ACL SETUSER NAME +get ~looptax:missing* allows it"
+            "each request is GET {key}, which is a missing key: ACL SETUSER NAME +get ~looptax:missing* allows it"
         ))
     })
 }

@@ -305,7 +305,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
         return Err(if over_socket.is_empty() {
             Failure::usage(
                 format!("the pages connect to none of this machine's servers with a socket ({})", names(&|_| true)),
-                "is there a page that uses the database? a cache may answer instead; pass other servers with --map \
+                "request a page that uses the database, not one that a cache answers; for another server, pass --map \
                  ADDRESS=SOCKET",
             )
         } else {
@@ -346,7 +346,7 @@ fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: 
         FailureKind::Http2 => "make the application speak HTTP/1.1 as well, which looptax uses",
         FailureKind::Tls => "pass the page as https://",
         FailureKind::NoHttp => "pass the port at which the application speaks HTTP",
-        FailureKind::Timeout => "give a page more time with --page-limit",
+        FailureKind::Timeout => "allow more time for a page with --page-limit",
         _ if !over.is_empty() => "`looptax check` says what the socket needs; nothing was changed",
         _ => "pass a page that works, with --url",
     };

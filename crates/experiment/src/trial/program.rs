@@ -95,7 +95,7 @@ impl Program {
         let said = self.output.last_lines();
         Err(Failure::usage(
             format!("the application does not listen at {ready} after {limit:?}{said}"),
-            "is this its port? pass another address with --ready, or more time with --start-limit",
+            "if it listens at another address, pass that with --ready; if it needs more time, pass --start-limit",
         ))
     }
 
@@ -120,7 +120,8 @@ impl Program {
         if self.programs.is_background() {
             return Err(Failure::usage(
                 format!("the application went into the background{said}"),
-                "start it in the foreground: nginx -g 'daemon off;', php-fpm -F, apache2 -DFOREGROUND, gunicorn without --daemon",
+                "start it in the foreground: nginx -g 'daemon off;', php-fpm -F, apache2 -DFOREGROUND, gunicorn \
+                 without --daemon",
             ));
         }
         let how = match exit {

@@ -96,7 +96,9 @@ pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
 /// The findings of the first look, and the plan that follows from them.
 pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     let how = match seen.design {
-        TrialDesign::Flip => "one process, its new connections moved or left in turns",
+        TrialDesign::Flip => {
+            "one process; looptax moves its new connections in some turns and leaves them on TCP in the others"
+        }
         TrialDesign::Restart => "the application is restarted for each turn",
     };
     let n_epochs = shape.analyses.n_max() as u32 * contrasts(ask, seen).len() as u32;

@@ -14,8 +14,8 @@ pub enum Refused {
     #[error("the kernel lets only root, or CAP_BPF with CAP_PERFMON, count on sockets")]
     Rights,
     #[error(
-        "looptax runs in a separate process namespace, as in a container, but counting on sockets needs the process numbers \
-         of the machine (docker run --pid=host, hostPID: true)"
+        "looptax runs in a separate process namespace, as in a container, but counting on sockets needs the process \
+         numbers of the machine (docker run --pid=host, hostPID: true)"
     )]
     OwnProcesses,
     #[error("counting on sockets needs the kernel's type information (/sys/kernel/btf/vmlinux), which is missing")]
@@ -28,9 +28,9 @@ pub enum Refused {
     Verifier(String),
     #[error("the kernel does not let looptax count on sockets: {0}")]
     Kernel(String),
-    #[error("looptax can read the bytes of connections on x86_64 only")]
+    #[error("looptax can read the bytes of connections only on x86_64")]
     Processor,
-    #[error("looptax cannot read its own programs for the kernel")]
+    #[error("looptax cannot read the eBPF programs that it loads into the kernel")]
     Object,
 }
 

@@ -20,14 +20,15 @@ fn words(held: PortsHeld) -> String {
     let PortsHeld { server, n_held, n_ports, reuse } = held;
     let (most, n_held, n_ports) = (held.most_per_s(), grouped(n_held), grouped(n_ports));
     let end = match reuse {
-        None => format!("at {most} connections a second all ports are held, and {FAILS}"),
+        None => format!("at {most} connections per second all ports are in use, and {FAILS}"),
         Some(setting) => format!(
-            "at {most} a second {FAILS}, unless ports are free again after a second, as on this machine with \
-             net.ipv4.tcp_tw_reuse={setting}"
+            "at {most} connections per second {FAILS}, unless ports become free again after a second, as on this \
+             machine with net.ipv4.tcp_tw_reuse={setting}"
         ),
     };
     format!(
-        "{n_held} of the {n_ports} ports towards {server} are held by closed connections: {end}; a socket has no ports"
+        "{n_held} of the {n_ports} ports towards {server} are held by closed connections: {end}; a Unix socket needs \
+         no ports"
     )
 }
 
@@ -53,11 +54,11 @@ mod tests {
         let held =
             PortsHeld { server: "127.0.0.1:6379".parse().unwrap(), n_held: 14_203, n_ports: 28_232, reuse: None };
         let said = words(held);
-        for part in ["14,203 of the 28,232 ports", "at 470 connections a second", "Cannot assign", "has no ports"] {
+        for part in ["14,203 of the 28,232 ports", "at 470 connections per second", "Cannot assign", "needs no ports"] {
             assert!(said.contains(part), "{part} in {said}");
         }
         let reused = words(PortsHeld { reuse: Some(2), ..held });
-        assert!(reused.contains("unless ports are free again") && reused.contains("tcp_tw_reuse=2"), "{reused}");
+        assert!(reused.contains("unless ports become free again") && reused.contains("tcp_tw_reuse=2"), "{reused}");
         assert!(!said.contains("unless"), "{said}");
         assert_eq!((grouped(7), grouped(1_234_567)), ("7".to_owned(), "1,234,567".to_owned()));
     }

@@ -122,12 +122,13 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
             ..socket_at(
                 address,
                 &usual(address),
-                &format!("the usual one: only root can see whether {named} listens there"),
+                &format!("the usual path: only root can see whether {named} listens there"),
             )
         })),
         None if server.lacks_socket() && is_made_by_lines(server.kind) => {
             let words = format!(
-                "the usual path: {named} listens on port {} and has no socket yet; the lines for the server create it",
+                "the usual path: {named} listens on port {} and has no socket yet; the lines for the server create \
+                 this socket",
                 address.port
             );
             Ok(SocketOf { is_guess: true, ..socket_at(address, &usual(address), &words) })
@@ -163,7 +164,7 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     } else {
         "only root can see what listens on that port"
     };
-    format!("the usual one: {why}, so check whether it is right")
+    format!("the usual path: {why}, so check whether it is right")
 }
 
 /// Whether `dsn` also prints lines for the server's own side, so that the socket need not exist yet.

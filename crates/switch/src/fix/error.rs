@@ -80,7 +80,9 @@ impl Explain for FixError {
                  postgres://postgres@%2Frun%2Fpostgresql/"
                     .to_owned()
             }
-            Self::NoAdmin { .. } => "pass one with --admin DSN; looptax does not keep the password".to_owned(),
+            Self::NoAdmin { .. } => {
+                "pass an administrator's login with --admin DSN; looptax does not keep the password".to_owned()
+            }
             Self::OtherServer { .. } => {
                 "pass the server that the application is connected to: `looptax find` lists the servers".to_owned()
             }

@@ -255,5 +255,5 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
         }
         thread::sleep(PAUSE);
     }
-    Err(failed("it did not within five seconds".to_owned()))
+    Err(failed("it did not do so within five seconds".to_owned()))
 }

@@ -65,7 +65,7 @@ impl Watched {
         let kind = self.server.as_ref().map(|it| it.kind);
         if let Some(kind) = kind.filter(|it| it.is_pooler()) {
             // The server behind the pooler answers such requests, and lists the pooler's connections.
-            let why = format!("{kind} passes questions on to the server behind it");
+            let why = format!("{kind} passes requests on to the server behind it");
             return (Eye::default(), Some(why));
         }
         let mut eye = Eye::open(&self.address, self.tcp, limits);

@@ -109,7 +109,7 @@ impl Proof for Watches {
         Some(match unproved {
             Some(why) => Judged::Unproved(why),
             None if self.has_unwatched => {
-                Judged::Unseen("connections to a container's server are not visible from here".to_owned())
+                Judged::Unseen("looptax cannot see the connections to a server in a container".to_owned())
             }
             None => Judged::Holds(steps),
         })
@@ -147,7 +147,7 @@ impl Proof for Watches {
         if self.all.is_empty() {
             None
         } else if self.all.iter().all(Watch::is_over_tcp_again) {
-            Some("the application connects over TCP again")
+            Some("the application uses TCP again")
         } else if self.all.iter().all(Watch::is_wholly_over_tcp) {
             Some("the application is connected over TCP as it was before")
         } else {

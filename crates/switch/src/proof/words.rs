@@ -24,10 +24,10 @@ impl Seen {
         }
         if self.has_come_itself() && !self.is_over_socket() {
             let counted = self.by_kernel.map_or_else(String::new, |it| {
-                let (connections, questions) = (plural(it.n_opened, "connection"), plural(it.n_turns, "question"));
-                let refused = it.of_logins.map_or_else(String::new, |n| format!(" (a refused login has up to {n})"));
+                let (connections, questions) = (plural(it.n_opened, "connection"), plural(it.n_turns, "request"));
+                let refused = it.of_logins.map_or_else(String::new, |n| format!(" (a refused login causes up to {n})"));
                 format!(
-                    "; the kernel counted {} {connections}, {} answered {questions}{refused}",
+                    "; the kernel counted {} {connections} and {} answered {questions}{refused}",
                     it.n_opened, it.n_turns
                 )
             });
@@ -64,7 +64,8 @@ impl Seen {
                 let n = by_kernel.map_or(self.n_of_application, |it| it.n_opened.max(self.n_of_application));
                 let connections = plural(n, "connection");
                 format!(
-                    "the kernel saw {n} {connections} of the application to the socket{whose}; the server was not asked there: {why}"
+                    "the kernel saw {n} {connections} of the application to the socket{whose}; the server was not \
+                     asked there: {why}"
                 )
             }
             (None, _) if self.n_listed > 0 => {
@@ -72,13 +73,14 @@ impl Seen {
                 format!("the server saw {n} {} over the socket{whose}", plural(n, "session"))
             }
             (None, Some(Asks { n_opened, n_turns, .. })) => {
-                let (connections, questions) = (plural(n_opened, "connection"), plural(n_turns, "question"));
+                let (connections, questions) = (plural(n_opened, "connection"), plural(n_turns, "request"));
                 let refused = match self.n_refused {
                     Some(0) => ", and the server refused none",
                     _ => ", more than were refused",
                 };
                 format!(
-                    "the kernel counted {n_opened} {connections} to the socket{whose}, with {n_turns} {questions} that were answered{refused}"
+                    "the kernel counted {n_opened} {connections} to the socket{whose}, with {n_turns} {questions} that \
+                     were answered{refused}"
                 )
             }
             (None, None) => {
@@ -92,7 +94,7 @@ impl Seen {
         if self.over_tcp.is_empty() {
             format!("{how}, and none of the application over TCP")
         } else {
-            format!("{how}, and none of the application over TCP since the last of those ended")
+            format!("{how}, and none of the application over TCP since the last such connection ended")
         }
     }
 
@@ -139,7 +141,10 @@ impl Seen {
         let mut notes = Vec::new();
         if !self.others.is_empty() {
             let who: Vec<&str> = self.others.iter().map(|it| &**it).collect();
-            notes.push(format!("others still use the account over TCP, as set in their own files: {}", who.join(", ")));
+            notes.push(format!(
+                "other programs still use the account over TCP, as their own files say: {}",
+                who.join(", ")
+            ));
         }
         if self.n_unclear > 0 {
             notes.push(format!(

@@ -165,8 +165,8 @@ fn how_to_make(folder: &Path, server: &Process) -> String {
         format!("RuntimeDirectory={name} in [Service] of {unit}, or ")
     });
     format!(
-        "{make}; below /run it disappears at a boot without {}a line in /etc/tmpfiles.d: `d {shown} 0755 {user} \
-         {group}`",
+        "{make}; a folder below /run disappears at each boot unless there is {}a line in /etc/tmpfiles.d: `d {shown} \
+         0755 {user} {group}`",
         by_unit.unwrap_or_default()
     )
 }
@@ -267,8 +267,8 @@ impl Access {
         let joins = self.joins.as_ref().map(|Joins { user, group, join, .. }| {
             let words = match join {
                 Some(join) => format!(
-                    "{user} joins the group {group} (`{join}`), which may use the socket, and can then also read \
-                     and change all that this group may read and change; this takes effect when the application restarts"
+                    "{user} joins the group {group} (`{join}`), which may use the socket, and can then also read and \
+                     change all that this group may read and change; this takes effect when the application restarts"
                 ),
                 None => format!(
                     "{user} is in the group {group}, which may use the socket, but the application runs without that \

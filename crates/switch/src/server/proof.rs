@@ -181,10 +181,11 @@ impl Proof for ServerSide {
             steps.insert(0, step(StepCode::SeenOverSocket, words));
             return Some(judged);
         }
+        let (were, have) = if missing.len() == 1 { ("was", "has") } else { ("were", "have") };
         let words = format!(
-            "{} was connected to {} before its restart and has not connected again",
+            "{} {were} connected to {name} before {name} was restarted, and {have} not connected again",
             missing.join(", "),
-            self.of.name
+            name = self.of.name
         );
         // The application itself has moved.
         is_last.then_some(Judged::Unseen(words))
@@ -199,7 +200,11 @@ impl Proof for ServerSide {
         let gone = self.others.gone();
         if !gone.is_empty() {
             let name = &self.of.name;
-            notes.push(format!("{} was connected to {name} before its restart, and no longer runs", gone.join(", ")));
+            let (were, are) = if gone.len() == 1 { ("was", "is") } else { ("were", "are") };
+            notes.push(format!(
+                "{} {were} connected to {name} before {name} was restarted, and {are} no longer running",
+                gone.join(", ")
+            ));
         }
         notes
     }

@@ -200,7 +200,7 @@ impl Looking<'_> {
         let what = if wanted.is_empty() {
             format!("{} will have access to the socket", user.name)
         } else {
-            format!("with these lines {} will have access to the socket, without them not", user.name)
+            format!("{} will have access to the socket only with these lines", user.name)
         };
         (point(PointCode::SocketWillLetIn, Outcome::Pass, what), wanted)
     }

@@ -118,9 +118,9 @@ fn by_hand(text: &Text, socket: Option<&Path>) -> Option<Failure> {
     let lines: Vec<&str> = after.collect();
     let named = text.named.display();
     Some(Failure::usage(
-        format!("{named} belongs to {}, which looptax does not move together with a web server's file", change.title),
+        format!("{named} is a file of {}, which looptax does not move together with a web server's file", change.title),
         format!(
-            "by hand, in {named}: `{}`; then {}; the web server's lines: looptax check FILE --socket {}",
+            "by hand, in {named}: `{}`; then {}; for the web server's lines, run: looptax check FILE --socket {}",
             lines.join("`, `"),
             change.restart,
             socket.display()

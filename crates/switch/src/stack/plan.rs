@@ -59,7 +59,9 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
     let is_open_to_all = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
     if pool_moves && listens_on(&master).iter().any(is_open_to_all) {
         let title = pair.back.title();
-        plan.unread.push(format!("{title} also listens for other machines, which will no longer find a server there"));
+        plan.unread.push(format!(
+            "{title} also listens for other machines, which will no longer find a server at that address"
+        ));
     }
     let sides = Sides { front: front.program, front_master: front.master, back: pair.back, back_master: master };
     let others = pool_moves.then(|| others_at(&sides, tcp));

@@ -73,7 +73,8 @@ impl Way {
     /// The reason if that is left to people.
     pub(crate) fn of_earlier(stack: &StackOf, reload: Option<&str>) -> Result<(Self, Commands), String> {
         let sides = Sides::of_earlier(stack);
-        let sides = sides.ok_or("the programs that read these files no longer run as they did then")?;
+        let sides =
+            sides.ok_or("the programs that read these files no longer run as they did at the time of the switch")?;
         let commands = sides.commands(stack.pool.is_some(), reload);
         let commands = commands.map_err(|why| why.to_string())?;
         let worker = sides.front_master.clone();
@@ -142,7 +143,7 @@ impl Way {
         let port = if self.pool_moves {
             format!("no process listens at {tcp} any more")
         } else {
-            format!("the pages have caused no connection to {tcp} since")
+            format!("since then, no page has caused a connection to {tcp}")
         };
         let (title, pid) = (self.sides().back.title(), own.pid);
         let words = format!("{title} {pid} listens on {socket}{seen}; {port}");
@@ -167,7 +168,10 @@ impl Proof for Way {
             return Ok(page);
         }
         Err(Failure::usage(
-            format!("{url} answers, but looptax sees no connection to {} for it: it proves nothing", self.eyes.tcp),
+            format!(
+                "{url} answers, but looptax sees no connection to {} for this page, so the page proves nothing",
+                self.eyes.tcp
+            ),
             format!("pass a page that {} generates each time", self.sides().back.title()),
         ))
     }

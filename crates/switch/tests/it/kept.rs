@@ -167,7 +167,7 @@ fn a_link_is_followed_and_stays_a_link() {
     let edits = [edited(&link, "new")];
     let real = fs::canonicalize(&path).unwrap();
     let found = remarks(&link, &edits[0].original);
-    let words = format!("the name is a link; looptax writes the file {}", real.display());
+    let words = format!("the path contains a symbolic link; looptax writes the file {}", real.display());
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].code, &found[0].words), (FileRemarkCode::Link, &words));
     // A path through the folder above is not a link.

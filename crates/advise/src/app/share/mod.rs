@@ -226,7 +226,7 @@ fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String)
     let server = project.server(own, found)?;
     Some(server.and_then(|server| {
         if address.protocol == Protocol::Fastcgi && !found.is_of_a_proxy() {
-            return Err("the setting does not come from nginx, so looptax does not know what it does".to_owned());
+            return Err("the setting is not from nginx, so looptax does not know its effect".to_owned());
         }
         let shared = shared(project, (own, server), address)?;
         may_be_written(found, &shared.0).map(|()| shared)
@@ -369,8 +369,9 @@ fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: 
     let place = place.map_or(folder, String::as_str);
     let within = project.within(server);
     Some(format!(
-        "pg_hba.conf of the existing data in `{place}` decides, not POSTGRES_INITDB_ARGS: to see it, run `{within} sh -c \
-         'grep ^local \"$PGDATA\"/pg_hba.conf'`; `trust` there lets every program with the socket log in as every role"
+        "pg_hba.conf of the existing data in `{place}` decides, not POSTGRES_INITDB_ARGS: to see it, run `{within} sh \
+         -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`; `trust` there lets every program with the socket log in as every \
+         role"
     ))
 }
 

@@ -52,7 +52,7 @@ impl<'a> Pair<'a> {
         for it in units {
             let drop_ins = format!("{}.container.d", it.name);
             if it.name.contains('@') {
-                return Err(format!("`{}` is a template, which may have several containers", it.name));
+                return Err(format!("`{}` is a template unit, which may start several containers", it.name));
             }
             if beside.contains(&drop_ins) {
                 return Err(format!("{drop_ins} in the same folder may override it"));

@@ -75,8 +75,9 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
         let parts: Vec<_> = sites.filter_map(|it| whole.others().find(|part| part.0.words == it.1)).collect();
         if parts.is_empty() && has_fpm && image.as_deref().is_some_and(is_nginx) {
             let what = format!(
-                "`{service}` is nginx, and it mounts none of its files singly from this folder: looptax cannot see \
-                 whether it uses PHP-FPM; `docker compose exec {service} nginx -T` shows it"
+                "`{service}` is nginx, and none of its configuration files is mounted as a single file from this \
+                 folder, so looptax cannot see whether it uses PHP-FPM; `docker compose exec {service} nginx -T` shows \
+                 it"
             );
             problems.push(Problem { line: None, what });
         }

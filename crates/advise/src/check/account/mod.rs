@@ -20,7 +20,7 @@ pub use statements::with_password;
 use statements::{ACCOUNT, granted, missing_rights, quoted, rows_of, twin};
 pub use undo::{AccountState, AccountStatement, Undo};
 
-const HOW: &str = "logged in over both, and asked CURRENT_USER() and SHOW GRANTS";
+const HOW: &str = "logged in over both, and ran SELECT CURRENT_USER() and SHOW GRANTS";
 
 /// Whether the account is the same over both transports; if not, whether both accounts have the same rights on the
 /// database, if one is named.
@@ -134,9 +134,9 @@ pub const ASKS_SYSTEM_CODE: &str = "1698";
 /// The next step if the server checks the operating system's user.
 pub fn system_is_asked(user: &str) -> String {
     format!(
-        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps: \
-         only the system user of that name can log in, and only over the socket; the application needs a separate \
-         account with a password"
+        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket), so a password does \
+         not help: only the system user of that name can log in, and only over the socket; the application needs a \
+         separate account with a password"
     )
 }
 
@@ -179,9 +179,10 @@ const MADE_OR_CHANGED: &str = "it does not exist; or (if CREATE warns that it do
                                plugin, or demands TLS, and a program that logs in with it today needs the client's \
                                password after the ALTER";
 /// If an account is missing, MariaDB answers the login as it would for another account, which depends on the name.
-const MADE_OR_ASKS_SYSTEM: &str = "it does not exist (MariaDB may answer so then, too); or (if CREATE warns that it \
-                                   does) the server asks the operating system which user logs in, and the ALTER \
-                                   makes it accept a password as well; leave the ALTER out if CREATE does not warn";
+const MADE_OR_ASKS_SYSTEM: &str = "it does not exist (MariaDB may give the same answer in that case); or (if CREATE \
+                                   warns that it does) the server asks the operating system which user logs in, and \
+                                   the ALTER makes it accept a password as well; leave the ALTER out if CREATE does \
+                                   not warn";
 const ASKS_SYSTEM: &str = "the server asks the operating system which user logs in, instead of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
@@ -290,7 +291,8 @@ fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,
         what: format!(
-            "{}; this follows from the grants that the server shows, and rows of other accounts give more rights there",
+            "{}; this follows from the grants that the server shows, and rows of other accounts give further rights on \
+             the server",
             point.what
         ),
         ..point
@@ -379,7 +381,7 @@ fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]
     let row = accounts.iter().find(|it| it.plugin == PLUGIN).map(|it| (it.host.as_str(), "read mysql.user"));
     // A client that may not read `mysql.user` still knows the plugin of its own login.
     let own = [unix, tcp].into_iter().find(|it| it.plugin == PLUGIN);
-    let own = own.and_then(|it| Some((it.account.rsplit_once('@')?.1, "asked SHOW CREATE USER")));
+    let own = own.and_then(|it| Some((it.account.rsplit_once('@')?.1, "ran SHOW CREATE USER")));
     row.or(own).map(|(host, how)| {
         Point::new(
             Topic::Plugin,
@@ -495,7 +497,7 @@ mod tests {
             refusal: Some(Refusal { words: "Access denied".to_owned(), code: ASKS_SYSTEM_CODE.to_owned() }),
             ..MysqlLogin::default()
         };
-        check(&asked(), &asked(), Outcome::Unknown, "no password helps");
+        check(&asked(), &asked(), Outcome::Unknown, "a password does not help");
         check(&refused(), &refused(), Outcome::Unknown, "check user, password");
     }
 

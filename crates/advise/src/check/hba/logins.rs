@@ -27,10 +27,9 @@ pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, li
 fn beside_a_login(rules: Point) -> Point {
     match rules.outcome {
         Outcome::Unknown => Point { outcome: Outcome::Note, next: None, steps: Vec::new(), ..rules },
-        Outcome::Fail => Point {
-            what: format!("{}; the server still uses older rules, and by those the login works", rules.what),
-            ..rules
-        },
+        Outcome::Fail => {
+            Point { what: format!("{}; the server still uses older rules, which allow the login", rules.what), ..rules }
+        }
         Outcome::Pass | Outcome::Note => rules,
     }
 }
@@ -46,7 +45,8 @@ fn of_refusal(login: Point, refusal: &Refusal, line: SocketLine) -> Point {
     }
     login
         .with_next(format!(
-            "the socket does not ask for the same as TCP; put this line above the others of pg_hba.conf, and it does{}",
+            "the socket does not require the same of a login as TCP; to change that, put this line above the others in \
+             pg_hba.conf{}",
             line.caution.unwrap_or_default()
         ))
         .with_steps(StepPlace::HbaLine, [line.text])

@@ -45,7 +45,7 @@ impl Hba {
             || "just as over TCP today".to_owned(),
             |line| {
                 let line = line.numbered();
-                format!("although a client over TCP with TLS is asked today by {line}")
+                format!("although a client over TCP with TLS is asked for one today by {line}")
             },
         );
         format!(
@@ -106,7 +106,7 @@ mod tests {
         let open = caution("host all all 127.0.0.1/32 trust");
         assert!(open.contains("just as over TCP today"), "{open}");
         let by_tls = caution("hostssl all all all scram-sha-256\nhost all all all trust");
-        let asked = "is asked today by line 1: hostssl all all all scram-sha-256";
+        let asked = "is asked for one today by line 1: hostssl all all all scram-sha-256";
         assert!(by_tls.contains(asked), "{by_tls}");
     }
 

@@ -11,7 +11,7 @@ use super::socket_line::quoted;
 /// The statement that makes the server read the file again.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
 const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, \
-                     then need one too";
+                     will then need a password too";
 
 /// The line that decides about the account over the socket, and its difference to TCP. `tcp` is the client's address
 /// now, `system_user` the name of the user that the client runs as.
@@ -28,7 +28,7 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
         let others = line.caution.as_deref().unwrap_or(others);
         point
             .with_next(format!(
-                "put this line above the others of {file}: it lets the client log in as over TCP{others}"
+                "put this line above the others in {file}: with it the client logs in as over TCP{others}"
             ))
             .with_steps(StepPlace::HbaLine, [line.text])
             .with_steps(StepPlace::Sql, [RELOAD])
@@ -41,7 +41,8 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
     let shown = local.numbered();
     if is_unsure {
         let what = format!(
-            "{shown}, unless an earlier line matches: one of those has roles, patterns or files, or was not understood"
+            "{shown}, unless an earlier line matches: an earlier line has roles, patterns or files, or looptax did not \
+             understand it"
         );
         return point(PointCode::HbaLineUnsure, Outcome::Unknown, what);
     }
@@ -167,7 +168,7 @@ local   replication     all                                     peer
         let hba = Hba::parse("include other.conf\nlocal all\nhost all all 10.0.0.1\n");
         assert_eq!((hba.lines.len(), &hba.unread[..]), (0, &[1, 2, 3][..]));
         let text = "include other.conf\nlocal all all scram-sha-256";
-        check(text, "app", "x", Outcome::Unknown, "was not understood");
+        check(text, "app", "x", Outcome::Unknown, "looptax did not understand");
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn r44_a_page_that_falls_silent_in_the_proof_keeps_nobody_from_ending() {
     if run.stdout.contains("no answer within 15s") {
         run.fail("it waited for the page");
     }
-    expect_back(&app, &run, &before, "stopped before it was proved");
+    expect_back(&app, &run, &before, "stopped before the change was proved");
 }
 
 #[test]

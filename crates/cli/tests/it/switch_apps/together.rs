@@ -214,8 +214,7 @@ fn r49_the_pool_gets_a_queue_that_takes_all_that_nginx_may_send() {
     expect_said(&stays, &format!("sysctl net.core.somaxconn={too_many} (now {kernel})"));
     shop.expect_as_before(&before);
     let plan = shop.switching(&["--dry-run", "--json"]).run();
-    let counted =
-        "513 connections may wait, 512 come at once (worker_connections 512 (its default), of nginx's only worker)";
+    let counted = "513 connections may wait, and 512 arrive together (worker_connections 512 (its default), of nginx's only worker)";
     assert!(plan.stdout.contains(counted), "{}", plan.stdout);
     let run = shop.switch(&[]);
     run.expect_code(0);
@@ -300,7 +299,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     // Nor does one that PHP has no part in.
     let plain = shop.url("/plain");
     let run = shop.switching(&["--yes", "--url", &plain]).run();
-    run.expect_error(2, &["it proves nothing"]);
+    run.expect_error(2, &["the page proves nothing"]);
     shop.expect_as_before(&before);
 }
 
@@ -504,7 +503,7 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
     let before = shop.files();
     let run = shop.switch(&[]);
     run.expect_code(0);
-    expect_said(&run, "no connection to");
+    expect_said(&run, "no page has caused a connection to");
     assert!(shop.files()[1] == before[1] && shop.files()[0] != before[0]);
     shop.expect_undone(&before);
 }

@@ -271,7 +271,7 @@ fn expect_a_longer_queue(scene: &Scene, line: &str) {
     let app = scene.app.to_str().unwrap();
     let check = Looptax::new(exe(), &scene.scratch).args(["check", app, "-c", "1300", "--verbose"]);
     let check = check.args(if scene.app.ends_with(".env") { &["--as", "sidekiq"][..] } else { &[] }).run();
-    assert!(check.words().contains("1301 connections may wait, 1300 come at once"), "{}", check.stdout);
+    assert!(check.words().contains("1301 connections may wait, and 1300 arrive together"), "{}", check.stdout);
     scene.undo().run().expect_code(0);
     scene.expect_as_before();
 }
@@ -339,7 +339,7 @@ fn r49_pgpool_s_queue_is_said_as_the_kernel_has_it() {
     };
     let (most, n) = (kernel.min(10_000), kernel + 2);
     let enough = check(most + 1);
-    assert!(enough.contains(&format!("{0} connections may wait, {0} come at once", most + 1)), "{enough}");
+    assert!(enough.contains(&format!("{0} connections may wait, and {0} arrive together", most + 1)), "{enough}");
     let stays = scene.switch([&scene.app, &scene.own]).args(["-c", &n.to_string()]).run();
     stays.expect_code(1);
     let words = stays.words();

@@ -98,7 +98,7 @@ fn a_program_that_does_not_connect_again_is_named_and_all_can_be_undone() {
     silent.kill().unwrap();
     silent.wait().unwrap();
     run.expect_code(3);
-    assert!(run.words().contains("has not connected again"), "{}", run.stdout);
+    assert!(run.words().contains("not connected again"), "{}", run.stdout);
     undo.expect_code(0);
     scene.expect_as_before();
 }

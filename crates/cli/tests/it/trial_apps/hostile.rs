@@ -83,15 +83,14 @@ fn an_application_that_ends_with_its_first_page_is_told() {
 #[test]
 fn a_page_that_hangs_is_told() {
     let script = page_after("sleep(60);");
-    let said = ["http://«http»/ is not answered", "give a page more time with --page-limit"];
+    let said = ["http://«http»/ is not answered", "allow more time for a page with --page-limit"];
     script_refused(&["--page-limit", "1s"], &script, 2, &said);
 }
 
 #[test]
 fn a_page_that_hangs_in_the_middle_is_told() {
     let script = page_after(
-        "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\n\
-         if ($n >= 40) { sleep(60); }",
+        "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\nif ($n >= 40) { sleep(60); }",
     );
     let said = ["pages failed", "the first was http://«http»/", "the application's log may show the cause"];
     script_refused(&["--page-limit", "200ms"], &script, 3, &said);
@@ -143,7 +142,7 @@ fn an_application_that_listens_late_is_waited_for() {
 
 #[test]
 fn an_application_that_never_listens_is_told() {
-    let said = ["does not listen at «http» after 1s", "more time with --start-limit"];
+    let said = ["does not listen at «http» after 1s", "if it needs more time, pass --start-limit"];
     refused(&["--start-limit", "1s"], &["sh", "-c", "exec sleep 600"], &said);
 }
 

@@ -26,7 +26,8 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
             let _ = writeln!(text, "    without {arm}: {why}");
         }
         if let Some(arm) = target.unsure {
-            let _ = writeln!(text, "    {arm} if the server offers it, as its own programs would use it");
+            let _ =
+                writeln!(text, "    {arm} if the server offers it, in the way that the server's own programs use it");
         }
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         if matches!(spec, TargetSpec::Running(_)) {
@@ -43,7 +44,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         }
     }
     let at_most = if settings.requests.are_dumps() {
-        "at most this many dumps,".to_owned()
+        "at most the dumps above,".to_owned()
     } else {
         let cases = || {
             settings.targets.iter().zip(targets).flat_map(|(spec, target)| {
@@ -77,7 +78,7 @@ fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
         return None;
     }
     let share = if per_s <= 100.0 {
-        format!("; {per_s}% would mean that share of what the slower arm can serve")
+        format!("; {per_s}% would mean that share of the rate that the slower arm can serve")
     } else {
         String::new()
     };
@@ -159,8 +160,8 @@ fn placement_line(target: &TargetPlan) -> &'static str {
     match (target.hold, target.cases.iter().any(is_pinned)) {
         (_, false) => "cores: the server's threads stay where the scheduler puts them",
         (Hold::Pinned, true) => {
-            "cores: looptax keeps the server's threads that serve these connections, and no others, on one core (if \
-             it can tell which they are), and gives them their old cores back before the connections close"
+            "cores: looptax keeps the server's threads that serve these connections, and no others, on one core (if it \
+             can identify them), and gives them their old cores back before the connections close"
         }
         (Hold::Followed | Hold::Unknown, true) => {
             "cores: the server's threads stay where the scheduler puts them; looptax's client runs on their core, or \

@@ -28,9 +28,9 @@ const MOST_SHOWN: usize = 4;
 const PROCESS: &str = "server";
 
 /// The message if the kernel's part is not visible.
-const USER_ALONE: &str = "the kernel's part of the server's hottest functions: looptax may sample only programs, and \
-    shares are of their time; to see the kernel's part, run looptax as root, or set sysctl \
-    kernel.perf_event_paranoid=-1";
+const USER_ALONE: &str = "the server's hottest functions, the kernel's part: not shown, because looptax may sample \
+                          only user-space code here; the shares are of user-space time only. To see the kernel's \
+                          part, run looptax as root, or set sysctl kernel.perf_event_paranoid=-1";
 
 /// Adds the hottest functions to the points of `part`, or the reason why there are none.
 pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) {
@@ -94,7 +94,7 @@ fn take(record: &Record, part: &mut ReproductionPart) {
     let n_without = n_without.count();
     if n_without > 0 {
         let n = part.points.len();
-        part.missing.push(format!("{WHAT} at {n_without} of {n} numbers of connections: the time ran out before"));
+        part.missing.push(format!("{WHAT} at {n_without} of {n} numbers of connections: the time ran out first"));
     }
     if all.iter().any(|(_, why)| !why.sampling.sees_kernel) {
         part.missing.push(USER_ALONE.to_owned());

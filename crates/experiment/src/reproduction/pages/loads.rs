@@ -175,10 +175,10 @@ fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<Strin
     let is_on_socket = transport != Transport::Tcp;
     let is_right = (page.came_over_socket(), page.went_to_socket()) == (is_on_socket, transport.names_socket());
     if !is_right {
-        return Some(format!("did not go over {transport:?}"));
+        return Some(format!("did not use {transport:?}"));
     }
     if page.questions.checked_sub(connecting) != Some(page.queries) || page.queries != page.timed {
-        return Some("counted other queries than the server did".to_owned());
+        return Some("counted a different number of queries than the server did".to_owned());
     }
     page.has_object_cache.then(|| "came with an object cache, which answers instead of the database".to_owned())
 }
@@ -246,10 +246,10 @@ mod tests {
         check(&tcp, Transport::Tcp, None);
         check(&moved, Transport::Redirect, None);
         check(&unix, Transport::UnixBeside, None);
-        check(&moved, Transport::UnixBeside, Some("did not go over"));
-        check(&tcp, Transport::Redirect, Some("did not go over"));
-        check(&moved, Transport::Tcp, Some("did not go over"));
-        check(&unix, Transport::Tcp, Some("did not go over"));
+        check(&moved, Transport::UnixBeside, Some("did not use"));
+        check(&tcp, Transport::Redirect, Some("did not use"));
+        check(&moved, Transport::Tcp, Some("did not use"));
+        check(&unix, Transport::Tcp, Some("did not use"));
     }
 
     #[test]
@@ -260,9 +260,9 @@ mod tests {
             change(&mut page);
             check(&page, Transport::Unix, Some(words));
         };
-        check_with(|it| it.questions = 25, "other queries");
-        check_with(|it| it.questions = 3, "other queries");
-        check_with(|it| it.timed = 17, "other queries");
+        check_with(|it| it.questions = 25, "a different number of queries");
+        check_with(|it| it.questions = 3, "a different number of queries");
+        check_with(|it| it.timed = 17, "a different number of queries");
         check_with(|it| it.has_object_cache = true, "object cache");
     }
 }

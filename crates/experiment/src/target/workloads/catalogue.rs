@@ -49,7 +49,8 @@ pub(super) const CATALOGUE: &[Entry] = &[
     entry(
         "dump",
         SQL_AND_REDIS,
-        "a whole table in one go, as mysqldump and COPY TO STDOUT; large values of as many bytes (--rows)",
+        "a whole table at a time, as mysqldump and COPY TO STDOUT do; in Redis, large values with as many bytes \
+         (--rows)",
     ),
     entry("hello", SITE, "a page of 200 bytes of looptax's own site"),
     entry("page:BYTES", SITE, "a page of BYTES bytes; a running server's page is the one in its URL"),

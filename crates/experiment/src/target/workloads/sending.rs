@@ -85,7 +85,7 @@ fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> 
     if requests.pipeline > 1 && matches!(workload, Workload::Page(_)) {
         return Err(Failure::usage(
             format!("--pipeline does not apply to `{workload}`: a web server gets one request after another"),
-            "use -c to choose how many pages are requested at once",
+            "use -c to choose how many pages are requested at the same time",
         ));
     }
     if requests.pipeline > 1 && (is_sql || protocol == Protocol::Mongodb) {
@@ -134,7 +134,7 @@ fn check_connect(requests: &Requests) -> Result<(), Failure> {
     match typed.into_iter().find(|(_, is_typed)| *is_typed) {
         Some((name, _)) => Err(Failure::usage(
             format!("{name} does not apply to `connect`: each connection sends one query and closes"),
-            "use -c to choose how many do that at once",
+            "use -c to choose how many connections do that at the same time",
         )),
         None => Ok(()),
     }

@@ -236,7 +236,12 @@ fn place_of(address: &Unspoken) -> String {
 fn transport(found: &Found) -> Point {
     let why = &found.why;
     if found.fails {
-        return configuration(PointCode::ReachesNothing, Outcome::Fail, &format!("it fails as it is: {why}"), None);
+        return configuration(
+            PointCode::ReachesNothing,
+            Outcome::Fail,
+            &format!("the connection fails with its present settings: {why}"),
+            None,
+        );
     }
     match (found.takes, &found.address) {
         (None, _) => {

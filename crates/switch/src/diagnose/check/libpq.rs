@@ -137,13 +137,13 @@ fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let point = |it: &Parameter| {
         let value = std::env::var(it.variable).ok().filter(|it| !it.is_empty())?;
         let what = match it.over_socket {
-            OverSocket::Place => "the place that libpq connects to, because the address does not name it",
+            OverSocket::Place => "which server libpq uses, because the address does not say it",
             _ if Condition::of(it.variable, &value).is_some() => "whether libpq accepts a socket",
             _ => return None,
         };
         let what = format!(
-            "`{}={value}` in this environment decides {what}, in a program that is started with it; this check \
-             ignores it",
+            "`{}={value}` is set in looptax's environment, and in a program that is started with it, it decides \
+             {what}; this check ignores it",
             it.variable
         );
         let point = Point::new(

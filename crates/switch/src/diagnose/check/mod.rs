@@ -117,7 +117,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
             Topic::Server,
             PointCode::ServerListens,
             Outcome::Pass,
-            format!("a server of {title} listens on port {port}; looptax may not see its process"),
+            format!("a {title} server listens on port {port}; looptax may not inspect its process"),
             "logged in to it, and compared it with the server on the socket",
         );
     }
@@ -142,7 +142,8 @@ fn file_for_folder(address: &Address) -> Option<Point> {
     let path = address.socket.as_deref().filter(|_| address.protocol == Protocol::Postgres)?;
     let name = path.file_name()?.to_str().filter(|it| it.starts_with(".s.PGSQL."))?;
     let what = format!(
-        "it fails as it is: `{path}` is the socket's file, and libpq needs its folder: it looks for {path}/{name}",
+        "the connection fails with its present settings: `{path}` is the socket's file, but libpq needs its folder, \
+         and looks for {path}/{name}",
         path = path.display()
     );
     let point =
@@ -313,7 +314,8 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
         );
     }
     if ServerFile::family_of(kind).is_some() {
-        how += "; `looptax switch FILE SERVERS-FILE --restart` writes the server's own file and the application's together";
+        how += "; `looptax switch FILE SERVERS-FILE --restart` writes the server's own file and the application's \
+                together";
     }
     if kind == Kind::PhpFpm {
         how += ", and `looptax switch SITE POOL` writes nginx's and the pool's together";

@@ -91,7 +91,7 @@ pub(super) fn offered_by(path: &Path) -> Option<Offered> {
 }
 
 fn writes(command: &str, condition: &str) -> String {
-    format!("`{command}` writes both sides{condition}, --dry-run shows them")
+    format!("`{command}` writes both sides{condition}; --dry-run shows the changes")
 }
 
 /// Returns the command without a name for `--as`, if it writes one of these connections.
@@ -119,14 +119,14 @@ fn named(own: &[Shared<'_>], plain: &str, is_written: &mut dyn FnMut(&str) -> bo
     let variable = unknown.iter().find_map(|it| it.named_by()).unwrap_or("its variables");
     let names: Vec<String> = names.into_iter().map(|it| format!("'{it}'")).collect();
     Some(format!(
-        "not known which application reads {variable}: pass it with --as to `{plain}` (names: {})",
+        "looptax does not know which application reads {variable}: pass its name with --as to `{plain}` (names: {})",
         names.join(", ")
     ))
 }
 
 fn why_not(own: &[Shared<'_>], plain: &str) -> Option<String> {
     let why = own.iter().find_map(|it| it.1.as_ref()?.as_ref().err())?;
-    Some(format!("`{plain}` does not write it, since {why}"))
+    Some(format!("`{plain}` does not change this connection, because {why}"))
 }
 
 /// The places of the connections that `switch --containers` would write if they were this application's.

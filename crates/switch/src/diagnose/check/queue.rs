@@ -31,7 +31,8 @@ const LANGUAGES: [(&str, &str, &str); 6] = [
 ];
 
 /// How the queue's length is known for a socket that does not exist yet.
-pub(crate) const AT_PORT: &str = "asked the kernel for the queue at its port; its socket will have the same";
+pub(crate) const AT_PORT: &str =
+    "asked the kernel for the queue length at the server's port; the socket's queue will have the same length";
 
 /// Returns the point about the queue; `None` if no known server listens on the socket.
 pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Question<'_>) -> Option<Point> {
@@ -48,7 +49,7 @@ pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Questi
     };
     let others: Vec<String> = counts.iter().map(|it| format!("{} ({})", it.n, it.words)).collect();
     let counted = if others.is_empty() { "nothing".to_owned() } else { others.join(", ") };
-    let how = format!("asked the kernel for the queue of {}; counted: {counted}", socket.file);
+    let how = format!("asked the kernel for the queue length of {}; counted: {counted}", socket.file);
     let mut point = check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how);
     if matches!(point.code, PointCode::BacklogShort | PointCode::BacklogWaits)
         && let Some(next) = &mut point.next

@@ -37,7 +37,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
         Ok(share) => share,
         Err(why) => {
             let next = point.next.take().unwrap_or_default();
-            point.next = Some(format!("--containers does not write it, since {why}; by hand: {next}"));
+            point.next = Some(format!("--containers does not change this connection, because {why}; by hand: {next}"));
             return true;
         }
     };
@@ -46,7 +46,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     point.code = PointCode::ServerInContainer;
     point.what = format!(
         "{} (image {}): its folder {} becomes {}, and the socket there is open to every user; the file does not show \
-         whether the application connects over it, and nothing is proved",
+         whether the application connects over this socket, and looptax has proved nothing",
         share.server_is, share.image, share.folder, share.volume_is
     );
     if let Some(words) = found.taken_words() {

@@ -51,7 +51,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
         "the program that listens there is not a server that looptax knows: a port proxy, or a server in a container"
             .to_owned()
     } else {
-        "only root can see which socket belongs to it".to_owned()
+        "only root can see which socket belongs to that program".to_owned()
     };
     Point::new(
         Topic::Server,
@@ -62,7 +62,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
     )
     .with_next(match candidate {
         Some(file) => {
-            format!("if its socket is {file}, pass --socket {file}; root can see whose socket it is")
+            format!("if the program's socket is {file}, pass --socket {file}; root can see whose socket that is")
         }
         None if holder.is_some() => "pass its socket with --socket PATH; for a web server or a proxy, check its own \
                                      file, which names the servers behind it: `looptax check FILE`"

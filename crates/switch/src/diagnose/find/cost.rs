@@ -30,7 +30,7 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
         };
         return Err(Failure::usage(
             format!("`{}` does not show the cost of a request: {}", path.display(), why_none(&record)),
-            format!("make one: looptax compare {target} -c 1 --placement same"),
+            format!("record such a run: looptax compare {target} -c 1 --placement same"),
         ));
     }
     Ok(sources)

@@ -65,7 +65,7 @@ impl CpuSums {
             let requests = asked.get(&pid).copied().unwrap_or_default();
             let is_server = known.contains(&pid) || answered.contains_key(&pid);
             let is_server =
-                is_server.then_some("it is a server, too: it used CPU time for the requests that it answers");
+                is_server.then_some("it is also a server, and used CPU time for the requests that it answers");
             let na = seen.lost().or(is_server).or_else(|| requests.why_not());
             self.clients.entry(pid).or_default().add(requests, na, || spent(pid));
         }
@@ -106,7 +106,8 @@ impl Seen<'_> {
     }
 
     fn lost(&self) -> Option<&'static str> {
-        (self.look.n_lost > 0).then_some("looptax had no room for more processes, whose requests were not counted")
+        (self.look.n_lost > 0)
+            .then_some("looptax's table of processes and addresses was full, so some requests were not counted")
     }
 
     /// Returns why some requests of a server are not known.

@@ -22,8 +22,8 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
         Problem::HiddenProcesses { n } => (
             NoteCode::ProcessesHidden,
             format!(
-                "looptax cannot inspect {n} processes of other users: the owner of each of their sockets is inferred, \
-                 and marked so, or left open"
+                "looptax cannot inspect {n} processes of other users: the owners of their sockets are inferred and \
+                 marked as inferred, or not given"
             ),
             Some(more_rights()),
         ),
@@ -125,8 +125,8 @@ fn short_lived(n: usize, server: &str, is_counted: bool) -> (NoteCode, String, O
         (", and may be missing in the table", format!(" ({:.0} per second)", n as f64 / 60.0))
     };
     let what = format!(
-        "connections over TCP were closed within the last minute, and short ones pay for TCP, too{missing}: \
-         {n} to {server}{rate}"
+        "within the last minute {n} connections over TCP to {server} were closed{rate}; short connections pay for TCP, \
+         too{missing}"
     );
     (NoteCode::ConnectionsShortLived, what, Some(SHORT_LIVED_NEXT.to_owned()))
 }
@@ -158,10 +158,16 @@ fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, O
 fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>) {
     let path = path.display();
     let (what, next) = if is_certain {
-        (format!("no process listens on {path}: a server that ended left it"), "start the server, or delete the file")
+        (
+            format!("no process listens on {path}: a server that has ended left the file behind"),
+            "start the server, or delete the file",
+        )
     } else {
         (
-            format!("no visible process listens on {path}: a server that ended left it, or one in a container listens"),
+            format!(
+                "no visible process listens on {path}: either a server that has ended left the file behind, or a \
+                 server in a container listens there"
+            ),
             "run it as root",
         )
     };

@@ -87,10 +87,10 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
     }
     match first_answer(first).as_ref() {
         // The port answers this to a client behind a proxy; the socket would accept that client.
-        Ok(b"-DENIED") => Some("the port refuses clients of other machines, such as a proxy".to_owned()),
+        Ok(b"-DENIED") => Some("the port refuses clients on other machines, such as a proxy".to_owned()),
         // A server that requires a password first answers with an error that asks for it.
         Ok([b'+' | b'-', ..]) => None,
-        _ => Some("the port does not answer plainly: it speaks TLS, or its server hangs".to_owned()),
+        _ => Some("the port does not answer in plain text: it speaks TLS, or its server hangs".to_owned()),
     }
 }
 

@@ -81,7 +81,7 @@ impl BackProgram for Fpm {
                 "PHP-FPM does not run as root, so the socket belongs to PHP-FPM's user, and {} cannot use it",
                 user.name
             ),
-            next: "set listen.group to a group that both are in, and listen.mode = 0660".to_owned(),
+            next: "set listen.group to a group that both users are in, and listen.mode = 0660".to_owned(),
         })
     }
 

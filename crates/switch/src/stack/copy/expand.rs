@@ -24,7 +24,7 @@ pub(super) struct Expanded {
 /// # Errors
 /// The file that is missing or cannot be split into directives.
 pub(super) fn expand(files: &[(PathBuf, String)], is_own: &dyn Fn(&Path) -> bool) -> Result<Expanded, String> {
-    let (main, _) = files.first().ok_or("nginx prints no file")?;
+    let (main, _) = files.first().ok_or("`nginx -T` prints no file")?;
     let expanding = Expanding { files, folder: main.parent().unwrap_or(main), is_own };
     let mut found = Expanded::default();
     expanding.file(main, 0, &mut found)?;

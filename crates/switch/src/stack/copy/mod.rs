@@ -292,11 +292,15 @@ fn plan(
     ];
     for Listen { original, has_tls, private, .. } in &site.listens {
         let original = if *original == 0 { "its socket".to_owned() } else { format!("port {original}") };
-        let tls = if *has_tls { ", in plain HTTP; its pages see HTTPS as the original shows it" } else { "" };
+        let tls = if *has_tls {
+            ", in plain HTTP; its pages see the same $https, $scheme and $server_port as in the original"
+        } else {
+            ""
+        };
         lines.push(format!("    127.0.0.1:{private} instead of {original}{tls}"));
     }
     if site.has_others {
-        lines.push("    pages of other programs (proxy_pass) still come from those that run".to_owned());
+        lines.push("    pages of other programs (proxy_pass) still come from the programs that run now".to_owned());
     }
     let (label, n) = (&found.label, pool.n_workers);
     let (file, socket) = (found.file.display(), wanted.socket.display());

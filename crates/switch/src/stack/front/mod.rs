@@ -80,8 +80,8 @@ impl Front {
         if let Some(pid) = hidden(program) {
             return Err(Failure::usage(
                 format!(
-                    "{title} {pid} belongs to another user, and looptax cannot see which files it reads: no process \
-                     that looptax sees reads {shown}"
+                    "no process that looptax can inspect reads {shown}, and {title} {pid} belongs to another user, so \
+                     looptax cannot see which files it reads"
                 ),
                 "run it as root",
             ));

@@ -58,11 +58,8 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     }
     over_tcp.keep_unfit_login();
     over_unix.keep_unfit_login();
-    let how = format!(
-        "logged in over TCP, and over the socket as {}, and asked the server for its \
-         identity",
-        over_unix.whom
-    );
+    let how =
+        format!("logged in over TCP, and over the socket as {}, and asked the server for its identity", over_unix.whom);
     if let (Err(why), false) = (&over_unix.conversation, over_unix.is_met) {
         return vec![
             Point::new(
@@ -426,12 +423,12 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
         Topic::Account,
         PointCode::AnswersUnfit,
         Outcome::Unknown,
-        format!("the answer does not fit the question, so looptax knows nothing about the account: {first}{more}"),
+        format!("the answer does not match the statement, so looptax knows nothing about the account: {first}{more}"),
         how,
     );
     Some(point.with_next(
-        "send SELECT CURRENT_USER, or INFO, with the server's own client; a program that answers something else is \
-         not a server, or is a proxy that answers itself",
+        "send SELECT CURRENT_USER, or INFO, with the server's own client; a program that answers something else is not \
+         such a server, or is a proxy that answers by itself",
     ))
 }
 
