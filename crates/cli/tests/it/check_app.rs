@@ -447,6 +447,24 @@ fn a_folder_with_several_addresses_is_told_of_each_what_its_file_alone_is_told()
 }
 
 #[test]
+fn a_call_that_has_its_address_counts_in_a_folder_and_variables_that_only_look_like_one_do_not() {
+    let scratch = Scratch::new();
+    let call = |target: &str| format!("import psycopg2\nshop = psycopg2.connect({target})\n");
+    write(&scratch, "tree/app.py", &call("host='127.0.0.1', port=1, dbname='shop', user='shop', password='geheim'"));
+    write(&scratch, "tree/open.py", &call("os.environ['SHOP']"));
+    write(&scratch, "tree/words.py", "DB_HOST = '127.0.0.1'\nDB_NAME = 'shop'\nDB_USER = 'shop'\n");
+    let run = check(&scratch, &["tree"]);
+    run.expect_code(1);
+    let lines: Vec<&str> = run.stdout.lines().filter(|it| it.starts_with("tree/")).collect();
+    assert_eq!(lines.len(), 1, "{}", run.stdout);
+    assert!(lines[0].starts_with("tree/app.py line 2: a Python program with psycopg (shop), postgres at 127.0.0.1:1"));
+    let sarif = Looptax::new(exe(), &scratch).args(["check", "tree", "--sarif"]).run();
+    sarif.expect_code(0);
+    assert!(sarif.stdout.contains("psycopg.connect(host=") && !sarif.stdout.contains("geheim"), "{}", sarif.stdout);
+    assert!(sarif.stdout.contains("app.py") && !sarif.stdout.contains("words.py"), "{}", sarif.stdout);
+}
+
+#[test]
 fn what_holds_no_connection_ends_with_what_was_looked_for() {
     let scratch = Scratch::new();
     let folder = scratch.file("site");
