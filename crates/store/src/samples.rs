@@ -14,7 +14,7 @@ use looptax_model::record::Samples;
 
 use crate::StoreError;
 
-/// The most space that the latencies of a record may take: enough for some hundred million requests.
+/// The most space that the latencies of a record may take: enough for a few hundred million requests.
 pub const SAMPLES_CAP_BYTES: usize = 64 << 20;
 /// A larger count does not come from looptax: no run keeps this many latencies of one epoch in memory.
 const MOST_SAMPLES: u64 = 1 << 26;

@@ -1,7 +1,8 @@
 //! Settings in blocks: `name {`, `name = {`, `a.b {`, with `key = value`, `key => value` or `key: value` in them. Files
 //! of Bacula, `FreeRADIUS`, Sphinx, Logstash, Play and Lua programs have this form.
 //!
-//! Read line by line; a line that holds a whole block is left out. Settings in a branch are in doubt.
+//! The text is read line by line; a line that holds a whole block is left out. Settings within a branch (`if`, `else`,
+//! `for`, `while`) are marked as doubtful, because they may not apply.
 
 use std::ops::Range;
 

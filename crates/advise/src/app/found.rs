@@ -101,9 +101,9 @@ impl Found {
         self.kind != UNKNOWN_KIND
     }
 
-    /// Whether only the names of settings show that it is a connection, not the call of a driver.
+    /// Whether only the names of settings show that it is a connection: no call of a driver with an address does.
     pub fn is_known_by_names(&self) -> bool {
-        self.is_guessed && self.bound.iter().all(|it| it.app.calls.is_empty())
+        self.is_guessed && (self.address.is_none() || self.bound.iter().all(|it| it.app.calls.is_empty()))
     }
 
     /// Whether looptax has only advice for it, and no edit.

@@ -10,7 +10,8 @@ use looptax_model::dsn::{Kind, Unspoken};
 /// Most servers of a list that are read.
 const MOST_SERVERS: usize = 32;
 
-/// How the servers of a list are joined: if a person changes one, the others stay.
+/// How another server is added to a list: after a comma. It also marks a server as one of several; when a person changes
+/// one of them, the others stay.
 pub(super) const OF_SEVERAL: Joins = Joins::With(",");
 
 /// The parts of such a value, as settings below it. Parts that contain escapes or quotes are left out.

@@ -39,7 +39,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         Protocol::Mysql => (
             PointCode::TlsOnSocket,
             Outcome::Note,
-            format!("{demand}: a driver that uses TLS on the socket too keeps paying for it there"),
+            format!("{demand}: a driver that also uses TLS over the socket keeps paying for TLS there"),
         ),
         Protocol::Postgres => (
             PointCode::TlsNotOnSocket,

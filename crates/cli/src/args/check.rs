@@ -16,7 +16,7 @@ pub(crate) struct CheckArgs {
     /// unless a file has that name.
     ///
     /// A file is an application's configuration: wp-config.php, .env, settings.py, database.yml or the file of one of
-    /// some hundred other applications. looptax checks each connection in it and prints the lines to change. In a
+    /// a few hundred other applications. looptax checks each connection in it and prints the lines to change. In a
     /// folder it reads every file that it knows, including those in subfolders and those that .gitignore lists, such as
     /// .env. It skips links, .git, `node_modules`, vendor and virtual environments of Python.
     ///

@@ -20,7 +20,7 @@ pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or n
 pub(crate) struct SwitchArgs {
     /// The application's configuration file.
     ///
-    /// wp-config.php, .env, settings.py, database.yml or the file of one of some hundred other applications.
+    /// wp-config.php, .env, settings.py, database.yml or the file of any of a few hundred other applications.
     #[arg(value_name = "FILE", required_unless_present_any = ["pid", "undo", "finish", "list"])]
     pub(crate) file: Option<PathBuf>,
     /// The server's own file, if the server has no socket yet.

@@ -370,8 +370,8 @@ fn a_client_that_does_not_talk_to_the_server_is_told_who_does() {
     let unknown = ["private:redis", "--client-like", "perl"];
     check(&unknown, 2, &["`--client-like perl`", "for redis: ", "redis-py"]);
     let elsewhere = ["private:redis", "--client-like", "libpq"];
-    check(&elsewhere, 2, &["no client called `libpq` talks to redis", "hiredis"]);
-    check(&["echo", "--client-like", "php"], 2, &["talks to echo", "--client poll"]);
+    check(&elsewhere, 2, &["no client called `libpq` for redis", "hiredis"]);
+    check(&["echo", "--client-like", "php"], 2, &["any client of echo", "--client poll"]);
 }
 
 #[test]

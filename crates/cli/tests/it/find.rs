@@ -400,7 +400,7 @@ fn clients_that_come_and_go_are_counted_by_what_they_leave() {
         (n_closed >= 120).then_some(found)
     });
     let notes = found["notes"].to_string();
-    let words = format!("{n_closed} to redis-server {pid}");
+    let words = format!("{n_closed} connections over TCP to redis-server {pid} were closed");
     assert!(notes.contains(&words), "{notes}");
 }
 

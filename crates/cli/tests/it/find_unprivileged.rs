@@ -345,7 +345,7 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
     let end = format!("{address} of user 52410, may be redis-server {one} or redis-server {other} (by its user)");
     assert!(pays.contains(&end), "`{end}`: {text}");
     assert!(pays.contains(&format!("bash {pid}")), "{text}");
-    let note = format!(" to {address} (may be redis-server {one} or redis-server {other}) (");
+    let note = format!(" to {address} (may be redis-server {one} or redis-server {other}) were closed");
     assert!(flat.contains(&note), "`{note}`: {text}");
 
     // Of one's own process, each connection is named.

@@ -323,7 +323,7 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
         words.contains("looptax does not know which application reads REDIS_URL: pass its name with --as to"),
         "{words}"
     );
-    assert!(words.contains("docker-compose.yml --containers` writes both sides, --dry-run"), "{words}");
+    assert!(words.contains("docker-compose.yml --containers` writes both sides; --dry-run"), "{words}");
     assert!(!words.contains("if it is that application"), "{words}");
 }
 
@@ -353,13 +353,14 @@ fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
     let scene = Scene::new(&format!("{shop}{POSTGRES}"));
     let plan = scene.switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
-    let words = "beware pg_hba.conf of the existing data in `data` decides, not POSTGRES_INITDB_ARGS: to see it, run \
-                 `docker compose exec db sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`";
+    let words = "beware the existing data in `data` has its own pg_hba.conf, and that file decides who may log in over \
+                 the socket, not POSTGRES_INITDB_ARGS: to see its rules, run `docker compose exec db sh -c 'grep ^local \
+                 \"$PGDATA\"/pg_hba.conf'`";
     assert!(plan.words().contains(words), "{}", plan.stdout);
     let without = POSTGRES.replace("    volumes:\n      - data:/var/lib/postgresql/data\n", "");
     let plan = Scene::new(&format!("{shop}{without}")).switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
-    assert!(!plan.words().contains("pg_hba.conf of the existing data"), "{}", plan.stdout);
+    assert!(!plan.words().contains("has its own pg_hba.conf"), "{}", plan.stdout);
 }
 
 /// With `-q` no line named the command that brings it up, and after the move the volume of both was reported as one's.

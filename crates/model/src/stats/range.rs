@@ -1,4 +1,5 @@
-//! Ranges of numbers by their meaning; the numbers of a saved form are checked against them while they are read.
+//! The range allowed for each kind of number (a count, a probability, a process number). Numbers in a saved file are
+//! checked against these ranges while the file is read.
 //!
 //! A file may come from anyone. A number outside its range is refused when it is read, so that later code does not
 //! loop, allocate or divide by such a number. A field specifies its range twice, for serde and for the schema:

@@ -41,7 +41,8 @@ pub fn shift(left: &[f64], right: &[f64]) -> Option<f64> {
     median(&mut differences.collect::<Vec<f64>>())
 }
 
-/// Counts the choices of `n_few` ranks by twice their sum, which is a whole number also for midranks.
+/// The exact p-value: for each possible rank sum, counts the ways to choose `n_few` of the ranks. Sums are doubled,
+/// because twice a rank is a whole number even for midranks.
 fn counted(ranks: &[f64], n_few: usize) -> f64 {
     let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
     let seen: usize = doubled[..n_few].iter().sum();

@@ -12,7 +12,7 @@ use crate::mysql::text::{column_count, is_end};
 use crate::transaction::Answer;
 use crate::{Reply, WireError};
 
-/// Longest reply. A point select returns some hundred bytes, a wide scan some MiB.
+/// Longest reply. A point select returns a few hundred bytes, a wide scan some MiB.
 const MAX_REPLY_BYTES: usize = 64 << 20;
 
 const ACTION: &str = "read the reply to a statement";

@@ -116,7 +116,7 @@ fn write_binary(value: Bound<'_>, out: &mut Vec<u8>) {
     match value {
         Bound::Number(number) => out.extend_from_slice(&number.to_le_bytes()),
         Bound::Text(text) | Bound::Sql(text) => {
-            // Workloads bind some hundred bytes at most; lengths of up to three bytes are enough for all.
+            // Workloads bind a few hundred bytes at most; lengths of up to three bytes are enough for all.
             match text.len() {
                 short @ 0..=250 => out.push(short as u8),
                 long => {

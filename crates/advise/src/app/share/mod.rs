@@ -369,9 +369,9 @@ fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: 
     let place = place.map_or(folder, String::as_str);
     let within = project.within(server);
     Some(format!(
-        "pg_hba.conf of the existing data in `{place}` decides, not POSTGRES_INITDB_ARGS: to see it, run `{within} sh \
-         -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`; `trust` there lets every program with the socket log in as every \
-         role"
+        "the existing data in `{place}` has its own pg_hba.conf, and that file decides who may log in over the socket, \
+         not POSTGRES_INITDB_ARGS: to see its rules, run `{within} sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`; a rule \
+         with `trust` lets every program that can reach the socket log in as every role"
     ))
 }
 

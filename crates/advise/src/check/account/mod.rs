@@ -396,8 +396,8 @@ fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]
             how,
         )
         .with_next(
-            "try the driver right after a restart of a server that is not in use (FLUSH PRIVILEGES does not empty the \
-             cache of MySQL 9.7)",
+            "restart a server that is not in use, and try the driver right afterwards: the restart empties the \
+             server's password cache (FLUSH PRIVILEGES does not empty that of MySQL 9.7)",
         )
     })
 }

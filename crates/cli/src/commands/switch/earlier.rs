@@ -90,7 +90,10 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     }
     let reload = reload.map_or_else(String::new, |it| format!(" --reload '{it}'"));
     Err(Failure::usage(
-        format!("{} closes its socket when it restarts, so the application has to read its old file first", of.name),
+        format!(
+            "{} gives up its socket when it restarts, so the application has to read its old file before that",
+            of.name
+        ),
         format!("to undo both: looptax switch --undo {} --yes --restart{reload}", switch.id),
     ))
 }

@@ -140,7 +140,7 @@ fn a_server_of_another_namespace_is_known_by_its_sockets_file_with_its_own_limit
 
 #[test]
 fn the_workers_of_php_fpm_are_its_pools_most_children() {
-    let pools = [("shop", "backlog-short", "too small for 50 "), ("blog", "backlog-enough", "3 come")];
+    let pools = [("shop", "backlog-short", "too small for 50 "), ("blog", "backlog-enough", "3 arrive")];
     check_fpm("", &pools, "pm.max_children of pool");
 }
 

@@ -174,7 +174,7 @@ fn a_server_and_its_application_are_taken_back_together() {
     scene
         .looptax(&["--undo", "last"])
         .run()
-        .expect_error(2, &["closes its socket when it restarts", "--restart", &reload]);
+        .expect_error(2, &["gives up its socket when it restarts", "--restart", &reload]);
     scene.looptax(&["--undo", "last", "--restart", "--reload", &reload]).run().expect_code(0);
     scene.expect_as_before();
     // Both files name it again, and it is on the socket once more; quietly there is one line, and with --dry-run no change.

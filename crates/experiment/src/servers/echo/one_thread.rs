@@ -1,7 +1,7 @@
 //! One thread for all connections: it serves more of them than a process can have threads.
 //!
 //! It has an epoll over all listeners and all connections, like Redis. It never blocks on a single connection: if a
-//! reply does not fit into the socket's buffer, it waits until the socket is ready. A connection takes some hundred
+//! reply does not fit into the socket's buffer, it waits until the socket is ready. A connection takes a few hundred
 //! bytes; the buffers are shared.
 
 use std::convert::Infallible;

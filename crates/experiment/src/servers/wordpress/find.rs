@@ -84,7 +84,7 @@ fn version_in(name: &str) -> Option<(u32, u32)> {
 }
 
 fn has_mysqli(php_fpm: &Path) -> bool {
-    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
+    #[allow(clippy::disallowed_methods, reason = "if looptax is privileged, only root can change this program")]
     let listed = Command::new(php_fpm).arg("-m").stdin(Stdio::null()).stderr(Stdio::null()).output();
     listed.is_ok_and(|output| {
         let text = String::from_utf8_lossy(&output.stdout);

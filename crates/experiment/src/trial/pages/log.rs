@@ -17,7 +17,7 @@ use super::{Page, Problem};
 
 /// Most bytes of a line: a request of 8 KiB with every byte escaped, and the same again.
 const LINE_BYTES: u64 = 64 << 10;
-/// Most different pages that are counted: their addresses take some hundred megabytes.
+/// Most different pages that are counted: their addresses take a few hundred megabytes.
 const MOST_DISTINCT: usize = 1_000_000;
 const MOST_SITES: usize = 3;
 /// Characters that are not encoded in a path and its query: those of RFC 3986, and existing escapes.

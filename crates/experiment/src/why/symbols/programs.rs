@@ -58,7 +58,7 @@ impl Programs {
         }
     }
 
-    /// Files whose symbols were stripped and that contain a place without a name.
+    /// Stripped files in which an address was looked up and no function name was found.
     pub(super) fn stripped(&self) -> &BTreeSet<PathBuf> {
         &self.stripped
     }

@@ -19,7 +19,8 @@ pub(super) const MARIADB: Facts = Facts {
         is_usual: true,
         lacks: &[(
             Arm::Abstract,
-            "MariaDB has only one socket, and looptax gives it a path; PostgreSQL and echo have both",
+            "MariaDB has only one socket, and looptax gives that socket a path, not an abstract name; PostgreSQL and echo \
+             have both kinds of socket",
         )],
     }),
     ..FAMILY

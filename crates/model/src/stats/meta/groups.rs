@@ -79,7 +79,7 @@ pub struct Between {
 /// `Q_b` = 5² + 5² = 50, F(1, 2) = 50.
 ///
 /// # Cost
-/// O(hosts) for each of some hundred steps.
+/// O(hosts) for each of a few hundred steps.
 ///
 /// # Source
 /// Borenstein, Hedges, Higgins and Rothstein, Introduction to Meta-Analysis (2009), chapter 19; Knapp and

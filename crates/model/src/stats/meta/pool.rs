@@ -69,7 +69,7 @@ pub struct Homogeneity {
 /// Example: effects ±1 of known variance 0.5 have μ = 0, τ² = 1.5, se² = 1, and μ ± 12.706.
 ///
 /// # Cost
-/// O(k) for each of at most some hundred steps; nothing is allocated.
+/// O(k) for each of at most a few hundred steps; nothing is allocated.
 ///
 /// # Source
 /// Hartung and Knapp, Statistics in Medicine 20 (2001) 3875-3889; Sidik and Jonkman, ibid. 21 (2002)
