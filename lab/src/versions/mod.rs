@@ -292,7 +292,7 @@ fn table(rows: &[Row]) -> String {
     for (idx, reason) in reasons.iter().enumerate() {
         let _ = writeln!(text, "{}. {}", idx + 1, reason.replace('\n', " "));
     }
-    text.push_str("\nThese versions were not available on the machine:\n\n");
+    text.push_str("\nThese versions of servers were not available on the machine, so they have no row:\n\n");
     for (what, why) in NOT_HAD {
         let _ = writeln!(text, "- {what}: {why}.");
     }

@@ -33,7 +33,7 @@ pub(super) const COMMANDS: [&str; 10] =
     ["private", "running", "find", "check", "watch", "switch", "run", "trial", "why", "dsn"];
 
 const ONE_WAY: &str = "a memcached serves a port or a socket, not both, so nothing is moved";
-const NO_LIST: &str = "the server has no list of its connections to compare with";
+const NO_LIST: &str = "the server has no list of its connections with which the answer could be compared";
 const IN_FRONT: &str = "nginx is not a private server of looptax, so it is not measured here";
 
 /// A column's server and the looptax that is tried.
@@ -239,7 +239,7 @@ impl Trial<'_> {
         let socket = self.rig.socket.display().to_string();
         let mut words = vec!["check", &url, "--user", "www-data"];
         match self.rig.kind {
-            Kind::Http => return Ok(Untried("nginx has no separate file of an upstream here: see switch")),
+            Kind::Http => return Ok(Untried("nginx's upstream has no separate file; the column switch tests it")),
             Kind::PhpFpm | Kind::Memcached => words.extend(["--socket", &socket]),
             _ => {}
         }
@@ -478,7 +478,7 @@ impl Trial<'_> {
             words.extend(["--socket", &socket]);
         }
         if self.rig.kind == Kind::Http {
-            return Ok(Untried("nginx's line is that of PHP-FPM"));
+            return Ok(Untried("the line for nginx is tested in the rows of PHP-FPM"));
         }
         let output = self.output(&words)?;
         right(&output, 0)?;
