@@ -450,8 +450,8 @@ fn a_folder_with_several_addresses_is_told_of_each_what_its_file_alone_is_told()
 fn a_call_that_has_its_address_counts_in_a_folder_and_variables_that_only_look_like_one_do_not() {
     let scratch = Scratch::new();
     let call = |target: &str| format!("import psycopg2\nshop = psycopg2.connect({target})\n");
-    write(&scratch, "tree/app.py", &call("host='127.0.0.1', port=1, dbname='shop', user='shop', password='geheim'"));
-    write(&scratch, "tree/open.py", &call("os.environ['SHOP']"));
+    write(&scratch, "tree/app.py", call("host='127.0.0.1', port=1, dbname='shop', user='shop', password='geheim'"));
+    write(&scratch, "tree/open.py", call("os.environ['SHOP']"));
     write(&scratch, "tree/words.py", "DB_HOST = '127.0.0.1'\nDB_NAME = 'shop'\nDB_USER = 'shop'\n");
     let run = check(&scratch, &["tree"]);
     run.expect_code(1);

@@ -38,8 +38,7 @@ pub struct Watch {
     /// The application's connections to the socket since counting began; then looptax's own.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
-    /// The connections over the socket that are listed or open now, each with the number of the look at which that
-    /// began.
+    /// The connections over the socket that are listed or open now, each with the look at which that began.
     listed_since: BTreeMap<u64, u64>,
     open_since: BTreeMap<u64, u64>,
     n_looks: u64,
@@ -525,8 +524,7 @@ impl Watch {
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
         // At least one look has to lie between.
-        let before = self.listed_since.values().filter(|it| **it < self.n_looks);
-        let alone = before.map(|since| {
+        let alone = self.listed_since.values().filter(|it| **it < self.n_looks).map(|since| {
             let n_listed = self.listed_since.values().filter(|it| *it <= since).count();
             let n_others = self.open_since.iter().filter(|(inode, it)| **it <= since + 1 && is_others(inode)).count();
             n_listed.saturating_sub(n_others) as u64
