@@ -43,7 +43,7 @@ pub struct TargetConnector<'a> {
     /// Number of connections that were prepared for load so far.
     pub n_prepared: u64,
     pub proofs: Vec<[Option<ArmProof>; 2]>,
-    /// Threads of a server that looptax did not start and that may be pinned in this epoch.
+    /// Threads that may be pinned in this epoch, of a server that looptax did not start.
     lent: Vec<u32>,
 }
 

@@ -194,7 +194,7 @@ impl Doing<'_> {
     fn refuse_while_busy(self) -> Result<(), Failure> {
         if !self.args.patch && !self.args.dry_run && kept()?.is_busy() {
             return Err(Failure::usage(
-                "another looptax switch is running, and its proof would count the logins of this one as the \
+                "another looptax switch is running, and its proof would mistake the logins of this switch for the \
                     application's",
                 "wait until it has ended",
             ));

@@ -1,4 +1,4 @@
-//! The meaning of `trial --site`: the arguments for a trial of the site's private copies.
+//! Translates `trial --site` into the arguments for a trial of private copies of the site.
 
 use looptax_model::failure::Failure;
 use looptax_switch::SiteCopy;

@@ -15,7 +15,7 @@ use super::publication::{Publication, Rows, StepPlan};
 
 /// Tests must not depend on time, so their limit is generous.
 const TEST_BUDGET: Duration = Duration::from_secs(10 * 60);
-/// Least and most epochs of a comparison of a published amount.
+/// Fewest and most epochs of a comparison whose amount of data follows a published one.
 const EPOCHS: [u64; 2] = [8, 10_000];
 const LEAST_ROWS: u64 = 100;
 

@@ -27,7 +27,8 @@ const SIZE_SLACK_BYTES: u64 = 512;
 /// With at least this many connections per page, an application connects to a server for pages, and not just now and
 /// then.
 const PER_PAGE: f64 = 0.1;
-/// Connections count as kept if this many looks in a row see one, while no page is requested.
+/// An application counts as keeping its connections if this many further checks in a row, made while no page is
+/// requested, each find a connection over TCP.
 const LOOKS_AT_KEPT: usize = 20;
 /// At most this many servers can be tried separately: each has a contrast, and all together have one.
 const MOST_EACH: usize = 3;

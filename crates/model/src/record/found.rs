@@ -53,7 +53,7 @@ pub struct Found {
 pub struct CostSource {
     /// The kind of server that it applies to: `mariadb`; `null` for all kinds (the echo server was measured).
     pub kind: Option<String>,
-    /// The kind of pooler whose requests were measured in place of those of any program: `pgbouncer`.
+    /// If the requests of a pooler to the server were measured, the kind of pooler: `pgbouncer`; otherwise `null`.
     #[serde(default)]
     pub client_kind: Option<String>,
     /// Whether each measured request had its own connection, whose cost is included.

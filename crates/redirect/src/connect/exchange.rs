@@ -188,8 +188,9 @@ impl Exchange<'_> {
             let inode = process::inode(self.new.as_fd()).map_err(failed(FallbackReason::Failed))?;
             let (tid, file, has_kcmp) =
                 (self.asked.call.tid, (self.new.as_fd(), inode), self.supervisor.features.has_kcmp);
-            // The kernel cannot change a watch on the condition that it is unchanged. A thread that has just given up
-            // its core is rarely interrupted in the few microseconds between the check and the change.
+            // The kernel has no call that changes a watch only if it is still unchanged, so we check first and then
+            // change it. A thread that has just given up its core is rarely interrupted in the few microseconds between
+            // the two.
             let is_silent = |it: &Watch| {
                 std::thread::yield_now();
                 watches::find(tid, &[it.queue], it.fd, file, has_kcmp).contains(&it.silent())

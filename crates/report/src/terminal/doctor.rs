@@ -106,8 +106,8 @@ fn slices(check: &SlicesCheck) -> String {
     };
     let [apart, lo, hi] = taxes.difference_points.map(|it| number(it, 1));
     format!(
-        "slices of 50 ms: {}, slices of 500 ms: {}; the difference is {apart} points [{lo}, {hi}], shown to be within \
-         2 points: {}",
+        "slices of 50 ms: {}, slices of 500 ms: {}; the difference is {apart} percentage points [{lo}, {hi}]; is it shown \
+         to be within 2 points? {}",
         interval(&taxes.tax_50ms_pct),
         interval(&taxes.tax_500ms_pct),
         match check.passed {

@@ -25,7 +25,9 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     if !mixtures.is_empty() {
         mixtures.into_iter().map(|words| format!("{begin}: {words}")).collect()
     } else if has_both {
-        vec![format!("{begin}; both placements were measured, but one has no figure to mix")]
+        vec![format!(
+            "{begin}; both placements were measured, but one of them has no usable figure, so looptax cannot combine the two"
+        )]
     } else {
         vec![format!("{begin}: {}", stands_for(share))]
     }

@@ -53,7 +53,7 @@ pub(crate) fn next(found: &Storms, text: Text) -> String {
     format!("next: {kernel}{setting}, to {wanted} at least (these storms had {now}); or keep connections open")
 }
 
-/// Returns the smallest queue that accepts all connections of a size, or why that is not known.
+/// Returns the smallest queue at which no connection of a storm of this size failed, or why that queue is not known.
 pub(crate) fn smallest(found: &Storms, size: &StormSize) -> String {
     let StormSize { connections, tries_of_queue, .. } = size;
     match smallest_queue(found, size) {

@@ -42,7 +42,8 @@ pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     lines.push(format!("{}; {}", text.clean(&trial.command), ways.join("; ")));
     if let Some(only) = only(trial) {
         lines.push(format!(
-            "only {} changes its transport; the transports of the others were drawn at random for each epoch",
+            "the arms differ only in the transport of {}; the transports of the other servers were drawn at random for each \
+             epoch",
             text.clean(only)
         ));
     }

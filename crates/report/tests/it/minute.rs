@@ -111,6 +111,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
         client.peer.opened_per_s = client.peer.requests_per_s.map(|it| it / 3.0);
     }
     let text = minute().end(&record, &AtRate::seen(Some(&short)), 48.2, None);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("3.00K new connections/s cost more: measure them with looptax compare private:mariadb"),
         "{text}"

@@ -124,8 +124,8 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
       http://127.0.0.1:8080/
       php -S 127.0.0.1:8080 -t /var/www/html; mysql at 127.0.0.1:3306 ->
         /run/mysqld/mysqld.sock; redis at 127.0.0.1:6379 -> /run/redis/redis.sock
-      only redis changes its transport; the transports of the others were drawn at
-        random for each epoch
+      the arms differ only in the transport of redis; the transports of the other
+        servers were drawn at random for each epoch
       page time
         over TCP          41.8 ms
         over the socket   40.6 ms

@@ -48,8 +48,8 @@ pub(super) fn most_login_turns(
 /// Returns the least number of turns if each of these connections logs in; `None` if it is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
     match protocol {
-        // One turn: the answer to the greeting.
-        Protocol::Mysql => Some(n_opened),
+        // One turn: the answer to the greeting, or to AUTH.
+        Protocol::Mysql | Protocol::Redis => Some(n_opened),
         Protocol::Postgres => method.map(|it| n_opened * turns_of(it)),
         _ => None,
     }
@@ -149,9 +149,12 @@ impl Seen {
     }
 
     /// Whether the application connected more than once and closed each connection, and the server answered no more
-    /// than its logins.
+    /// than its logins. A client of Redis may send its login and its requests together, so there the server must also
+    /// have refused as many logins.
     pub(super) fn asks_nothing(&self) -> bool {
-        let is_known = !self.is_unknown && self.n_lasting_of_application == 0;
+        let is_refused = self.n_refused.is_some_and(|it| it >= self.asked_before.n_turns.max(FEWEST_COUNTED));
+        let has_refused = self.protocol != Some(Protocol::Redis) || is_refused;
+        let is_known = !self.is_unknown && self.n_lasting_of_application == 0 && has_refused;
         let is_no_more = |it: Asks| it.of_whole_logins.is_some_and(|least| it.n_turns <= least);
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
     }

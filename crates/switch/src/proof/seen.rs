@@ -389,6 +389,11 @@ pub(super) mod tests {
         assert_eq!(fails_with(&with(24, Some(24)), 6, false), None);
         assert_eq!(fails_with(&with(25, Some(24)), 60, true), None);
         assert_eq!(fails_with(&with(24, None), 60, true), None);
+        // A client of Redis may send its login and its requests together.
+        let redis = |n_refused| Seen { protocol: Some(Protocol::Redis), n_refused, ..with(8, Some(8)) };
+        assert_eq!(fails_with(&redis(Some(8)), 60, true), Some(StepCode::LoginsRefused));
+        assert_eq!(fails_with(&redis(Some(0)), 60, true), None);
+        assert_eq!(fails_with(&redis(None), 60, true), None);
         // One that waits, and one who may be somebody else.
         assert_eq!(fails_with(&Seen { n_lasting_of_application: 1, ..with(24, Some(24)) }, 60, true), None);
         assert_eq!(fails_with(&Seen { is_unknown: true, ..with(24, Some(24)) }, 60, true), None);

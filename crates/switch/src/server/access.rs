@@ -219,8 +219,8 @@ impl Access {
         found
     }
 
-    /// Chooses the mode: that of the file if it admits the client, the group's mode if the client is in the group or
-    /// may join it, and else everybody's.
+    /// Chooses the socket's mode: the file's own mode if that admits the client; otherwise the group mode if the client
+    /// is in the group or may join it; otherwise the mode that admits everybody.
     fn let_in(&mut self, uid: u32, gid: u32, set: Option<u32>, client: &Client) {
         let is_root = rustix::process::geteuid().is_root();
         let us = || process(std::process::id()).map(|it| rights::User::of(&it));

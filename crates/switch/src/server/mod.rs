@@ -218,8 +218,8 @@ fn whose(
     )
 }
 
-/// Judges a connection again that only the queue of the server's socket keeps on TCP: with the queue that will be
-/// written. Returns any other connection as it was found.
+/// If the short queue of the server's socket is the only thing that keeps a connection on TCP, judges the connection
+/// again with the queue length that will be written. Returns any other connection as it was found.
 fn longer(mut found: Switchable, (queue, points): (&ToBeMade<'_>, &[Point]), backlog: &mut Option<u32>) -> Switchable {
     let fails = |it: &&Point| it.outcome == Outcome::Fail;
     let is_short = |it: &Point| it.code == PointCode::BacklogShort;

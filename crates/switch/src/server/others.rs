@@ -55,8 +55,8 @@ impl Others {
             Point::new(Topic::Server, PointCode::OthersAtPort, outcome, what, "looked at its connections")
         };
         if self.n_over_tcp == 0 && self.n_remote == 0 {
-            let words =
-                "once the server has a socket, it no longer listens on a port; no other program is connected to it now";
+            let words = "once the server has a socket, it no longer listens on a port; at present no other program is connected to \
+                 that port";
             return Some(point(Outcome::Note, words.to_owned()));
         }
         let mut names: Vec<String> = self.all.iter().map(|it| it.1.clone()).collect();
@@ -64,7 +64,7 @@ impl Others {
             names.push(format!("{} connections from other machines", self.n_remote));
         }
         let what = format!(
-            "once the server has a socket, it no longer listens on a port, and other programs are connected to it: {}",
+            "once the server has a socket, it no longer listens on a port, and other programs are connected to that port: {}",
             names.join(", ")
         );
         Some(point(Outcome::Fail, what).with_next(

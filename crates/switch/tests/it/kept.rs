@@ -188,7 +188,7 @@ fn who_else_writes_a_file_is_told() {
     let tree = fs::canonicalize(house.root.path().join("app")).unwrap();
     let expected = [
         (FileRemarkCode::OtherNames, "1 other names", true),
-        (FileRemarkCode::Managed, "Puppet writes it", true),
+        (FileRemarkCode::Managed, "Puppet writes this file", true),
         (FileRemarkCode::GitTree, tree.to_str().unwrap(), false),
     ];
     assert_eq!(found.len(), expected.len());

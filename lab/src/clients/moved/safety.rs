@@ -86,7 +86,7 @@ const CASES: [Case; 8] = [
         user: "secure",
         is_spelled: true,
         option: "",
-        words: "an account that demands TLS looks like that, too",
+        words: "demands TLS (SSL), on the socket too",
     },
     Case {
         client: "pgjdbc",

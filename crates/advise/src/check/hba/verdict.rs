@@ -41,8 +41,8 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
     let shown = local.numbered();
     if is_unsure {
         let what = format!(
-            "{shown}, unless an earlier line matches: an earlier line has roles, patterns or files, or looptax did not \
-             understand it"
+            "{shown} decides, unless an earlier line matches; looptax cannot tell, because an earlier line has roles, \
+             patterns or files, or looptax did not understand it"
         );
         return point(PointCode::HbaLineUnsure, Outcome::Unknown, what);
     }

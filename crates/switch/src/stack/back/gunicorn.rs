@@ -51,8 +51,8 @@ impl BackProgram for Gunicorn {
             // [shop.wsgi]`.
             return Some(Closed {
                 what: format!(
-                    "{title} shows a title instead of its command line, so looptax cannot see whether its command \
-                     line overrides its file"
+                    "{title} has replaced its command line with a title, so looptax cannot see whether the command \
+                     line overrides the configuration file"
                 ),
                 next: format!("by hand: looptax check {} prints the lines of both files", own.file.display()),
             });
@@ -177,6 +177,6 @@ mod tests {
         running.kill().unwrap();
         running.wait().unwrap();
         let what = found.unwrap().what;
-        assert!(what.contains("shows a title instead of its command line"), "{what}");
+        assert!(what.contains("has replaced its command line with a title"), "{what}");
     }
 }
