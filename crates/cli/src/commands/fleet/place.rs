@@ -151,7 +151,10 @@ mod tests {
             let refused = refuse_word(&Destination::parse(typed).unwrap()).err();
             assert_eq!(refused.is_some(), is_refused, "{typed}");
             if let Some(failure) = refused {
-                assert!(failure.hint().unwrap_or_default().starts_with(&format!("pass ./{typed} for a folder")), "{typed}");
+                assert!(
+                    failure.hint().unwrap_or_default().starts_with(&format!("pass ./{typed} for a folder")),
+                    "{typed}"
+                );
             }
         }
     }
