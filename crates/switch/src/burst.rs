@@ -88,6 +88,6 @@ mod tests {
         rustix::net::listen(&listener, 3).unwrap();
         let short = Burst { n_connections: 9, ..burst.clone() }.run().unwrap_err();
         assert_eq!(short.code, StepCode::BurstFailed);
-        assert!(short.words.contains("9 failed") || short.words.contains("EAGAIN"), "{}", short.words);
+        assert!(short.words.contains("9 connects failed") || short.words.contains("EAGAIN"), "{}", short.words);
     }
 }

@@ -138,7 +138,7 @@ mod tests {
         seen.take(MS(200), MS(340), Some(differs(true)));
         seen.take(MS(400), MS(410), Some(differs(false)));
         let words = seen.step("URL").unwrap().words;
-        assert_eq!(words, "one after another, 4 requests for URL: 2 failed, within 0.24 s; the slowest took 0.14 s");
+        assert_eq!(words, "4 requests for URL, one after another: 2 failed, within 0.24 s; the slowest took 0.14 s");
     }
 
     #[test]
