@@ -124,10 +124,7 @@ impl Seen {
             Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
             // A server refuses a login at the first request, so each request counts. A connection that is still open is
             // in the server's list, unless it belongs to another account, as one of another program of the same user.
-            Some(Protocol::Redis) => {
-                let may_be_of_another = self.n_listed == 0 && now.n_opened <= self.n_new_open;
-                !may_be_of_another && is_not_refused(before.n_turns)
-            }
+            Some(Protocol::Redis) => now.n_opened > self.n_not_listed && is_not_refused(before.n_turns),
             Some(Protocol::Postgres) => {
                 let refused = self.n_opened_by_all.checked_sub(self.n_counted.unwrap_or(0));
                 // A counted connection may not have been seen yet, since the two counts are not taken at the same
@@ -269,7 +266,7 @@ mod tests {
         assert!(!holds(&with(Protocol::Redis, asks(1, 3), asks(1, 3)), 3));
         assert!(holds(&with(Protocol::Redis, asks(1, 4), asks(1, 4)), 3));
         // A connection that is open and not in the list is another account's.
-        let open = Seen { n_new_open: 1, ..with(Protocol::Redis, asks(1, 4), asks(1, 4)) };
+        let open = Seen { n_not_listed: 1, ..with(Protocol::Redis, asks(1, 4), asks(1, 4)) };
         assert!(!holds(&open, 3));
         assert!(holds(&Seen { n_listed: 1, ..open.clone() }, 3));
         assert!(holds(&Seen { by_kernel: Some(asks(2, 8)), ..open }, 3));

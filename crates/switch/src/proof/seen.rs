@@ -76,8 +76,9 @@ pub(super) struct Seen {
     pub(super) n_lasting_of_application: u64,
     /// The processes that made them, as far as they were seen.
     pub(super) over_socket: BTreeSet<String>,
-    /// Connections of others than looptax to the socket that are open now and were not when the file was written.
-    pub(super) n_new_open: u64,
+    /// Connections to the socket that were opened since the file was written and are open now, beyond the sessions
+    /// that the server lists for the account.
+    pub(super) n_not_listed: u64,
     /// Other programs that connected to the socket and are known not to be the application.
     pub(super) strangers: BTreeSet<String>,
     /// All connections to the socket, as the kernel lists them.

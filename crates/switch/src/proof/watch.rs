@@ -287,8 +287,9 @@ impl Watch {
         let own = || self.open_since.iter().filter(|(inode, _)| self.own_inodes.contains(inode));
         self.seen.n_open_of_application = own().count() as u64;
         self.seen.n_lasting_of_application = own().filter(|(_, since)| **since < self.n_looks).count() as u64;
-        let is_new = |it: &&u64| !self.earlier_inodes.contains(it) && !self.our_inodes.contains(it);
-        self.seen.n_new_open = self.open_since.keys().filter(is_new).count() as u64;
+        let new = |it: &&u64| !self.earlier_inodes.contains(it) && !self.our_inodes.contains(it);
+        self.seen.n_not_listed =
+            self.open_since.keys().filter(new).count().saturating_sub(self.listed_since.len()) as u64;
         self.seen.n_listed = self.seen.n_listed.max(self.n_listed_alone());
         let held = { self.earlier_tcp.iter() }.filter(|(from, _)| self.open_tcp.contains(from));
         self.seen.held = held.map(|(_, who)| who.clone()).collect();
