@@ -310,8 +310,7 @@ impl Watch {
         self.seen.n_refused = since(now.n_refused, self.base.n_refused);
     }
 
-    /// Judges the state so far; `is_last` if no time is left, `is_asked` if a page of the application is requested
-    /// continuously.
+    /// Judges the state so far; `is_last` if no time is left, `is_asked` if a page is requested continuously.
     pub fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judgement> {
         if is_last {
             self.count();
