@@ -120,7 +120,7 @@ fn a_port_that_ends_is_not_taken_from_others() {
     let _other = std::net::TcpStream::connect(("127.0.0.1", scene.port)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
-    assert!(run.words().contains("other programs are connected to it"), "{}", run.stdout);
+    assert!(run.words().contains("other programs are connected to that port"), "{}", run.stdout);
     scene.expect_as_before();
 }
 
