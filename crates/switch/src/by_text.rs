@@ -115,8 +115,7 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     };
     let moves = match (planned.fate, planned.change_idx) {
         (SwitchFate::Moves, Some(idx)) => found.moves.get(idx).and_then(Option::as_ref),
-        // `--as` names files, not calls of drivers.
-        (SwitchFate::WhichApplication, _) if !found.is_guessed || found.is_known_by_names => {
+        (SwitchFate::WhichApplication, _) => {
             let may_be = match &*planned.may_be {
                 [] => String::new(),
                 titles => format!("; it may be {}", titles.join(", ")),

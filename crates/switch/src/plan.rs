@@ -334,7 +334,8 @@ fn moved(found: Switchable, application: Option<&str>) -> Planned {
 fn which(found: &Switchable, application: Option<&str>) -> Option<usize> {
     let mut titles = found.checked.changes.iter().map(|it| &it.title);
     let named = application.and_then(|name| titles.position(|it| it.eq_ignore_ascii_case(name)));
-    let is_known = !found.is_guessed && found.moves.windows(2).all(|pair| pair[0] == pair[1]);
+    // The application of a call is not known, but its driver is.
+    let is_known = !found.is_known_by_names && found.moves.windows(2).all(|pair| pair[0] == pair[1]);
     named.or_else(|| is_known.then_some(0))
 }
 

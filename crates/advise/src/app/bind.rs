@@ -29,8 +29,7 @@ pub(super) const fn most_connections(app: &App) -> usize {
 
 /// The first words about a connection of an unknown application.
 const BY_KEYS: &str = "found by its keys; looptax does not know the application and changes it only with --as";
-const BY_CALL: &str =
-    "found by the call of its driver; looptax does not know the application and changes it only with --as";
+const BY_CALL: &str = "found by the call of its driver, which looptax does not change";
 
 /// Finds the connections of one application among the settings. `is_meant` states that the settings belong to this
 /// application, and not to another one that reads the same settings.

@@ -185,7 +185,8 @@ pub(super) fn by_hand(app: &App, fields: &Fields) -> String {
     let Some(dialect) = dialect.filter(|it| it.cannot(fields).is_empty()) else {
         return "`looptax dsn URL` prints each driver's text for the socket".to_owned();
     };
-    format!("{}: {}", dialect.place, dialect.text(fields).replace("%2A%2A%2A%2A", MASK))
+    let text = dialect.text(fields).replace("%2A%2A%2A%2A", MASK);
+    format!("{} connects over the socket with {text} (in {})", dialect.name, dialect.place)
 }
 
 /// Whether the change belongs in an environment variable, and not in the file.

@@ -82,6 +82,21 @@ impl Scene {
 }
 
 #[test]
+fn a_call_in_a_program_is_left_to_a_person_with_the_words_of_its_driver() {
+    let Some(scene) = Scene::new() else { return };
+    let (port, password) = (scene.server.it.tcp.port(), scene.server.password());
+    let text = format!("import redis\nshop = redis.Redis(host='127.0.0.1', port={port}, password='{password}')\n");
+    let file = scene.scratch.file("shop.py");
+    fs::write(&file, &text).unwrap();
+    let run = scene.run(&[file.to_str().unwrap(), "--yes"]);
+    run.expect_code(1);
+    let words = run.words();
+    assert!(words.contains("write these lines yourself") && !words.contains("--as"), "{words}");
+    assert!(words.contains("redis-py connects over the socket with unix://") && !words.contains(password), "{words}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
 fn a_plan_says_the_lines_without_their_password_and_changes_nothing() {
     let Some(scene) = Scene::new() else { return };
     let run = scene.switch(&["--dry-run"]);
@@ -208,7 +223,7 @@ fn what_another_program_writes_wants_a_word_more() {
     };
     let run = scene.switch(&["--yes", "--within", "1s"]);
     run.expect_code(1);
-    assert!(run.stdout.contains("Ansible writes it"), "{}", run.stdout);
+    assert!(run.stdout.contains("Ansible writes this file"), "{}", run.stdout);
     assert!(run.stderr.contains("--force"), "{}", run.stderr);
     scene.check_unchanged();
     scene.switch(&["--yes", "--keep-unproved", "--force", "--within", "1s"]).expect_code(3);
