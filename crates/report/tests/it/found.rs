@@ -100,6 +100,9 @@ fn the_price_of_encrypted_requests_says_whether_tls_is_in_it() {
     assert!(text.contains("loopback with TLS"), "{text}");
     let next = "mariadb: this leaves out TLS; looptax compare private:mariadb";
     assert!(text.contains(next), "{text}");
+    with_tls.servers[0].kind = "pgbouncer".to_owned();
+    let text = found(&with_tls, true, at(120));
+    assert!(text.contains("pgbouncer: this leaves out TLS; looptax has no private server"), "{text}");
     with_tls.cost_sources[0].is_sealed = true;
     let text = found(&with_tls, true, at(120));
     assert!(text.contains("mariadb with TLS: ") && !text.contains("this leaves out TLS"), "{text}");

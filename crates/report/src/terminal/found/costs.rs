@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use looptax_model::dsn::{Arm, Kind};
 use looptax_model::record::{CostSource, CountedBy, Found, FoundHop, NoteCode};
 
 use super::super::lines::Lines;
@@ -68,15 +69,20 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         lines.item(2, &line);
     }
     for kind in priced_without_tls(found) {
-        let kind = shown(kind, text);
-        lines.item(
-            2,
-            &format!(
-                "{kind}: this leaves out TLS; looptax compare private:{kind} -c 1 --placement same \
-            --arms unix,tcp,tls measures it"
-            ),
-        );
+        let next = if has_private_tls(kind) {
+            format!("looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures it")
+        } else {
+            "looptax has no private server of this kind that measures it".to_owned()
+        };
+        lines.item(2, &format!("{}: this leaves out TLS; {next}", shown(kind, text)));
     }
+}
+
+/// Whether a private server of this kind can be compared over TLS by one hop.
+fn has_private_tls(kind: &str) -> bool {
+    let kind = Kind::ALL.into_iter().find(|it| it.name() == kind).map(Kind::facts);
+    let private = kind.filter(|it| it.pools.is_none()).and_then(|it| it.private.as_ref());
+    private.is_some_and(|it| !it.lacks.iter().any(|(arm, _)| *arm == Arm::Tls))
 }
 
 /// The kinds of servers whose encrypted requests are counted at the cost of plain ones.
