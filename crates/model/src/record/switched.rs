@@ -140,6 +140,9 @@ pub struct SwitchProof {
     pub reload_words: Vec<String>,
     /// The page that looptax requests before and after the switch.
     pub url: Option<String>,
+    /// Whether the new file stays if nothing shows that it works or fails.
+    #[serde(default)]
+    pub keeps_unproved: bool,
     /// How long looptax waits for connections, in seconds.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]

@@ -36,6 +36,7 @@ pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
             reload: args.reload.clone(),
             reload_words,
             url: args.url.clone(),
+            keeps_unproved: args.keep_unproved,
             within_s: args.within.as_secs_f64(),
         },
         steps: Vec::new(),

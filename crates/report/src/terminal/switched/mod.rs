@@ -210,12 +210,21 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let mut whom = whom;
     whom.dedup();
     let words = format!(
-        "within {} s the server has to see {} over the socket, and nothing of the application over TCP{page}; \
-         otherwise {back}",
+        "within {} s the server has to see {} over the socket, and nothing of the application over TCP{page}; {}",
         proof.within_s,
-        whom.join(" and ")
+        whom.join(" and "),
+        without(proof, back)
     );
     text + &labelled("proof", &words, style) + &labelled("risk", &risk(proof, back), style) + &undo
+}
+
+/// Returns what follows without a proof.
+fn without(proof: &SwitchProof, back: &str) -> String {
+    if proof.keeps_unproved {
+        format!("on a failure {back}; without proof or failure the new file stays (--keep-unproved)")
+    } else {
+        format!("otherwise {back}")
+    }
 }
 
 /// Returns for how long requests of others may fail.
@@ -226,9 +235,10 @@ fn risk(proof: &SwitchProof, back: &str) -> String {
              counts what failed"
         ),
         None => format!(
-            "if the new file does not work, the application may fail until {back}, which can take {} s; with --url PAGE \
-             looptax notices within seconds",
-            proof.within_s
+            "if the new file does not work, the application may fail until {back}, which can take {} s{}; with --url \
+             PAGE looptax notices within seconds",
+            proof.within_s,
+            if proof.keeps_unproved { ", or until you undo it" } else { "" }
         ),
     }
 }
@@ -238,8 +248,9 @@ fn of_stack(proof: &SwitchProof) -> String {
     let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
     format!(
         "within {} s the kernel has to show connections to the upstream on the socket and none at the port any more, \
-         and {page} has to be as it is now; otherwise both old files come back",
-        proof.within_s
+         and {page} has to be as it is now; {}",
+        proof.within_s,
+        without(proof, "both old files come back")
     )
 }
 
