@@ -59,7 +59,7 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Of the programs.
+    /// The protocol that the programs speak; `accounts` refuses a kind whose protocol they do not speak.
     fn protocol(&self) -> Protocol {
         self.server.kind.protocol().unwrap_or(Protocol::Echo)
     }
