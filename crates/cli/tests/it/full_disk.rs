@@ -223,7 +223,7 @@ fn a_full_disk_keeps_no_report_from_its_collector_and_loses_none_that_waits() {
     assert_eq!(waiting(), 1, "the records that were told of");
 
     disk.free();
-    report(away).expect_error(2, &["cannot be reached", "kept"]);
+    report(away).expect_error(2, &["cannot be reached", "keeps the report"]);
     assert_eq!(waiting(), 2);
     disk.fill_but(0);
     report(away).expect_error(2, &words);

@@ -141,7 +141,7 @@ fn a_page_of_mariadb_and_redis_has_three_contrasts() {
     let tried = Tried::expect_done(run, &place);
     let heard = [log.heard(), noted(&redis)];
     expect_three(&tried, [mariadb.it.tcp, redis.it.tcp], heard);
-    tried.expect_told(&["only mariadbd changes its transport", "only redis-server"]);
+    tried.expect_told(&["differ only in the transport of mariadbd", "differ only in the transport of redis-server"]);
 }
 
 /// The pages in a pool's log: `[unix, tcp]`.
