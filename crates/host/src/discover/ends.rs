@@ -316,7 +316,8 @@ impl<'a> Ends<'a> {
 impl Endpoint {
     /// Whether a connection with this local address was accepted at this endpoint.
     pub(crate) fn accepts(&self, network: NamespaceId, local: SocketAddr) -> bool {
-        network == self.network && self.place.takes(local)
+        let is_of_ipv4 = self.is_ipv6_only && local.is_ipv4();
+        network == self.network && self.place.takes(local) && !is_of_ipv4
     }
 
     /// Whether a Unix socket has the name that the server was bound to. It may be a socket that listens there, or the

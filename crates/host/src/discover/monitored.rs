@@ -1,27 +1,46 @@
-//! The name of a container, read from the command line of its monitor. For Podman, the monitor is a parent of all
-//! processes of the container.
+//! The name of a container: for Podman from the command line of the container's monitor, a parent of all its processes;
+//! for Docker from the file in which the daemon keeps the container's settings.
 
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::discover::home::Home;
 use crate::discover::process::{Process, process};
+use crate::read;
 
-/// A container's name, read from the process that monitors it.
+/// A container's name, and who chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Monitored {
+    /// The program that runs the container: `docker` or `podman`.
+    pub runtime: &'static str,
     pub name: String,
-    /// The monitor's user, who chose the name.
+    /// The user who runs the container's monitor or daemon.
     pub uid: u32,
+    /// The Compose file that describes the container, if Docker's Compose created it from a single file.
+    pub compose_file: Option<PathBuf>,
 }
 
 /// The program that monitors a container for Podman.
 const MONITOR: &str = "conmon";
 /// At most this many parents are looked at.
 const MOST_PARENTS: usize = 32;
+/// Docker's settings, and the folder of its data if they do not name one.
+const DOCKER_SETTINGS: &str = "/etc/docker/daemon.json";
+const DOCKER_DATA: &str = "/var/lib/docker";
+/// More bytes than a container's settings have.
+const MOST_BYTES: u64 = 1 << 20;
 
-/// The name of the container in which a process runs, if Podman runs that container.
+/// Finds the name of the container in which a process runs, if Podman or Docker runs that container. Only root can read
+/// Docker's files.
 pub fn monitored(inside: &Process) -> Option<Monitored> {
+    if let Home::Container { runtime: "docker", name } = &inside.home {
+        return of_docker(&docker_data(), name);
+    }
     let parents = std::iter::successors(process(inside.parent), |it| process(it.parent));
     let monitor = parents.take(MOST_PARENTS).find(|it| it.name == MONITOR)?;
     let name = monitored_name(&monitor.arguments())?;
-    Some(Monitored { name, uid: monitor.uid })
+    Some(Monitored { runtime: "podman", name, uid: monitor.uid, compose_file: None })
 }
 
 /// Finds `shop-db` in `conmon … -n shop-db … --exit-command /usr/bin/podman …`.
@@ -29,6 +48,56 @@ fn monitored_name(arguments: &[String]) -> Option<String> {
     let is_podmans = arguments.iter().any(|it| it.rsplit('/').next() == Some("podman"));
     let place = arguments.iter().position(|it| it == "-n" || it == "--name")?;
     arguments.get(place + 1).filter(|_| is_podmans).cloned()
+}
+
+/// The folder in which Docker keeps its data.
+fn docker_data() -> PathBuf {
+    #[derive(Deserialize)]
+    struct Settings {
+        #[serde(rename = "data-root")]
+        data_root: Option<PathBuf>,
+    }
+    let settings = serde_json::from_str::<Settings>(&read::system_text(DOCKER_SETTINGS)).ok();
+    settings.and_then(|it| it.data_root).unwrap_or_else(|| DOCKER_DATA.into())
+}
+
+/// Reads the name of a container, of whose number only the beginning is known.
+///
+/// # Source
+/// moby, `container/container.go`: `config.v2.json`, whose names begin with `/`; Compose's labels
+/// `com.docker.compose.project.config_files` (paths with commas between them).
+fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Settings {
+        name: String,
+        #[serde(default)]
+        config: Config,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Config {
+        labels: Option<Labels>,
+    }
+    #[derive(Deserialize)]
+    struct Labels {
+        #[serde(rename = "com.docker.compose.project.config_files")]
+        files: Option<String>,
+        #[serde(rename = "com.docker.compose.project.working_dir")]
+        folder: Option<PathBuf>,
+    }
+    let folders = read::list(&data.join("containers")).ok()?;
+    let is_it = |it: &PathBuf| it.file_name().is_some_and(|name| name.to_string_lossy().starts_with(short_id));
+    let folder = folders.into_iter().find(is_it)?;
+    let text = read::text(&folder.join("config.v2.json"), MOST_BYTES).ok()?;
+    let settings: Settings = serde_json::from_str(&text).ok()?;
+    let name = settings.name.trim_start_matches('/').to_owned();
+    let compose_file = settings.config.labels.and_then(|it| {
+        let file = it.files.filter(|it| !it.contains(','))?;
+        // Compose 1 writes the name only.
+        Some(it.folder.unwrap_or_default().join(file)).filter(|it| it.is_absolute())
+    });
+    Some(Monitored { runtime: "docker", name, uid: 0, compose_file })
 }
 
 #[cfg(test)]

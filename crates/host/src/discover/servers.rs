@@ -15,7 +15,7 @@ use crate::discover::namespaces::{Networks, networks};
 use crate::discover::once::own_sockets;
 use crate::discover::owners::Owners;
 use crate::discover::process::Process;
-use crate::discover::sock_diag::{FileId, Queue, UnixName};
+use crate::discover::sock_diag::{FileId, Queue, TcpSocket, UnixName};
 use crate::discover::version::Versions;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct Endpoint {
     /// How it is known that the endpoint is the server's.
     pub known: HowKnown,
     pub(crate) file: Option<FileId>,
+    /// Whether this is "all addresses" of IPv6, and another socket listens at the same port for IPv4.
+    pub(crate) is_ipv6_only: bool,
 }
 
 /// The address or path of an endpoint.
@@ -84,6 +86,19 @@ pub enum SocketFile {
 }
 
 impl Endpoint {
+    /// The endpoint's address, if it is one of TCP.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self.place {
+            Place::Tcp(address) => Some(address),
+            Place::Path { .. } | Place::Abstract(_) => None,
+        }
+    }
+
+    /// The endpoint's port, if it is one of TCP.
+    pub fn port(&self) -> Option<u16> {
+        self.tcp().map(|it| it.port())
+    }
+
     /// Whether this endpoint's socket was bound to this very file, compared by inode and device.
     pub fn is_bound_to(&self, found: &Stat) -> bool {
         // The kernel's own form of a device's number, which differs from that of `st_dev`.
@@ -258,14 +273,17 @@ pub(crate) fn listening(
 ) -> Vec<(Endpoint, Option<u32>)> {
     let mut found = Vec::new();
     for (network, sockets) in &networks.sockets {
-        for socket in &sockets.tcp {
-            if socket.remote.is_none() && is_wanted(socket.inode) {
+        let listening = || sockets.tcp.iter().filter(|it| it.remote.is_none());
+        for socket in listening() {
+            if is_wanted(socket.inode) {
+                let is_rival = |it: &TcpSocket| it.local.is_ipv4() && it.local.port() == socket.local.port();
                 let endpoint = Endpoint {
                     place: Place::Tcp(socket.local),
                     queue: socket.queue,
                     network: *network,
                     known: HowKnown::Seen,
                     file: None,
+                    is_ipv6_only: socket.local.is_ipv6() && listening().any(is_rival),
                 };
                 found.push((endpoint, Some(socket.uid)));
             }
@@ -281,6 +299,7 @@ pub(crate) fn listening(
                     network: *network,
                     known: HowKnown::Seen,
                     file: socket.file,
+                    is_ipv6_only: false,
                 };
                 found.push((endpoint, socket.uid));
             }

@@ -108,6 +108,7 @@ mod tests {
                 network: process.network.unwrap(),
                 known: looptax_model::record::HowKnown::Seen,
                 file: None,
+                is_ipv6_only: false,
             }],
             process,
             is_hidden: false,
