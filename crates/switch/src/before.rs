@@ -6,12 +6,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use looptax_host::discover::{Process, Server, Survey, process};
+use looptax_host::discover::{Process, Survey, process};
 use looptax_host::read;
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 
 use crate::diagnose::check::{Around, Client};
+use crate::diagnose::socket_of::Near;
 use crate::plan::{Plan, Wish};
 use crate::proof::{Application, Watch, Watched, Watches};
 
@@ -39,7 +40,7 @@ impl Before {
         let file = read::look(wish.path).ok().flatten();
         for (address, tcp) in targets(&client)? {
             if !watches.iter().any(|it| is_over(it, &address, tcp)) {
-                let of = Watched { file, ..watched(address, tcp, survey) };
+                let of = Watched { file, ..watched(address, tcp, client.near(survey)) };
                 watches.push(Watch::begin(of, &named, user));
             }
         }
@@ -74,7 +75,7 @@ impl Before {
                 title: format!("{} at {}", found.checked.product, found.checked.place),
                 socket: Some(PathBuf::from(socket)),
                 is_whole: !stays(plan, tcp),
-                ..watched(address.clone(), tcp, survey)
+                ..watched(address.clone(), tcp, self.client.near(survey))
             };
             let earlier = before.iter().position(|it| is_over(it, address, tcp));
             let watch = match earlier {
@@ -92,12 +93,7 @@ impl Before {
 }
 
 pub(crate) fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey) -> Around<'a> {
-    Around {
-        client,
-        near: client.near(&survey.servers).with_clients(&survey.clients),
-        socket: wish.socket,
-        n_connections: wish.n_connections,
-    }
+    Around { client, near: client.near(survey), socket: wish.socket, n_connections: wish.n_connections }
 }
 
 /// Whether a connection of the file to this address stays on TCP.
@@ -110,8 +106,7 @@ fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
     watched.tcp == tcp && watched.address.user == address.user
 }
 
-fn watched(address: Address, tcp: SocketAddr, survey: &Survey) -> Watched {
-    let listens = |it: &&Server| it.endpoints.iter().any(|it| it.place.takes(tcp));
-    let server = survey.servers.iter().find(listens).cloned();
+fn watched(address: Address, tcp: SocketAddr, near: Near<'_>) -> Watched {
+    let server = near.server_with_its_proxy(&address);
     Watched { title: String::new(), address, tcp, socket: None, server, is_whole: true, file: None }
 }

@@ -72,7 +72,8 @@ pub use rewrite::{Moves, Rewrite, Variable, rewritten};
 pub use section::Section;
 pub use setting::Problem;
 pub use share::{
-    Beside, Share, Unit, by_hand, follow, read_services, resources, shares, shares_of_units, usual_folder,
+    Beside, Share, Unit, by_hand, follow, publish_by_hand, read_services, resources, shares, shares_of_units,
+    usual_folder,
 };
 pub use source::Source;
 pub use table::texts_beside;

@@ -14,7 +14,6 @@ use looptax_model::dsn::{MASK, masked};
 use looptax_model::record::{Checked, CheckedConnection, Point, SwitchVerdict};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::{Around, Client, Question, Sources, points, sources, typed};
-use looptax_switch::diagnose::socket_of::Near;
 
 use crate::args::CheckArgs;
 use crate::failure::{Exit, Failure};
@@ -52,15 +51,10 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
     all.extend(points(Question {
         socket: args.socket.as_deref(),
         n_connections: args.connections,
-        ..Question::of(&address, &client, near(&client, &survey))
+        ..Question::of(&address, &client, client.near(&survey))
     })?);
     let next = spelled_by(&all, url);
     show(&Checked::Address(all), &[], &client, (args, &next), terminal)
-}
-
-/// Returns the servers on this machine, with their clients.
-fn near<'a>(client: &Client, survey: &'a Survey) -> Near<'a> {
-    client.near(&survey.servers).with_clients(&survey.clients)
 }
 
 /// Checks the connections of a file or of a process.
@@ -204,7 +198,7 @@ fn look(
     choose(&mut sources);
     let (connections, is_written) = sources.check(Around {
         client: &client,
-        near: near(&client, survey),
+        near: client.near(survey),
         socket: args.socket.as_deref(),
         n_connections: args.connections,
     })?;

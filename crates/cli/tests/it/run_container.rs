@@ -118,6 +118,10 @@ impl Container {
     fn run(&self, port: u16, words: &[&str]) -> Finished {
         Looptax::new(exe(), &self.scratch).args(["run", "--port", &port.to_string()]).args(words).run()
     }
+
+    fn check(&self, port: u16) -> Finished {
+        Looptax::new(exe(), &self.scratch).args(["check", &format!("redis://127.0.0.1:{port}")]).run()
+    }
 }
 
 /// Held open, with an answer, so that the relay has gone on.
@@ -126,6 +130,11 @@ fn connected(port: u16) -> TcpStream {
     stream.write_all(b"PING\r\n").unwrap();
     stream.read_exact(&mut [0]).unwrap();
     stream
+}
+
+/// The text without its line breaks.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 const SHARED: &str = "mount --bind $shared $inside";
@@ -146,6 +155,11 @@ fn a_published_port_is_moved_to_the_socket_in_a_shared_folder() {
     let (server, told) = (container.server.0.id(), container.run(port, &["-v", "--", "true"]));
     let plan = format!("(redis-server through docker-proxy, pid {server}) -> {}\n", socket.display());
     assert!(told.stderr.contains(&plan), "{}", told.stderr);
+    let check = container.check(port);
+    check.expect_code(0);
+    let words = one_line(&check.stdout);
+    assert!(words.contains(&format!("port {port} leads through docker-proxy, pid")), "{words}");
+    assert!(words.contains("to redis-server") && words.contains(&socket.display().to_string()), "{words}");
 }
 
 /// At the same path is another server's socket here: the path by itself proves nothing.
@@ -160,6 +174,13 @@ fn a_published_port_stays_on_tcp_where_the_socket_is_the_containers_own() {
     run.expect_code(1);
     let words = "is not in a folder that looptax shares with it";
     assert!(run.stdout.contains(words), "{}", run.stdout);
+    let check = container.check(port);
+    check.expect_code(1);
+    let inside = container.scratch.file("inside");
+    let words = one_line(&check.stdout);
+    let socket = container.socket();
+    assert!(words.contains(&format!("the server's socket {} is in a folder that only", socket.display())), "{words}");
+    assert!(words.contains(&format!("-socket:{}`", inside.display())), "{words}");
 }
 
 #[test]

@@ -32,8 +32,8 @@ pub struct Wanted<'a> {
 /// Writes the address in each of the wanted dialects.
 pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
     let own = dialects_of(address.protocol.kind(), wanted.dialects)?;
-    let near = survey(None).servers;
-    let socket = socket_of::find(address, wanted.socket, Near::us(&near))?;
+    let survey = survey(None);
+    let socket = socket_of::find(address, wanted.socket, Near::around_us(&survey))?;
     let options = options(address.options.as_ref(), false);
     let fields = Fields { options: options.kept, ..socket.fields(address, revealed(address.password.as_ref())) };
     let traps: Vec<String> = options.traps.into_iter().chain(left_out(address)).chain(conditions(address)).collect();
@@ -44,8 +44,8 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
 /// Does the same for a server whose protocol looptax does not speak.
 pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
     let own = dialects_of(address.kind, wanted.dialects)?;
-    let near = survey(None).servers;
-    let socket = unspoken::find(address, wanted.socket, Near::us(&near))?;
+    let survey = survey(None);
+    let socket = unspoken::find(address, wanted.socket, Near::around_us(&survey))?;
     let password = revealed(address.password.as_ref());
     let options = options(address.options.as_ref(), address.is_one_of_several);
     let fields = Fields { options: options.kept, ..unspoken::fields(&socket, address, password) };

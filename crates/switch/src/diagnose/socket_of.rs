@@ -6,12 +6,16 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::Fields;
-use looptax_host::discover::{Client, Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside};
+use looptax_host::discover::{
+    Client, Endpoint, FoundBy, NamespaceId, Published, Server, Survey, socket_named, sockets_beside,
+};
 use looptax_model::dsn::{Address, Kind, Protocol};
 use looptax_model::failure::Failure;
 use looptax_model::record::HowKnown;
 
+use crate::diagnose::find::container_of;
 use crate::diagnose::local::own_address;
+use crate::diagnose::moving::path_here;
 
 #[derive(Debug)]
 pub struct SocketOf {
@@ -43,6 +47,9 @@ impl SocketOf {
     }
 }
 
+/// A published port, and the server in a container to which it leads.
+pub(crate) type Behind<'a> = (&'a Published, &'a Server);
+
 /// The servers on this machine, as a client in one network namespace sees them.
 #[derive(Debug, Clone, Copy)]
 pub struct Near<'a> {
@@ -51,23 +58,24 @@ pub struct Near<'a> {
     pub network: Option<NamespaceId>,
     /// The clients of those servers, for questions about their number.
     pub clients: &'a [Client],
+    /// The ports of those servers that containers publish on this machine.
+    pub published: &'a [Published],
 }
 
 impl<'a> Near<'a> {
     pub fn us(servers: &'a [Server]) -> Self {
         let network = looptax_host::discover::process(std::process::id()).and_then(|own| own.network);
-        Self { servers, network, clients: &[] }
+        Self { servers, network, clients: &[], published: &[] }
+    }
+
+    /// The servers and published ports that a survey found, as this process sees them.
+    pub fn around_us(survey: &'a Survey) -> Self {
+        Self { published: &survey.published, ..Self::us(&survey.servers) }
     }
 
     /// No servers: for a question that does not need servers.
     pub fn nobody() -> Self {
-        Self { servers: &[], network: None, clients: &[] }
-    }
-
-    /// Adds the clients that are connected to these servers: as many may connect together.
-    #[must_use]
-    pub fn with_clients(self, clients: &'a [Client]) -> Self {
-        Self { clients, ..self }
+        Self { servers: &[], network: None, clients: &[], published: &[] }
     }
 
     /// Counts the open connections of this machine to a server, as far as they are known.
@@ -79,13 +87,33 @@ impl<'a> Near<'a> {
 
     pub fn server(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
-        servers.find(|it| it.kind.protocol() == Some(address.protocol) && listens_for(it, address, self.network))
+        let is_one = |it: &&Server| it.kind.protocol() == Some(address.protocol);
+        servers.find(|it| is_one(it) && listens_for(&it.endpoints, address, self.network))
+    }
+
+    /// Returns the server to which this address leads, with the endpoints at which its clients connect: those of a
+    /// container's proxy in place of the server's own ports.
+    pub(crate) fn server_with_its_proxy(self, address: &Address) -> Option<Server> {
+        let behind = |(published, server): Behind<'_>| {
+            let sockets = server.endpoints.iter().filter(|it| it.tcp().is_none());
+            let endpoints = published.endpoints.iter().chain(sockets).cloned().collect();
+            Server { endpoints, ..server.clone() }
+        };
+        let own = self.server(address).or_else(|| self.listener(address)).cloned();
+        own.or_else(|| self.behind(address).map(behind))
     }
 
     /// Returns the server at this address, of whatever kind.
     pub fn listener(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
-        servers.find(|it| listens_for(it, address, self.network))
+        servers.find(|it| listens_for(&it.endpoints, address, self.network))
+    }
+
+    /// Returns the published port at this address, and the server in a container to which it leads.
+    pub(crate) fn behind(self, address: &Address) -> Option<Behind<'a>> {
+        let mut published = self.published.iter();
+        let found = published.find(|it| listens_for(&it.endpoints, address, self.network))?;
+        Some((found, self.servers.get(found.server_idx)?))
     }
 }
 
@@ -104,7 +132,8 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         return Ok(socket_at(address, path, "from the URL"));
     }
     let Some(server) = near.server(address) else {
-        if let Some(found) = candidate(address, near) {
+        let published = near.behind(address).and_then(|it| behind(it, address));
+        if let Some(found) = published.or_else(|| candidate(address, near)) {
             return Ok(found);
         }
         let words = unseen(address.host.as_deref(), address.port);
@@ -184,7 +213,17 @@ fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     Some(SocketOf { is_candidate: true, ..socket_at(address, &only.path, words) })
 }
 
-/// PostgreSQL's path may be the folder or the file.
+/// Returns the socket of a server behind a published port, if the server's container shares the folder of the socket
+/// with this machine.
+pub(super) fn behind((published, server): Behind<'_>, address: &Address) -> Option<SocketOf> {
+    let (path, _) = server.socket(published.server_port)?;
+    let here = path_here(&server.process, path)?;
+    let container = container_of(&server.process).unwrap_or_else(|| "a container".to_owned());
+    let words = format!("of {}, pid {}, in {container}", server.name(), server.process.pid);
+    Some(socket_at(address, &here, &words))
+}
+
+/// The socket at a path; `words` say how it was found. PostgreSQL's path may be the folder or the file.
 fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
     let address = Address { socket: Some(path.to_owned()), ..address.clone() };
     let file = address.socket_file().unwrap_or_default();
@@ -212,12 +251,12 @@ fn usual(address: &Address) -> PathBuf {
     })
 }
 
-/// Whether this server listens at the address.
-fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>) -> bool {
+/// Whether a program with these endpoints listens at the address.
+fn listens_for(endpoints: &[Endpoint], address: &Address, network: Option<NamespaceId>) -> bool {
     let Some(ip) = own_address(address.host.as_deref().unwrap_or("localhost")) else {
         return false;
     };
     // Every namespace has its own loopback.
     let is_near = |endpoint: &Endpoint| !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network);
-    server.endpoints.iter().any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
+    endpoints.iter().any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
 }

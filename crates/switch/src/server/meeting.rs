@@ -53,7 +53,7 @@ impl<'a> Meeting<'a> {
             return Ok(Meets::NoServersFile);
         }
         let client = Client::for_file(wish.path, wish.pid, wish.user)?;
-        let near = client.near(&survey.servers);
+        let near = client.near(survey);
         let (mut strange, mut is_on_socket) = (None, false);
         let application = FileToSwitch::read(wish)?;
         for (_, it) in application.for_socket(Path::new("/"))? {

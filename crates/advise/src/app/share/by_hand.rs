@@ -3,6 +3,8 @@
 //!
 //! Called for files that looptax does not write, and along with the command that writes the others.
 
+use std::path::Path;
+
 use looptax_model::dsn::Protocol;
 
 use super::compose::OPTIONS;
@@ -31,17 +33,42 @@ pub fn by_hand(server: &str, protocol: Protocol, is_in_pod: bool) -> String {
     } else {
         format!("volumes: ['{volume}:{folder}'], and {volume}: {{{OPTIONS}}} below the file's own `volumes`")
     };
-    let turned_on = match protocol {
+    let turned_on = turned_on(protocol);
+    format!(
+        "share the folder of the server's socket: give `{server}` and the application the same volume there \
+         ({shared}; never the socket file itself),{turned_on} and configure the socket in the application; then check \
+         it with --socket PATH and the container's address"
+    )
+}
+
+/// The step that makes a server open its socket, with a blank before it and a comma after it; empty if the usual image
+/// opens the socket by itself.
+fn turned_on(protocol: Protocol) -> String {
+    let folder = usual_folder(protocol);
+    match protocol {
         Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb | Protocol::Http | Protocol::Echo => String::new(),
         Protocol::Fastcgi => " set `listen` of its pool to a path in that folder,".to_owned(),
         Protocol::Redis => format!(" start the server with --unixsocket {} --unixsocketperm {MODE},", REDIS.1),
         Protocol::Memcached => {
             format!(" start the server with -s {folder}/memcached.sock -a {MODE} (it then no longer listens on TCP),")
         }
-    };
+    }
+}
+
+/// Explains how a server in the container `name` gets a socket that this machine's programs reach: a folder of this
+/// machine, which belongs to the server's user and group `owner`, is mounted at `folder` of the container.
+pub fn publish_by_hand(
+    name: &str,
+    owner: (u32, u32),
+    folder: &Path,
+    (protocol, has_socket): (Protocol, bool),
+) -> String {
+    let (uid, gid) = owner;
+    let (here, folder) = (format!("/srv/{name}-socket"), folder.display());
+    let turned_on = if has_socket { String::new() } else { turned_on(protocol) };
     format!(
-        "share the folder of the server's socket: give `{server}` and the application the same volume there \
-         ({shared}; never the socket file itself),{turned_on} and configure the socket in the application; then check \
-         it with --socket PATH and the container's address"
+        "mount a folder of this machine there: `install -d -o {uid} -g {gid} {here}`, then create the container again \
+         with `--volume {here}:{folder}` (in a Compose file: volumes: ['{here}:{folder}']; never only the socket's \
+         file),{turned_on} and run this check again"
     )
 }

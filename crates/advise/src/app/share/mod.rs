@@ -35,7 +35,7 @@ use super::setting::Joins;
 use super::table::Role;
 use super::whole::Whole;
 use crate::Fields;
-pub use by_hand::{by_hand, usual_folder};
+pub use by_hand::{by_hand, publish_by_hand, usual_folder};
 use container::Mounted;
 use image::{Serving, Socket};
 use line::Inserted;

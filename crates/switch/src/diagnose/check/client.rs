@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use looptax_advise::check::Confinement;
-use looptax_host::discover::{NamespaceId, Server, process};
+use looptax_host::discover::{NamespaceId, Survey, process};
 use looptax_host::kernel;
 use looptax_host::read::system_text as read;
 use looptax_model::failure::Failure;
@@ -160,9 +160,10 @@ impl Client {
         }
     }
 
-    /// Returns the servers on this machine, as the client sees them.
-    pub fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
-        Near { servers, network: self.network, clients: &[] }
+    /// Returns the servers on this machine with their clients, as this client sees them.
+    pub fn near<'a>(&self, survey: &'a Survey) -> Near<'a> {
+        let Survey { servers, clients, published, .. } = survey;
+        Near { servers, network: self.network, clients, published }
     }
 
     /// The file that leads to the client's network namespace, if that is not ours.

@@ -15,6 +15,7 @@ mod libpq;
 mod logins;
 mod offered;
 mod own_file;
+mod published;
 mod question;
 mod queue;
 pub mod reach;
@@ -75,14 +76,24 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         Ok(ip) => ip,
         Err(elsewhere) => return Ok(vec![*elsewhere]),
     };
-    let server = question.near.server(address);
-    if let Some(other) = question.near.listener(address).filter(|_| server.is_none()) {
+    let own = question.near.server(address);
+    let behind = question.near.behind(address).filter(|_| own.is_none());
+    let server = own.or(behind.map(|it| it.1).filter(|it| it.kind.protocol() == Some(address.protocol)));
+    let other = question.near.listener(address).or(behind.map(|it| it.1));
+    if let Some(other) = other.filter(|_| server.is_none()) {
         return Ok(vec![another_kind(other, address)]);
     }
-    let mut points = vec![listening(server, address)];
+    let mut points = vec![behind.map_or_else(|| listening(server, address), |it| published::listening(it, address))];
     points.extend(ports_held(SocketAddr::new(ip, address.port), client));
-    let socket = match (question.socket, &address.socket, server.is_some_and(Server::lacks_socket)) {
-        (None, None, true) => None,
+    let socket = match (question.socket, &address.socket, behind) {
+        (None, None, Some(behind)) => match published::socket(behind, address) {
+            Ok(socket) => Some(socket),
+            Err(point) => {
+                points.push(*point);
+                return Ok(points);
+            }
+        },
+        (None, None, None) if server.is_some_and(Server::lacks_socket) => None,
         _ => Some(socket_of::find(address, question.socket, question.near)?),
     };
     let Some(socket) = socket else {

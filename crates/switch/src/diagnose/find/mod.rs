@@ -20,6 +20,7 @@ mod shares;
 mod spelled;
 pub mod watched;
 
+pub(crate) use names::container_of;
 pub(crate) use notes::may_be;
 
 /// The current time, with its offset to UTC.

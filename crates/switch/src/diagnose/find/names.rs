@@ -86,8 +86,8 @@ impl Names {
         }
     }
 
-    /// Returns the container or service of a process, by its control group, by Podman's monitor, or by the host's name
-    /// inside the container.
+    /// Returns the container or service of a process, by its control group, by Docker's files or Podman's monitor, or by
+    /// the host's name inside the container.
     pub(super) fn home_of(&self, process: &Process) -> Option<String> {
         let mut homes = self.homes.borrow_mut();
         homes.entry(process.pid).or_insert_with(|| self.found_home(process)).clone()
@@ -100,18 +100,23 @@ impl Names {
         let monitored = || {
             let it = monitored(process)?;
             let of = if it.uid == 0 { String::new() } else { format!(" of {}", self.user(it.uid, None)) };
-            Some(format!("podman {}{of}", it.name))
+            Some(format!("{} {}{of}", it.runtime, it.name))
         };
         match &process.home {
             Home::Container { name, .. } if !is_number(name) => home(&process.home),
-            Home::Container { runtime: "podman", .. } => monitored().or_else(|| home(&process.home)),
-            Home::Container { runtime, name } => {
+            Home::Container { runtime, name } => monitored().or_else(|| {
                 let host = host_name(process).filter(|it| !it.starts_with(name));
                 Some(host.map_or_else(|| format!("{runtime} {name}"), |it| format!("{runtime} {name}, host {it}")))
-            }
+            }),
             _ => monitored().or_else(|| Some(format!("host {}", host_name(process)?))),
         }
     }
+}
+
+/// Returns the container of a process by the name that people use; `None` if looptax does not know the container.
+pub(crate) fn container_of(process: &Process) -> Option<String> {
+    let monitored = monitored(process).map(|it| format!("{} {}", it.runtime, it.name));
+    monitored.or_else(|| home(&process.home).filter(|_| matches!(process.home, Home::Container { .. })))
 }
 
 /// Returns the container or service, by the control group only.

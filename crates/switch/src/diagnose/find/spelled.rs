@@ -5,20 +5,44 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use looptax_host::discover::{Place, Survey};
+use looptax_advise::app;
+use looptax_host::discover::{Endpoint, Home, Survey, monitored};
 use looptax_model::dsn::Kind;
 
 /// Explains how a server that listens only on TCP gets a socket.
 pub(super) fn how(server_idx: usize, survey: &Survey) -> String {
     let server = &survey.servers[server_idx];
-    let at = server.endpoints.iter().find_map(|it| match it.place {
-        Place::Tcp(address) => Some(reached(address)),
-        Place::Path { .. } | Place::Abstract(_) => None,
-    });
+    if let Some(how) = contained(server_idx, survey) {
+        return how;
+    }
+    let at = server.endpoints.iter().find_map(Endpoint::tcp).map(reached);
     let before = before(server_idx, survey);
     let own = server.kind.facts().how_to_add_a_socket;
     let spelled = at.and_then(|at| spelled(server.kind, &server.name, at, before));
     spelled.map_or_else(|| own.to_owned(), |it| format!("{own}; {it}"))
+}
+
+/// Explains how a server in a container gets a socket that its clients see; `None` for any other server.
+fn contained(server_idx: usize, survey: &Survey) -> Option<String> {
+    let server = &survey.servers[server_idx];
+    let protocol = server.kind.protocol().filter(|_| matches!(server.process.home, Home::Container { .. }))?;
+    if let Some(file) = monitored(&server.process).and_then(|it| it.compose_file) {
+        let file = file.display();
+        return Some(format!(
+            "`looptax switch {file} --containers --dry-run` shows the lines for both sides, if its application is in \
+             that Compose file too"
+        ));
+    }
+    let published = survey.published.iter().find(|it| it.server_idx == server_idx);
+    let port = published.and_then(|it| it.endpoints.iter().find_map(Endpoint::port));
+    Some(match port {
+        Some(port) => {
+            format!(
+                "`looptax check {protocol}://127.0.0.1:{port}` shows how its container shares a folder for a socket"
+            )
+        }
+        None => app::by_hand(&server.name, protocol, false),
+    })
 }
 
 /// Returns the commands for a server of that kind and name at an address; `None` for a server that does not run pages.

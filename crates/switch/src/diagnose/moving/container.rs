@@ -3,11 +3,11 @@
 //! The socket counts only if looptax sees its folder too, and if the file in that folder is the very one on which the
 //! server listens. In all other cases the port stays on TCP.
 
-use looptax_host::discover::{NamespaceId, Place, Published, Server, SocketFile};
+use looptax_host::discover::{Endpoint, NamespaceId, Place, Published, Server, SocketFile};
 use looptax_redirect::SocketName;
 
 use super::candidate::Candidate;
-use super::pairs::{Socket, loopback, port_of, short_name, socket_for, tcp, usable};
+use super::pairs::{Socket, loopback, short_name, socket_for, usable};
 use super::shared::path_here;
 
 /// Returns the published port with the server's socket; `None` for a server without a socket.
@@ -16,17 +16,17 @@ pub(super) fn published_candidate(
     server: &Server,
     network: Option<NamespaceId>,
 ) -> Option<Candidate> {
-    let port = published.endpoints.iter().find_map(port_of)?;
+    let port = published.endpoints.iter().find_map(Endpoint::port)?;
     let near = published.endpoints.iter();
     let near = near.filter(|it| network.is_none_or(|own| own == it.network));
-    let addresses = near.filter_map(tcp).filter(|it| it.port() == port);
+    let addresses = near.filter_map(Endpoint::tcp).filter(|it| it.port() == port);
     let from = loopback(addresses, port);
     let sockets = sockets(server);
     let first = sockets.first()?;
     if from.is_empty() {
         return None;
     }
-    let mut ports: Vec<u16> = server.seen_endpoints().filter_map(port_of).collect();
+    let mut ports: Vec<u16> = server.seen_endpoints().filter_map(Endpoint::port).collect();
     ports.sort_unstable();
     ports.dedup();
     let found = socket_for(published.server_port, &ports, &sockets);

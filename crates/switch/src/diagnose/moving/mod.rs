@@ -26,6 +26,7 @@ pub use candidate::{Candidate, mapping, shown};
 use known::Verdict;
 pub use known::unfitting;
 use obstacles::Logins;
+pub(super) use shared::path_here;
 pub use wanted::Wanted;
 
 /// Lists what `run` moves: the addresses of `--map`, or without `--map` the addresses that looptax finds and those of

@@ -32,13 +32,13 @@ impl Socket {
 pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
     let is_near = |it: &&Endpoint| network.is_none_or(|own| own == it.network);
     let near: Vec<&Endpoint> = server.seen_endpoints().filter(is_near).collect();
-    let mut ports: Vec<u16> = near.iter().filter_map(|it| port_of(it)).collect();
+    let mut ports: Vec<u16> = near.iter().filter_map(|it| it.port()).collect();
     ports.sort_unstable();
     ports.dedup();
     let sockets: Vec<Socket> = server.seen_endpoints().filter_map(|it| socket(server, it)).collect();
     let mut found = Vec::new();
     for port in &ports {
-        let addresses = near.iter().filter_map(|it| tcp(it)).filter(|it| it.port() == *port);
+        let addresses = near.iter().filter_map(|it| it.tcp()).filter(|it| it.port() == *port);
         let from = loopback(addresses, *port);
         if from.is_empty() || sockets.is_empty() {
             continue;
@@ -68,18 +68,6 @@ fn candidate(server: &Server, from: Vec<SocketAddr>, to: &Socket, stays: Option<
 pub(super) fn short_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
-}
-
-/// The port of a TCP endpoint.
-pub(super) fn port_of(endpoint: &Endpoint) -> Option<u16> {
-    tcp(endpoint).map(|it| it.port())
-}
-
-pub(super) fn tcp(endpoint: &Endpoint) -> Option<SocketAddr> {
-    match endpoint.place {
-        Place::Tcp(address) => Some(address),
-        Place::Path { .. } | Place::Abstract(_) => None,
-    }
 }
 
 /// The port of MySQL's second protocol, which has its own socket too.

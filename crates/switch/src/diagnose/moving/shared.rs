@@ -23,7 +23,7 @@ struct Mount {
 }
 
 /// Returns our path for a process's file; `None` if none of our folders contains it.
-pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
+pub(crate) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     let wanted = process.view().ok()?.look(path).ok()??;
     let is_same = |it: &PathBuf| {
         let found = read::look(it).ok().flatten();
@@ -39,7 +39,10 @@ pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
 fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
     // If several are mounted at the same place, only the last one is visible.
     let around = theirs.iter().filter(|it| path.starts_with(&it.at));
-    let Some(mount) = around.max_by_key(|it| it.at.as_os_str().len()) else {
+    let mount = around.max_by_key(|it| it.at.as_os_str().len());
+    // The container's own root folder may be among ours too (Docker's `overlay2/…/merged`), but under a name that ends
+    // with the container.
+    let Some(mount) = mount.filter(|it| it.at != Path::new("/")) else {
         return Vec::new();
     };
     let Some(inner) = moved(path, &mount.at, &mount.root) else {
@@ -102,6 +105,13 @@ mod tests {
     #[test]
     fn a_shared_folder_is_found_at_our_own_paths() {
         check("/run/mysqld/mysqld.sock", &["/srv/my db/run/mysqld.sock", "/data/my db/run/mysqld.sock"]);
+    }
+
+    #[test]
+    fn the_root_folder_of_a_container_is_not_shared() {
+        let theirs = mounts(b"1 0 0:50 / / rw - overlay overlay rw\n");
+        let ours = mounts(b"7 1 0:50 / /var/lib/docker/overlay2/1/merged rw - overlay overlay rw\n");
+        assert_eq!(paths(&theirs, &ours, Path::new("/run/x.sock")), [] as [PathBuf; 0]);
     }
 
     #[test]
