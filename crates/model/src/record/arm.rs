@@ -86,11 +86,11 @@ pub struct Sightings {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_runs: u64,
-    /// Runs that were seen on a Unix socket.
+    /// Number of runs with a connection over a Unix socket.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_unix: u64,
-    /// Runs that were seen on TCP.
+    /// Number of runs with a connection over TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_tcp: u64,

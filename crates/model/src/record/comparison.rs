@@ -48,7 +48,7 @@ pub struct Comparison {
     /// The CPU time of the requests by layer, for each arm except the baseline; empty if the user did not request it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
-    /// The length and number of the slices, epochs and looks.
+    /// The plan of the measurement: lengths of slices, looks at the data, and the seed.
     pub schedule: Schedule,
     /// The arms; indexes in other fields are indexes into this list.
     pub arms: Vec<Arm>,
@@ -57,7 +57,7 @@ pub struct Comparison {
     /// How much each arm adds to another arm, if more than two arms were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
-    /// Warnings that concern the trust in the figures.
+    /// Warnings to read before relying on the figures.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// Slices whose last answers came late.
@@ -127,7 +127,7 @@ impl Comparison {
 /// A database server. No field can hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` if the commands started their
+    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` if the commands used their
     /// own server.
     pub kind: String,
     /// The version as the server reports it; empty for the echo server.
@@ -143,8 +143,9 @@ pub struct Target {
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
-    /// The number of processes that serve only one arm; they are alike except for the address, and a coin picks one of
-    /// them in each epoch (memcached listens either on a socket or on TCP). `null` if one server serves all arms.
+    /// The number of processes that serve only one arm, for servers such as memcached that listen either on a socket
+    /// or on TCP. These processes differ only in the address, and a coin selects one of them for each epoch. `null` if
+    /// one server serves all arms.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub processes_per_arm: Option<u32>,
@@ -215,7 +216,7 @@ pub struct Stream {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub bytes: u64,
-    /// Size of one write, if the client writes the data.
+    /// Size of one write call, if the client sends the data.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub write_bytes: Option<u64>,
@@ -242,11 +243,11 @@ pub struct Load {
     pub capacity_per_s: Option<f64>,
     /// The rate as a percentage of `capacity_per_s`.
     #[serde(default, deserialize_with = "Real::read")]
-    # Whether client threads spun, instead of sleeping, through waits under 60 µs, to send on time.
+    #[schemars(with = "Option<Real>")]
     pub share_pct: Option<f64>,
     /// Distribution of the gaps between requests: `poisson` or `fixed`.
     pub arrivals: Option<String>,
-    /// Whether client threads spun through waits under 60 µs, to send on time.
+    /// Whether client threads spun, instead of sleeping, in waits under 60 µs, to send on time.
     pub spins: bool,
     /// Pause between an answer and the next request of the connection, µs; `null` if there is no pause.
     #[serde(default, deserialize_with = "Amount::read")]
@@ -270,7 +271,7 @@ impl Load {
 pub struct ServerCount {
     /// The server's counter: `Com_stmt_execute`, `xact_commit`, `commandstats calls of get` …
     pub counter: String,
-    /// Number of requests that looptax sent, by its own count and with the warm-up.
+    /// Number of requests that looptax sent by its own count, including the warm-up.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub sent: u64,
