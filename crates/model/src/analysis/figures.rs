@@ -98,7 +98,7 @@ pub(crate) fn cpu_tax(judgement: &Judgement) -> CpuTax {
     }
 }
 
-/// One arm's CPU time per request, µs.
+/// Returns one arm's CPU time per request, µs.
 pub(crate) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
     let summary = &judgement.sides[side.idx()];
     let reason = |reason| summary.throughput_per_s.map_or(NO_EPOCH, |_| reason);

@@ -16,7 +16,7 @@ const OWN_QUESTIONS: u64 = 200;
 /// If more than this share of the slices ends with a backlog, the backlog was not caused by a stall.
 const BACKLOG_SHARE: f64 = 0.05;
 
-/// Reasons why the epochs of `pair` cannot be used.
+/// Returns the reasons why the epochs of `pair` cannot be used.
 pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut reasons = Vec::new();
     // A command that is too short to be observed does not disprove its arm: `warnings` reports it.

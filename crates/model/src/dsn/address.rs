@@ -339,7 +339,8 @@ impl Parts {
     }
 }
 
-/// The parameters that libpq reads from the text; `None` if it is neither a keyword string nor a PostgreSQL URL.
+/// Returns the parameters that libpq reads from the text; `None` if the text is neither a keyword string nor a
+/// PostgreSQL URL.
 pub fn libpq_parameters(text: &str) -> Option<Vec<(String, String)>> {
     if let Some(pairs) = keywords(text) {
         return Some(pairs);

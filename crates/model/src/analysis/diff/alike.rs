@@ -15,7 +15,7 @@ struct Difference {
     values: [String; 2],
 }
 
-/// Whether both comparisons measured the same thing.
+/// Checks whether both comparisons measured the same thing.
 pub(super) fn is_same(one: &Comparison, other: &Comparison) -> bool {
     differences(one, other).is_empty()
 }
@@ -99,7 +99,8 @@ fn of_workload(one: &Comparison, other: &Comparison, found: &mut Differences) {
     }
 }
 
-/// Two comparisons at the same share of the capacity have the same load, even if the capacities differ.
+/// Compares the loads. Two comparisons at the same share of the capacity have the same load, even if the capacities
+/// differ.
 fn of_load(one: &Comparison, other: &Comparison, found: &mut Differences) {
     let of = [&one.load, &other.load];
     let rates = of.map(|it| it.rate_per_s.filter(|_| it.share_pct.is_none()));
