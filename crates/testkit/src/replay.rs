@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Write};
 
-/// What happens after the last recorded byte.
+/// The behaviour of the peer after the last recorded byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Closed,

@@ -26,8 +26,8 @@ impl Scratch {
         Self::below(&std::env::temp_dir())
     }
 
-    /// Makes a folder like [`Self::new`], but for programs that root starts: such programs must not be in the folder
-    /// for temporary files, because every account may write there.
+    /// Makes a folder for programs that root starts, like [`Self::new`]. Such programs must not be in the folder for
+    /// temporary files, because every account may write there.
     ///
     /// # Panics
     /// Panics if the folder cannot be made.

@@ -30,7 +30,7 @@ pub enum OverSocket {
 pub struct Parameter {
     /// The parameter's name in a connection string.
     pub name: &'static str,
-    /// The parameter's environment variable; empty if it has none.
+    /// The parameter's environment variable; empty if there is no such variable.
     pub variable: &'static str,
     pub over_socket: OverSocket,
 }

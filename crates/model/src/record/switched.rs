@@ -44,7 +44,7 @@ pub struct SwitchConnection {
     pub user: Option<String>,
     /// The socket that the connection would use.
     pub socket: Option<String>,
-    /// What the switch does with the connection.
+    /// The action of the switch on the connection, and the reason.
     pub fate: SwitchFate,
     /// The applications from which the user has to choose; empty if no application is known, or if the choice does not
     /// matter.
@@ -57,7 +57,7 @@ pub struct SwitchConnection {
     pub check: CheckedConnection,
 }
 
-/// What a switch does with a connection, and why.
+/// The action of a switch on a connection, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchFate {
@@ -223,11 +223,11 @@ pub enum SwitchStanding {
 pub struct ListedFile {
     /// The file's path.
     pub path: String,
-    /// What the file contains now.
+    /// The file's present contents.
     pub holds: FileHolds,
 }
 
-/// What a file of a switch contains now.
+/// The present contents of a file that belongs to a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileHolds {

@@ -231,7 +231,7 @@ mod tests {
             let rows = found[1].rows.iter();
             { rows }.find(|it| it.name == "files, storage").unwrap().p
         };
-        // Nine samples of 1 ms over 120,000 requests are no change; sixty samples are.
+        // Nine samples of 1 ms over 120,000 requests do not show a change; sixty samples show it.
         assert_eq!(change(9.0 / 120.0), None);
         assert!(change(60.0 / 120.0).unwrap() < 0.01);
     }

@@ -124,7 +124,7 @@ fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
     named.chain(more).collect()
 }
 
-/// Computes the change of one hop, and the probability that chance alone causes such a change.
+/// Computes the change of one hop, and the probability of such a change by chance.
 fn change([before, after]: [&[&WatchedHop]; 2]) -> (WatchedChange, Option<f64>) {
     let series = [before, after].map(series);
     let changed =

@@ -1,6 +1,6 @@
 //! Computes the probability of each host to be among the hosts that lose most.
 //!
-//! A ranking by the estimates alone does not show how close the next hosts are. Called for the ranking of a fleet.
+//! A ranking only by the estimates does not show how close the next hosts are. Called for the ranking of a fleet.
 
 use super::lost::is_rate;
 use crate::stats::distributions::normal_cdf;
