@@ -71,9 +71,9 @@ const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requires
 /// libpq's parameter (17 and later) for how TLS begins. The value `direct` demands TLS; `compare` always begins TLS
 /// the other way.
 const NEGOTIATION: &str = "sslnegotiation";
-/// Values that rule TLS out.
+/// Values of these parameters that rule out TLS.
 const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
-/// Other values that do not demand TLS.
+/// Other values of these parameters that do not demand TLS.
 const WISHES: [&str; 5] = ["allow", "prefer", "preferred", "postgres", ""];
 
 /// A URL that cannot be read. The error's text never contains the URL, which may hold a password.

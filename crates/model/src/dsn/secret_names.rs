@@ -4,7 +4,7 @@
 
 use percent_encoding::percent_decode_str;
 
-/// A name that contains one of these words is that of a password.
+/// A name that contains one of these words is the name of a password.
 const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
 /// `MongoDB`'s options whose names contain `auth` but whose values are not secret: the database with the account, and
 /// the login method.

@@ -102,7 +102,7 @@ pub enum Topic {
 pub enum Outcome {
     /// Nothing about this point prevents the switch.
     Pass,
-    /// The point is worth knowing; it does not prevent the switch.
+    /// The point is worth knowing; it does not by itself prevent the switch.
     Note,
     /// looptax could not find out whether the point prevents the switch.
     Unknown,

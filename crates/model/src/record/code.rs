@@ -31,7 +31,7 @@ codes! {
         NothingListens,
         /// Something listens on the port, but looptax cannot see what.
         ListenerUnknown,
-        /// The server that listens on the port speaks another protocol than the address says.
+        /// The server that listens on the port speaks another protocol than the address names.
         ListenerOfAnotherKind,
         /// The host is another machine.
         ServerElsewhere,

@@ -20,7 +20,7 @@ use crate::record::{
 pub struct Comparison {
     /// The server.
     pub target: Target,
-    /// The requests that the server received.
+    /// The workload of the server.
     pub workload: Workload,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
@@ -174,7 +174,7 @@ pub struct Meetings {
     pub n_same: u32,
 }
 
-/// The requests that a server received.
+/// The workload of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// A workload from `compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole command.

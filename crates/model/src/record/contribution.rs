@@ -59,7 +59,7 @@ pub struct ContributedMachine {
     pub governor: Option<String>,
     /// The control group's `cpu.max`.
     pub cgroup_cpu_max: Option<String>,
-    /// Mitigations of CPU faults: name to state.
+    /// Mitigations of CPU vulnerabilities: the name of each, and its state.
     pub mitigations: BTreeMap<String, String>,
 }
 

@@ -22,7 +22,7 @@ pub struct Estimate {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub hi: Option<f64>,
-    /// Number of independent units (epochs, blocks) behind the estimate.
+    /// Number of independent units (epochs, blocks) from which the estimate was computed.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n: u64,

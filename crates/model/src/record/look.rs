@@ -13,7 +13,7 @@ use crate::record::{Client, ClientLike, PlacementUsed, Target, Workload};
 pub struct Look {
     /// The server.
     pub target: Target,
-    /// The requests that the server received.
+    /// The workload of the server.
     pub workload: Workload,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]

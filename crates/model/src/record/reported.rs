@@ -27,7 +27,7 @@ pub struct Reported {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub waiting: u64,
-    /// The file that stopped looptax: if this file exists, looptax sends nothing; `null` if there is no such file.
+    /// The file that stopped looptax: if it exists, looptax does nothing; `null` if there is no such file.
     pub stopped_by: Option<String>,
     /// Notes for a person.
     pub notes: Vec<String>,

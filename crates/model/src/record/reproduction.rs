@@ -86,7 +86,7 @@ pub struct Article {
     pub url: Option<String>,
     /// The system on which the published comparison ran.
     pub system: String,
-    /// The requests that the server received.
+    /// The workload of the server.
     pub workload: String,
 }
 

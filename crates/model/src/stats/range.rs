@@ -189,7 +189,7 @@ ranges! {
     HttpStatus: "integer", "a status of HTTP", 100.0, 999.0, (false, false);
     /// The version of a form or of the method.
     Version: "integer", "a version", 1.0, 1_000_000.0, (false, false);
-    /// Seconds since 1970, up to the year 9999.
+    /// Seconds since 1970, from the year 1 to the year 9999.
     UnixTime: "integer", "a time in seconds since 1970", -62_135_596_800.0, 253_402_300_799.0, (false, false);
 }
 
