@@ -7,7 +7,7 @@ use crate::stats::epoch::{Epoch, Side};
 /// Computes N·mean(latency) / (C·active time) of one arm over the run.
 ///
 /// The result is near 1 (0.97 to 1.00) if each of the `connections` always has a request in flight, and lower if the
-/// client itself needs time between an answer and the next request. Assumes that the latencies are a random sample of
+/// client itself needs time between an answer and the next request. Assumes that the latencies are a representative sample of
 /// the completions. Returns `None` if there are no latencies, connections or time. For an open loop the result has no
 /// meaning.
 ///
