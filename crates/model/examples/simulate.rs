@@ -1,7 +1,8 @@
-//! The long simulation: false alarms and coverage of every preset, as a table on standard output.
+//! Simulates many runs, and prints as a table how often each preset gives a false alarm, and how often its interval
+//! contains the true value.
 //!
-//! `cargo run --release -p looptax-model --example simulate [runs]`. Seeded, so that the same number
-//! of runs prints the same table. Serves METHOD.md and the release gate; takes minutes.
+//! `cargo run --release -p looptax-model --example simulate [runs]` takes minutes. The seeds are fixed, so the same
+//! number of runs prints the same table. METHOD.md and the release gate use the table.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ mod noise_model;
 
 use noise_model::{CLOUD, Model, Rng};
 
-/// The results of many simulated runs.
+/// Counts of the results of many simulated runs.
 #[derive(Default)]
 struct Tally {
     differences: u64,

@@ -1,4 +1,5 @@
-//! Generated addresses of every form, each with a marked secret: it is read back, and never shown.
+//! Generates addresses of every form, each with a marked secret, and checks that the secret is read correctly and
+//! never shown.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
@@ -6,9 +7,10 @@ use looptax_model::dsn::{Address, masked, secrets_in, shown};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The beginning and end of a secret, whatever is between.
+/// The first and the last three characters of every secret.
 const MARKS: [&str; 2] = ["qZ7", "7Zq"];
-/// The characters between: all that mean something in any form, and letters of other scripts.
+/// The characters that a secret may have in between: all characters with a meaning in one of the forms, and characters
+/// of other scripts.
 const AWKWARD: &[char] = &[
     '@',
     '/',
@@ -47,7 +49,7 @@ fn secret(random: &mut impl Rng) -> String {
     format!("{}{}{}", MARKS[0], middle.collect::<String>(), MARKS[1])
 }
 
-/// Everything but letters and digits as `%XX`.
+/// Encodes every byte except ASCII letters and digits as `%XX`.
 fn percent(text: &str) -> String {
     let encoded = text.bytes().map(|byte| match byte {
         byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
@@ -56,7 +58,7 @@ fn percent(text: &str) -> String {
     encoded.collect()
 }
 
-/// Only what ends the part it is in, and `%` itself.
+/// Encodes only `%`, the tab, and the characters that would end the part of the address.
 fn least(text: &str, ends: &str) -> String {
     let encoded = text.chars().map(|c| match c {
         c if ends.contains(c) || "%\t".contains(c) => percent(&c.to_string()),
@@ -78,7 +80,7 @@ fn escaped(text: &str) -> String {
     escaped.collect()
 }
 
-/// Every form that is read, with the secret in each of its places.
+/// Returns an address of every form that looptax reads; `secret` is in each place that a form has for it.
 fn addresses(secret: &str) -> Vec<String> {
     let mut found = Vec::new();
     for login in [percent(secret), least(secret, "@/:?#[]")] {
@@ -116,7 +118,8 @@ fn addresses(secret: &str) -> Vec<String> {
     found
 }
 
-/// Forms that are shown somewhere and whose secret is not encoded, or that only an application reads.
+/// Returns addresses of forms in which a secret may be printed although it is not encoded, or which only an
+/// application reads.
 fn others(secret: &str) -> Vec<String> {
     [
         "mysql://u:S@h/d",
@@ -130,7 +133,8 @@ fn others(secret: &str) -> Vec<String> {
     ]
     .map(|text| text.replace('S', secret))
     .into_iter()
-    // A character that ends a parameter ends the secret.
+    // In these two forms an `&` in the secret would end the parameter, so the text would contain only a part of the
+    // secret.
     .filter(|text| !text.contains("?auth") && !text.contains("?user") || !secret.contains('&'))
     .collect()
 }

@@ -1,4 +1,4 @@
-//! Random choices for tests that draw their cases; the same seed repeats them.
+//! Random choices for tests that generate their cases; the same seed gives the same choices.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,12 +6,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// Dice with a seed; the same seed gives the same numbers.
+    /// Makes a generator; the same seed gives the same numbers.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A random number below `n`.
+    /// Returns a random number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         (self.0.next_u64() % n as u64) as usize
     }

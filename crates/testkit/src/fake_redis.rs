@@ -1,7 +1,8 @@
-//! A Redis that follows a script: it answers looptax's commands, and fails when the script says so.
+//! A fake Redis with scripted faults: it answers looptax's commands, and fails when its script requires this.
 //!
-//! The server listens on a socket and on a port that the kernel chose. Every key is missing. One thread accepts
-//! connections, and a separate thread serves each; all end with the connections. Used by tests of the command line.
+//! The server listens on a socket and on a port that the kernel chose. It has no keys. One thread accepts connections,
+//! and a separate thread serves each connection; all threads end with their connections. Used by tests of the command
+//! line.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -16,37 +17,38 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{Shutdown, shutdown};
 
-/// The scripted faults. By default there are none.
+/// The scripted faults. By default there are no faults.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Script {
-    /// The server stops listening after this many connections, before it answers on the last of them.
+    /// The server stops listening when it has accepted this number of connections, before it answers on the last of
+    /// them.
     pub n_connections: Option<usize>,
-    /// The number of the GET, counted from 1, at which its connection is closed without an answer.
+    /// The number of a GET, counted from 1; the server closes its connection without an answer.
     pub closes_at: Option<u64>,
-    /// How long the server waits before it closes that connection.
+    /// Time that the server waits before it closes this connection.
     pub closes_after: Duration,
 }
 
-/// A fake server. It runs until the script drops its listeners or the test program ends.
+/// A fake server. It runs until its script stops it from listening, or until the test program ends.
 #[derive(Debug)]
 pub struct FakeRedis {
     pub socket: PathBuf,
     pub tcp: SocketAddr,
 }
 
-/// The state that all connections share.
+/// Data that all connections share.
 struct Shared {
     script: Script,
     tcp: SocketAddr,
-    /// The lines of `CLIENT LIST`; the number of a connection is its position, from 1.
+    /// The lines of `CLIENT LIST`; a connection's number is its position in the list, counted from 1.
     clients: Mutex<Vec<String>>,
 }
 
 impl FakeRedis {
-    /// Listens in `folder` and on a free port.
+    /// Listens on a socket in `folder` and on a free port.
     ///
     /// # Panics
-    /// If it cannot listen.
+    /// Panics if it cannot listen.
     pub fn start(folder: &Path, script: Script) -> Self {
         let socket = folder.join("fake.sock");
         let unix = UnixListener::bind(&socket).expect("the folder is the test's own");
@@ -59,7 +61,7 @@ impl FakeRedis {
     }
 }
 
-/// Accepts connections of both kinds until the script says that the last one was accepted.
+/// Accepts connections of both kinds until the last connection of the script was accepted.
 fn listen(unix: &UnixListener, inet: &TcpListener, socket: &Path, shared: &Arc<Shared>) {
     let mut n_taken = 0;
     loop {
@@ -78,7 +80,7 @@ fn listen(unix: &UnixListener, inet: &TcpListener, socket: &Path, shared: &Arc<S
         n_taken += taken.len();
         let is_last = shared.script.n_connections == Some(n_taken);
         if is_last {
-            // Done before the answer, so that no client connects after the last one.
+            // The server stops listening before it answers, so that no client connects after the last connection.
             fs::remove_file(socket).ok();
             for listener in [unix.as_fd(), inet.as_fd()] {
                 shutdown(listener, Shutdown::Both).ok();
@@ -94,7 +96,7 @@ fn listen(unix: &UnixListener, inet: &TcpListener, socket: &Path, shared: &Arc<S
     }
 }
 
-/// Answers one connection until it ends.
+/// Answers the commands of one connection until the connection ends.
 fn serve(stream: OwnedFd, seen_as: &str, shared: &Shared) -> Option<()> {
     let id = {
         let mut clients = shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +144,7 @@ fn bulk(text: &str) -> String {
     format!("${}\r\n{text}\r\n", text.len())
 }
 
-/// Reads one command; `None` if the connection ends or sends something else.
+/// Reads one command; `None` if the connection ends or the client sends something that is not a command.
 fn request(requests: &mut impl BufRead) -> Option<Vec<String>> {
     let n_words: usize = line(requests)?.strip_prefix('*')?.parse().ok()?;
     let word = |_| {

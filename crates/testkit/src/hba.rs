@@ -1,5 +1,5 @@
-//! Random `pg_hba.conf` files, and who can log in with them. Written only from PostgreSQL's documentation, to compare
-//! other parsers of such files with it.
+//! Random `pg_hba.conf` files, and the logins that they allow. Other parsers of such files are compared with this
+//! code, which was written only from PostgreSQL's documentation.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html
@@ -11,10 +11,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Users and databases in the files; some have the same names as keywords.
+/// Users and databases that occur in the files; some have the same names as keywords.
 pub const NAMES: [&str; 9] = ["alice", "bob", "carol", "shop", "Shop", "x y", "all", "sameuser", "replication"];
 
-/// Addresses, and whether they include connections from 127.0.0.1 and from `::1`; `None` if a name lookup decides that.
+/// Addresses that occur in the files, and whether each includes connections from 127.0.0.1 and from `::1`; `None` if a
+/// name lookup decides this.
 const ADDRESSES: [(&str, Option<[bool; 2]>); 16] = [
     ("127.0.0.1/32", Some([true, false])),
     ("127.0.0.1 255.255.255.255", Some([true, false])),
@@ -38,7 +39,7 @@ const ADDRESSES: [(&str, Option<[bool; 2]>); 16] = [
 enum Item {
     Keyword(&'static str),
     Name(&'static str),
-    /// `+role`, `/pattern`, `@file`, `samerole`: the file does not show which names it matches.
+    /// One of `+role`, `/pattern`, `@file` and `samerole`; the file does not show which names it matches.
     Hidden(&'static str),
 }
 
@@ -52,11 +53,11 @@ struct Rule {
     options: &'static str,
 }
 
-/// A file and its meaning.
+/// A file, as text and as rules.
 #[derive(Debug, Clone)]
 pub struct File {
     rules: Vec<Rule>,
-    /// The text as it is on the disk.
+    /// The text of the file.
     pub text: String,
 }
 
@@ -65,14 +66,14 @@ pub enum Transport {
     Socket,
     /// TCP from 127.0.0.1 or from `::1`.
     Tcp {
-        /// From `::1`, not from 127.0.0.1.
+        /// Whether the connection comes from `::1`, not from 127.0.0.1.
         is_v6: bool,
-        /// Without encryption, with TLS, or with GSSAPI's encryption.
+        /// The encryption of the connection: none, TLS, or GSSAPI's encryption.
         wrap: Wrap,
     },
 }
 
-/// The encryption around a TCP connection.
+/// The encryption of a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "their names say it")]
 pub enum Wrap {
@@ -83,17 +84,17 @@ pub enum Wrap {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Login<'a> {
-    /// `None` for physical replication.
+    /// The name of the database; `None` for physical replication.
     pub database: Option<&'a str>,
     pub user: &'a str,
 }
 
-/// The answer of a server to a login.
+/// A server's answer to a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The server refuses: a line rejects the login, or no line matches.
+    /// The server refuses the login: the first line that matches rejects it, or no line matches.
     Refused,
-    /// The server continues with this method and these options.
+    /// The server continues with this login method and these options.
     Asked(&'static str, &'static str),
 }
 
@@ -101,9 +102,9 @@ pub enum Answer {
 pub enum Language {
     /// All rules that a file may contain.
     Whole,
-    /// Rules whose result depends only on the file.
+    /// Only rules whose result does not depend on anything outside the file.
     Plain,
-    /// Rules that work on a server without certificates, Kerberos and other roles; the database is always one of
+    /// Only rules that work on a server without certificates, Kerberos and other roles; the database is always one of
     /// [`NAMES`].
     Live,
 }
@@ -115,7 +116,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// A generator; the same seed gives the same files.
+    /// Makes a generator; the same seed gives the same files.
     pub fn new(seed: u64, language: Language) -> Self {
         Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), language }
     }
@@ -132,7 +133,8 @@ impl Files {
         all[self.below(all.len())]
     }
 
-    /// The next file: random rules, or rules that are the same for socket and TCP except for a change or two.
+    /// Generates the next file: either random rules, or rules that are the same for socket and TCP except for at most
+    /// a few changes.
     pub fn draw(&mut self) -> File {
         let mut rules = Vec::new();
         if self.is_in(4) {
@@ -144,7 +146,8 @@ impl Files {
             for _ in 0..=self.below(4) {
                 self.add_alike(&mut sides);
             }
-            // Keeps the order of the lines within each side.
+            // The lines for the socket stay in order, and so do the lines for TCP; only how the two are mixed is
+            // random.
             let [mut local, mut host] = sides;
             local.reverse();
             host.reverse();
@@ -156,7 +159,7 @@ impl Files {
                 self.change(&mut rules);
             }
         }
-        // A server does not accept a file without rules.
+        // A server does not accept a file that has no rules.
         if rules.is_empty() {
             rules.push(self.rule());
         }
@@ -296,8 +299,8 @@ impl Files {
 }
 
 impl File {
-    /// Returns the answer of a server. `world` draws the facts that the file does not show: the members of a role, and
-    /// the names that a pattern matches.
+    /// Returns a server's answer to a login. `world` is a seed for the facts that the file does not show: the members
+    /// of a role, and the names that a pattern matches.
     pub fn answer(&self, login: Login<'_>, transport: Transport, world: u64) -> Answer {
         let hidden = |what: &str, name: &str| {
             let mut hasher = DefaultHasher::new();
@@ -344,13 +347,13 @@ impl File {
         match self.rules.iter().find(fits) {
             None => Answer::Refused,
             Some(rule) if rule.method == "reject" => Answer::Refused,
-            // For sockets, `ident` means the same as `peer`.
+            // For sockets, the method `ident` means the same as `peer`.
             Some(rule) if rule.kind == "local" && rule.method == "ident" => Answer::Asked("peer", ""),
             Some(rule) => Answer::Asked(rule.method, rule.options),
         }
     }
 
-    /// All logins that may get different answers: with the names in the file, with two other names, and for
+    /// Returns all logins that may get different answers: with the names in the file, with two other names, and for
     /// replication.
     pub fn logins(&self) -> Vec<Login<'static>> {
         let rules = self.rules.iter();
@@ -369,7 +372,7 @@ impl File {
         pairs.collect()
     }
 
-    /// Whether the answers depend only on the file.
+    /// Returns whether the answers depend only on the file.
     pub fn is_plain(&self) -> bool {
         let is_hidden = |item: &Item| matches!(item, Item::Hidden(_));
         let mut rules = self.rules.iter();
@@ -378,12 +381,14 @@ impl File {
         })
     }
 
-    /// A login for which the socket and TCP from one of these families get different answers.
+    /// Returns a login that gets different answers over the socket and over TCP from one of these address families, if
+    /// there is one.
     pub fn differs(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
         self.find(families, world, |tcp, socket| tcp != socket)
     }
 
-    /// A login that may be accepted over the socket and may be refused over TCP from one of these families.
+    /// Returns a login that may be accepted over the socket and may be refused over TCP from one of these address
+    /// families, if there is one.
     pub fn gets_more(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
         self.find(families, world, |tcp, socket| {
             let is_open = *tcp == Answer::Asked("trust", "");

@@ -1,4 +1,4 @@
-//! For tests only: fake servers, scratch folders, a runner for the command line.
+//! Code that only tests use: fake servers, scratch folders, a runner for the command line.
 #![allow(clippy::disallowed_methods, reason = "for tests only, in scratch folders of their own")]
 
 pub mod dice;

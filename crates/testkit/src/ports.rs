@@ -1,22 +1,23 @@
 //! Addresses for the servers that a test starts.
 //!
-//! A port that the kernel chooses stays free only for a moment: once it is given back, another program or a connection
-//! of another test may get it. The ports of this file are returned only once, and are below the range from which the
-//! kernel chooses.
+//! A port that the kernel chooses is free only for a moment: when the test closes it, another program or a connection
+//! of another test may get the port. This file returns each port only once, and uses ports below the range from which
+//! the kernel chooses.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const FIRST: u32 = 15_000;
-/// Number of ports; all are below the range from which the kernel chooses by default, which begins at 32768.
+/// Number of ports. All ports are below the range from which the kernel chooses by default, which begins at 32768.
 const N_PORTS: u32 = 17_000;
-/// Distance between the first ports of two test programs that run at the same time, by their process ids.
+/// The first port of a test program depends on its process id, in steps of this size, so that two test programs that
+/// run at the same time usually use different ports.
 const STRIDE: u32 = 500;
 
-/// An address of 127.0.0.1 on which no process listens; this program gets each address only once.
+/// Returns an address of 127.0.0.1 on which no process listens; this program gets each address only once.
 ///
 /// # Panics
-/// If no port is left.
+/// Panics if no port is left.
 pub fn free_address() -> SocketAddr {
     static N_TRIED: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id() % (N_PORTS / STRIDE) * STRIDE;

@@ -1,7 +1,8 @@
-//! Programs that a test creates in order to start them.
+//! Creates program files that a test starts.
 //!
-//! Another process writes each program file. If we wrote it, a child that another test starts at that moment would hold
-//! a descriptor of the file until it executes, and starting the program would fail with `ETXTBSY`.
+//! Another process writes each program file. If the test itself wrote it, a child process that another test starts at
+//! the same time could inherit the open file until it executes its program; then starting the new program would fail
+//! with `ETXTBSY`.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,23 +11,23 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Copies a program, so that the copy can be started immediately.
+/// Copies a program; the copy can be started immediately.
 ///
 /// # Panics
-/// If it cannot be copied.
+/// Panics if the program cannot be copied.
 #[track_caller]
 pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let status = Command::new("cp").arg("--").args([from.as_ref(), to.as_ref()]).status();
     assert!(status.expect("cp is everywhere").success());
 }
 
-/// A program that other accounts may also start: the program itself, or a copy if root's tests run in a private folder.
+/// Returns a program that other accounts may also start: the program itself, or a copy if the test runs as root and
+/// the program is in a private folder.
 ///
-/// The copy is removed when this process has ended in whatever way: a shell waits for the end of its input, and then
-/// removes it.
+/// A shell removes the copy when this process ends for any reason: the shell waits for the end of its input.
 ///
 /// # Panics
-/// If it cannot be copied.
+/// Panics if the program cannot be copied.
 #[track_caller]
 #[allow(clippy::zombie_processes, reason = "it outlives us")]
 pub fn for_everybody(program: &Path) -> PathBuf {
@@ -35,7 +36,7 @@ pub fn for_everybody(program: &Path) -> PathBuf {
     if !rustix::process::geteuid().is_root() || folders.all(is_open) {
         return program.to_owned();
     }
-    // Some tests hide or fill the folder for temporary files.
+    // Not the usual folder for temporary files: some tests hide or fill it.
     let folder = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is there").keep();
     let mut remover = Command::new("sh");
     remover.args(["-c", "read -r _; rm -r -- \"$1\"", "sh"]).arg(&folder).stdin(Stdio::piped());
@@ -50,7 +51,7 @@ pub fn for_everybody(program: &Path) -> PathBuf {
 /// Writes a script that every account may start.
 ///
 /// # Panics
-/// If it cannot be written.
+/// Panics if the script cannot be written.
 #[track_caller]
 pub fn write(path: impl AsRef<Path>, text: &str) {
     let mut file = tempfile::NamedTempFile::new().expect("the folder for temporary files");

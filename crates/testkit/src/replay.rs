@@ -1,15 +1,15 @@
-//! A peer that answers from a recording in memory: no thread, no socket, no waiting.
+//! A peer in memory that sends recorded answers: it needs no thread and no socket, and never waits.
 //!
-//! The peer does not check the requests, so it is for exchanges with fixed answers. A server that has to compute its
+//! The peer does not check the requests, so it can only be used if the answers are fixed. A server that computes its
 //! answer (SCRAM) needs a thread at the other end of a socket pair. Used by the protocol tests.
 
 use std::io::{self, Read, Write};
 
-/// The event after the last recorded byte.
+/// The behaviour of the peer after the last recorded byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Closed,
-    /// The peer sends nothing more: a read returns `WouldBlock`, as on a socket with a time limit.
+    /// The peer sends nothing more: a read returns `WouldBlock`, like a socket with a time limit.
     Silent,
 }
 
@@ -19,39 +19,39 @@ pub struct Replay {
     answers: Vec<u8>,
     n_read: usize,
     piece_bytes: usize,
-    /// The position from which on answers arrive whole.
+    /// The position from which on answers are not split into pieces.
     whole_from: usize,
     end: End,
     sent: Vec<u8>,
 }
 
 impl Replay {
-    /// A peer that sends `answers` and then behaves as `end` says.
+    /// Makes a peer that sends `answers`, and then behaves as `end` describes.
     pub fn new(answers: impl Into<Vec<u8>>, end: End) -> Self {
         let answers = answers.into();
         Self { whole_from: answers.len(), answers, n_read: 0, piece_bytes: usize::MAX, end, sent: Vec::new() }
     }
 
-    /// The same peer, with answers that arrive in pieces of `piece_bytes` (1 or more) bytes.
+    /// Makes the answers arrive in pieces of `piece_bytes` bytes (at least 1).
     #[must_use]
     pub fn in_pieces(mut self, piece_bytes: usize) -> Self {
         self.piece_bytes = piece_bytes.max(1);
         self
     }
 
-    /// The same peer, which then also sends `answers` in a separate piece.
+    /// Adds `answers`, which arrive after the others as one separate piece.
     #[must_use]
     pub fn then(mut self, answers: &[u8]) -> Self {
         self.answers.extend_from_slice(answers);
         self
     }
 
-    /// The bytes that the client has written so far.
+    /// Returns the bytes that the client has written so far.
     pub fn sent(&self) -> &[u8] {
         &self.sent
     }
 
-    /// Recorded bytes that the client has not read yet.
+    /// Returns the recorded bytes that the client has not read yet.
     pub fn unread(&self) -> &[u8] {
         &self.answers[self.n_read..]
     }

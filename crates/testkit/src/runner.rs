@@ -1,7 +1,7 @@
 //! Runs the program under test in a scratch folder with a cleaned environment.
 //!
-//! A failure is reported with command, folder, status and both streams. Used by integration tests of the command line;
-//! the runner does not know what the program does.
+//! A failure is reported with the command, its folder, its status, and the text of stdout and stderr. Used by
+//! integration tests of the command line; the runner does not know what the program does.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -23,9 +23,9 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::patience;
 use crate::scratch::Scratch;
 
-/// How long a run may take before a test gives up: far longer than any run takes.
+/// Time limit of a run; it is far longer than any run takes.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
-/// Wide enough for a whole progress line.
+/// Width of the terminal: enough for a whole progress line.
 const COLUMNS: u16 = 250;
 
 #[derive(Debug, Clone)]
@@ -44,14 +44,14 @@ impl<'a> Looptax<'a> {
         Self { scratch, exe: exe.into(), args: Vec::new(), env: Vec::new(), uid: None, has_terminal: false }
     }
 
-    /// Adds these arguments after the earlier ones.
+    /// Adds arguments after the arguments that were added before.
     #[must_use]
     pub fn args<T: Into<OsString>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Sets a variable, in addition to `PATH`, `HOME`, `LANG` and `TMPDIR`.
+    /// Sets an environment variable, in addition to `PATH`, `HOME`, `LANG` and `TMPDIR`.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
@@ -65,7 +65,7 @@ impl<'a> Looptax<'a> {
         self
     }
 
-    /// Gives the program a terminal as stderr, on which progress is shown.
+    /// Gives the program a terminal as stderr, so that it shows its progress.
     #[must_use]
     pub fn on_terminal(mut self) -> Self {
         self.has_terminal = true;
@@ -80,7 +80,7 @@ impl<'a> Looptax<'a> {
     /// Starts the program.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the program does not start.
     #[track_caller]
     pub fn spawn(self) -> Running<'a> {
         let mut command = Command::new(&self.exe);
@@ -108,7 +108,8 @@ impl<'a> Looptax<'a> {
         });
         let shown = format!("{command:?}\n  in {}", self.scratch.work().display());
         let mut child = command.spawn().expect("the program under test starts");
-        // Drops the command's copy of the terminal; otherwise we would never see the terminal's end.
+        // Drops the command's copy of the terminal; otherwise the reader would never reach the end of the terminal's
+        // output.
         drop(command);
         let stdout = child.stdout.take().map(OwnedFd::from);
         let stderr = child.stderr.take().map(OwnedFd::from).or(master);
@@ -123,7 +124,7 @@ impl<'a> Looptax<'a> {
     }
 }
 
-/// Both ends of a new terminal: our end, and the program's.
+/// Opens a new terminal; returns the runner's end and the program's end.
 fn terminal() -> (OwnedFd, OwnedFd) {
     let master =
         openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("the kernel has terminals");
@@ -141,7 +142,7 @@ fn terminal() -> (OwnedFd, OwnedFd) {
     (master, program_end.into())
 }
 
-/// The output of the program on one stream so far.
+/// The output of the program on stdout or stderr so far.
 #[derive(Debug)]
 struct Stream {
     text: Arc<Mutex<Vec<u8>>>,
@@ -155,7 +156,8 @@ impl Stream {
         let reader = thread::spawn(move || {
             let mut file = File::from(fd);
             let mut part = [0; 4096];
-            // A terminal whose other end is closed gives an error, which also means the end.
+            // Reading from a terminal whose other end is closed gives an error, which also means the end of the
+            // output.
             while let Ok(n_bytes @ 1..) = file.read(&mut part) {
                 let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
                 heard.extend_from_slice(&part[..n_bytes]);
@@ -177,7 +179,7 @@ impl Stream {
     }
 }
 
-/// The running program. If this is dropped before the program's end, the program is killed.
+/// The running program. If this value is dropped before the program ends, the program is killed.
 #[derive(Debug)]
 pub struct Running<'a> {
     scratch: &'a Scratch,
@@ -193,10 +195,10 @@ impl Running<'_> {
         self.child.id()
     }
 
-    /// Sends the program a signal.
+    /// Sends a signal to the program.
     ///
     /// # Panics
-    /// If the kernel refuses.
+    /// Panics if the kernel refuses the signal.
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         send(self.pid(), signal);
@@ -205,7 +207,7 @@ impl Running<'_> {
     /// Waits until `look` returns a value.
     ///
     /// # Panics
-    /// If it does not in time, or if the program ends before that.
+    /// Panics if there is no value within the time limit, or if the program ends before there is a value.
     #[track_caller]
     pub fn wait_for<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         let child = &mut self.child;
@@ -227,7 +229,7 @@ impl Running<'_> {
     /// Waits until stderr contains `words`.
     ///
     /// # Panics
-    /// As [`Self::wait_for`].
+    /// Panics as [`Self::wait_for`] does.
     #[track_caller]
     pub fn wait_for_stderr(&mut self, words: &str) {
         let text = Arc::clone(&self.stderr.text);
@@ -237,10 +239,10 @@ impl Running<'_> {
         });
     }
 
-    /// Waits for the program's end.
+    /// Waits until the program ends.
     ///
     /// # Panics
-    /// If the program does not end in time.
+    /// Panics if the program does not end within the time limit.
     #[track_caller]
     pub fn wait(mut self) -> Finished {
         let child = &mut self.child;
@@ -267,7 +269,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// The text without the sequences that only move a terminal's cursor, with each redrawn line on a separate line.
+/// Removes the sequences that only move a terminal's cursor, and puts each redrawn line on a separate line.
 fn without_drawing(text: &str) -> String {
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut parts = lines.split("\x1b[");
@@ -282,14 +284,14 @@ fn without_drawing(text: &str) -> String {
 /// Sends a signal to a process that the test started.
 ///
 /// # Panics
-/// If the kernel refuses.
+/// Panics if the kernel refuses the signal.
 #[track_caller]
 pub fn send(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     kill_process(pid.expect("a process id"), signal).expect("the process is ours");
 }
 
-/// How the program ended, and its output.
+/// The exit status of the program, and its output.
 #[derive(Debug)]
 pub struct Finished {
     pub status: ExitStatus,
@@ -300,7 +302,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Stdout as one line, because line breaks depend on the length of folder names.
+    /// Returns stdout as one line, because the line breaks depend on the length of folder names.
     pub fn words(&self) -> String {
         let words: Vec<_> = self.stdout.split_whitespace().collect();
         words.join(" ")
@@ -309,7 +311,7 @@ impl Finished {
     /// Fails unless the program ended with this exit code.
     ///
     /// # Panics
-    /// If it did not.
+    /// Panics if the exit code is another one.
     #[track_caller]
     pub fn expect_code(&self, code: i32) -> &Self {
         if self.status.code() != Some(code) {
@@ -318,11 +320,11 @@ impl Finished {
         self
     }
 
-    /// Fails unless the program ended with this code and reported one error, with these words in the error or its
-    /// causes, and one hint.
+    /// Fails unless the program ended with this exit code, and reported exactly one error, which contains these words
+    /// (or its causes contain them), and exactly one hint.
     ///
     /// # Panics
-    /// If it did not.
+    /// Panics if one of these conditions is not met.
     #[track_caller]
     pub fn expect_error(&self, code: i32, words: &[&str]) -> &Self {
         self.expect_code(code);
@@ -343,7 +345,7 @@ impl Finished {
         self
     }
 
-    /// Fails, with all that is known about the run.
+    /// Fails, and prints everything that is known about the run.
     ///
     /// # Panics
     /// Always.

@@ -1,6 +1,7 @@
-//! A scratch folder for one test, with a separate working folder and TMPDIR; finds the processes that still use them.
+//! A scratch folder for one test, with a separate working folder and TMPDIR. Also finds the processes that still use
+//! these folders.
 //!
-//! Reads `/proc`, and changes nothing outside its folder. Used by tests and the runner.
+//! Reads `/proc`, and changes nothing outside the scratch folder. Used by tests and by the runner.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,34 +11,34 @@ use std::time::Duration;
 
 use crate::{patience, signals};
 
-/// A folder that is removed when this is dropped.
+/// A folder that is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Scratch {
     folder: tempfile::TempDir,
 }
 
 impl Scratch {
-    /// Makes the folder, which every account can reach, because private servers run under separate accounts.
+    /// Makes a folder that every account can reach, because private servers run under separate accounts.
     ///
     /// # Panics
-    /// If it cannot be made.
+    /// Panics if the folder cannot be made.
     pub fn new() -> Self {
         Self::below(&std::env::temp_dir())
     }
 
-    /// Like [`Self::new`], but in a folder for programs that root may start: in the folder for temporary files every
-    /// account may write.
+    /// Makes a folder for programs that root starts, like [`Self::new`]. Such programs must not be in the folder for
+    /// temporary files, because every account may write there.
     ///
     /// # Panics
-    /// If it cannot be made.
+    /// Panics if the folder cannot be made.
     pub fn for_programs() -> Self {
         if rustix::process::geteuid().is_root() { Self::below(Path::new("/var")) } else { Self::new() }
     }
 
-    /// Like [`Self::new`], in a given folder, for tests that depend on the location.
+    /// Makes a folder like [`Self::new`], but in a given folder, for tests that depend on the location.
     ///
     /// # Panics
-    /// If it cannot be made.
+    /// Panics if the folder cannot be made.
     pub fn below(folder: &Path) -> Self {
         signals::are_heard_by_children();
         let folder = tempfile::Builder::new()
@@ -52,7 +53,7 @@ impl Scratch {
         scratch
     }
 
-    /// The folder in which the program under test runs.
+    /// Returns the folder in which the program under test runs.
     pub fn work(&self) -> PathBuf {
         self.folder.path().join("w")
     }
@@ -61,29 +62,29 @@ impl Scratch {
         self.folder.path().join("t")
     }
 
-    /// The path of a file in the working folder.
+    /// Returns the path of a file in the working folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.work().join(name)
     }
 
-    /// Makes another account the owner of both folders.
+    /// Makes another account the owner of the working folder and of TMPDIR.
     ///
     /// # Panics
-    /// If we are not root.
+    /// Panics if the test does not run as root.
     pub fn give_to(&self, uid: u32) {
         for part in [self.work(), self.tmp()] {
             chown(&part, Some(uid), Some(uid)).expect("root may give folders away");
         }
     }
 
-    /// A list of everything in the folder, one entry per line.
+    /// Returns a list of all files in the folder, one per line.
     pub fn tree(&self) -> String {
         let mut text = String::new();
         list(self.folder.path(), 1, &mut text);
         text
     }
 
-    /// Processes that work in the folder, or that have it in their command line or environment.
+    /// Returns the processes that have the folder as working directory, in their command line or in their environment.
     pub fn processes(&self) -> Vec<u32> {
         let Ok(entries) = fs::read_dir("/proc") else {
             return Vec::new();
@@ -106,27 +107,28 @@ impl Scratch {
         works_here || mentions("cmdline") || mentions("environ")
     }
 
-    /// Those of [`Self::processes`] whose program has this name.
+    /// Returns those of [`Self::processes`] whose program has this name.
     pub fn processes_of(&self, program: &str) -> Vec<u32> {
         let is_it =
             |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == program);
         self.processes().into_iter().filter(is_it).collect()
     }
 
-    /// Fails if a process still uses the folder after a second, or if TMPDIR contains anything. The guard of `looptax
-    /// run` ends only when it sees that the process that started it has ended.
+    /// Fails if, after a second, a process still uses the folder or TMPDIR is not empty. The second is for the guard
+    /// of `looptax run`, which ends only when it sees that the process that started it has ended.
     ///
     /// # Panics
-    /// If something is left.
+    /// Panics if something is left.
     #[track_caller]
     pub fn check_nothing_left(&self) {
         self.check_nothing_left_after(Duration::from_secs(1));
     }
 
-    /// Like [`Self::check_nothing_left`], but waits for it: for a program that could not clean up itself.
+    /// Does the same as [`Self::check_nothing_left`], but waits up to `at_most`, for a program that could not clean up
+    /// itself.
     ///
     /// # Panics
-    /// If something is left after `at_most`.
+    /// Panics if something is left after `at_most`.
     #[track_caller]
     pub fn check_nothing_left_after(&self, at_most: Duration) {
         let is_gone = patience::wait(at_most, || {

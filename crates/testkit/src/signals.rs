@@ -1,14 +1,15 @@
-//! Signals that are ignored because the tests run under `nohup` or in a shell's background.
+//! Resets signals that are ignored because the tests run under `nohup` or in the background of a shell.
 //!
-//! An ignored signal stays ignored after `exec`, so the program under test would not see Ctrl-C; a caught signal is reset.
-//! Called by `Scratch`.
+//! An ignored signal stays ignored after `exec`, so the program under test would not receive Ctrl-C; a signal with a
+//! handler is reset to its default action. Called by `Scratch`.
 
 use std::fs;
 use std::sync::Once;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 
-/// Programs that are started from now on have the default action. This process continues to ignore the signals.
+/// Gives programs that are started from now on the default action of these signals. This process still ignores the
+/// signals.
 pub(crate) fn are_heard_by_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

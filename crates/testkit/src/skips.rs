@@ -1,7 +1,7 @@
-//! Tests that cannot run on this machine are reported and counted.
+//! Reports and counts tests that cannot run on this machine.
 //!
-//! Each such test is reported on stderr immediately. `cargo xtask check` names a file to which every skipped test of
-//! every program adds a line, and in the end counts the lines.
+//! Each skipped test is reported on stderr immediately. `cargo xtask check` names a file; each test program adds a
+//! line to this file for every skipped test, and `cargo xtask check` counts the lines at the end.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -9,14 +9,14 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The variable with the file's path; `xtask` uses the same name.
+/// The environment variable with the path of this file; `xtask` uses the same name.
 pub const FILE_VARIABLE: &str = "LOOPTAX_SKIPPED_TESTS";
 
 /// Reports that the calling test, or a part of it, is skipped, and why.
 pub fn skip(why: &str) {
     static N_UNNAMED: AtomicUsize = AtomicUsize::new(1);
     let thread = std::thread::current();
-    // The harness runs a test on a thread with the test's name, unless it may use only one thread.
+    // The test harness runs a test in a thread with the test's name, unless it may use only one thread.
     match thread.name() {
         Some(test) if test != "main" => skip_named(test, why),
         _ => {
@@ -26,10 +26,11 @@ pub fn skip(why: &str) {
     }
 }
 
-/// Reports that `test` is skipped, and why. The same reason for the same test of a program counts once.
+/// Reports that `test` is skipped, and why. If a program skips the same test for the same reason again, this is not
+/// counted again.
 ///
 /// # Panics
-/// If the named file cannot be written, because the count would then be wrong.
+/// Panics if the file in the variable cannot be written, because the count would then be wrong.
 pub fn skip_named(test: &str, why: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let line = format!("{why}\t{test}\n");
@@ -38,10 +39,10 @@ pub fn skip_named(test: &str, why: &str) {
         return;
     }
     let words = format!("skipped, {} so far: {test}: {why}\n", said.len());
-    // Not a macro, because the test harness would capture that text.
+    // Not a print macro, because the test harness would capture its text.
     io::stderr().write_all(words.as_bytes()).ok();
     if let Some(path) = std::env::var_os(FILE_VARIABLE) {
-        // A single write at the end of the file, because other test programs may write, too.
+        // A single write that appends to the file, because other test programs may also write to it.
         OpenOptions::new()
             .append(true)
             .create(true)

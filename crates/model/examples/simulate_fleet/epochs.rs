@@ -1,5 +1,5 @@
-//! The same intervals with effects as verdicts have them: Hodges and Lehmann's estimate over epochs, its variance
-//! from the interval of the signed ranks.
+//! Checks the same intervals with effects as real verdicts have them: each host's effect is Hodges and Lehmann's
+//! estimate over its epochs, and the effect's variance is computed from the interval of the signed-rank test.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ const MEAN: f64 = 0.15;
 /// Standard deviation of an epoch's effect.
 const EPOCH_SD: f64 = 0.09;
 
-/// Prints a row for each fleet; three tenths of the runs.
+/// Prints a row for each fleet, computed from three tenths of the runs.
 pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
     let n_runs = (3 * n_runs).div_ceil(10);
     writeln!(out, "\nepochs  hosts  tau   | mean   new    Q says differ   Q over its mean")?;
@@ -41,7 +41,7 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The pooled fleet, and the true effect of one more host.
+/// Simulates a fleet; returns its pooled result, and the true effect of one more host.
 fn run(n_epochs: usize, n_hosts: usize, tau: f64, rng: &mut Rng) -> (Pooled, f64) {
     let effects: Vec<Effect> = (0..n_hosts).map(|_| host(n_epochs, tau, rng)).collect();
     let found = pool(&effects, Spread::PauleMandel, 0.05).expect("there are hosts");

@@ -1,9 +1,9 @@
-//! The long simulation of a fleet: coverage of its intervals, its sum and its ranking, as tables on standard
-//! output.
+//! Simulates many fleets, and prints tables on standard output: the coverage of a fleet's intervals, of its sum and of
+//! its ranking.
 //!
-//! `cargo run --release -p looptax-model --example simulate_fleet [runs [part]]`, a part being `pooled`, `epochs`,
-//! `sum` or `ranking`. Seeded, so that the same number of runs prints the same tables. Serves
-//! docs/src/results/fleet.md; 1,000 runs of everything take half an hour.
+//! `cargo run --release -p looptax-model --example simulate_fleet [runs [part]]`; `part` is `pooled`, `epochs`, `sum`
+//! or `ranking`. The seeds are fixed, so the same number of runs prints the same tables. docs/src/results/fleet.md has
+//! the tables; 1,000 runs of all parts take half an hour.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::{io, thread};
@@ -40,8 +40,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the results of `run` for each seed from 1 on, in their order: as many at once as there are cores, and at
-/// least four.
+/// Returns the results of `run` for the seeds 1, 2, … in this order. Uses one thread per core, but at least four.
 fn runs<T: Send>(n_runs: u64, run: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let n_threads = thread::available_parallelism().map_or(4, |it| it.get().max(4)) as u64;
     let run = &run;

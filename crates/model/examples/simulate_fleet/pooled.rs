@@ -1,4 +1,5 @@
-//! Coverage of the pooled mean, of the prediction for a new host and of τ², over a grid of fleets.
+//! Simulates a grid of fleets: how often the intervals of the pooled mean, of the prediction for a new host and of τ²
+//! contain the true value.
 
 use std::io::{self, Write};
 
@@ -10,7 +11,7 @@ use crate::fleet_model::{Errors, Kind, Rng, Shape};
 const MEAN: f64 = 0.15;
 const TYPICAL_ERROR: f64 = 0.03;
 
-/// How many runs' intervals hold the truth.
+/// For each interval, the number of runs in which it contains the true value.
 #[derive(Default)]
 struct Tally {
     mean: u64,
@@ -80,7 +81,7 @@ fn add_run(tally: &mut Tally, n_hosts: usize, kind: &Kind, rng: &mut Rng) {
     tally.fixed += u64::from(found.fixed.covers(kind.mean));
     tally.prediction += u64::from(found.prediction.covers(kind.truth(rng)));
     tally.tau += u64::from(found.tau_squared.covers(kind.tau * kind.tau));
-    // A hundred hosts of a fleet are enough.
+    // A hundred hosts per fleet are enough to count the coverage.
     let hosts = truths.iter().zip(&effects).take(100);
     let held = hosts.filter(|(truth, effect)| {
         let estimate = prior.posterior(Some(effect)).estimate(0.05);

@@ -1,4 +1,5 @@
-//! How many of the twenty hosts that lose most are among the twenty that are reported to.
+//! Simulates rankings: how many of the twenty hosts with the largest loss are among the twenty hosts that the ranking
+//! puts first.
 
 use std::io::{self, Write};
 
@@ -11,14 +12,16 @@ use crate::runs;
 const N_HOSTS: usize = 100_000;
 const N_TOP: usize = 20;
 
-/// Mean and smallest number of the true top twenty that were named.
+/// How many of the true top twenty a ranking found: the sum over all runs, and the number of runs in which it found at
+/// least 17.
 #[derive(Default)]
 struct Hits {
     sum: usize,
     n_enough: u64,
 }
 
-/// Prints a row for each quality of measurement; a twentieth of the runs, since each is a whole fleet.
+/// Prints a row for each quality of measurement, computed from a twentieth of the runs, since each run simulates a
+/// whole fleet.
 pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
     let n_runs = (n_runs / 20).max(1);
     writeln!(
@@ -59,8 +62,8 @@ fn kind(typical: f64, shape: Shape) -> Kind {
     Kind { mean: 3.0, tau: 1.2, shape, errors: Errors { typical, spread: 0.5, freedom: 9.0 } }
 }
 
-/// How many each ranking names in one fleet: a share of the busiest hosts is measured, the others take what their
-/// kind predicts.
+/// Returns how many of the true top twenty each ranking finds in one fleet. The busiest hosts, `share` of all, are
+/// measured; the other hosts get the effect that is predicted for their kind.
 fn run(kind: &Kind, share: f64, load_spread: f64, rng: &mut Rng) -> [usize; 3] {
     let loads: Vec<f64> = (0..N_HOSTS).map(|_| (load_spread * normal(rng)).exp()).collect();
     let truths: Vec<f64> = loads.iter().map(|_| kind.truth(rng)).collect();
@@ -71,7 +74,7 @@ fn run(kind: &Kind, share: f64, load_spread: f64, rng: &mut Rng) -> [usize; 3] {
     let mut measure = |(load, truth): (&f64, &f64)| (*load >= least).then(|| kind.measured(*truth, rng));
     let effects: Vec<Option<Effect>> = loads.iter().zip(&truths).map(&mut measure).collect();
     let known: Vec<Effect> = effects.iter().flatten().copied().collect();
-    // If none was measured, a hundred other hosts show what the kind is like.
+    // If no host was measured, a hundred other hosts provide the distribution of this kind.
     let known = if known.is_empty() { kind.effects(100, rng) } else { known };
     let found = pool(&known, Spread::PauleMandel, 0.05).expect("there are hosts");
     let prior = found.prior().expect("there are two hosts");
@@ -89,13 +92,13 @@ fn run(kind: &Kind, share: f64, load_spread: f64, rng: &mut Rng) -> [usize; 3] {
     [measured.collect(), expected.collect(), chances].map(|said| n_hits(&said, &truth))
 }
 
-/// How many of the true twenty are among the reported ones.
+/// Returns how many of the true top twenty are among the twenty largest values of `said`.
 fn n_hits(said: &[f64], truth: &[f64]) -> usize {
     let (said, truth) = (top(said), top(truth));
     said.iter().filter(|it| truth.contains(it)).count()
 }
 
-/// The indices of the twenty largest.
+/// Returns the indices of the twenty largest values.
 fn top(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.select_nth_unstable_by(N_TOP, |a, b| values[*b].total_cmp(&values[*a]));

@@ -1,4 +1,5 @@
-//! Coverage of the sum of CPU time lost over a fleet of which a part was measured.
+//! Simulates fleets of which only a part was measured: how often the interval of the sum of CPU time lost contains the
+//! true sum.
 
 use std::io::{self, Write};
 
@@ -11,15 +12,15 @@ use crate::runs;
 const N_HOSTS: usize = 100_000;
 /// Standard deviation of the logarithm of rates.
 const LOAD_SPREAD: f64 = 1.5;
-/// Shares of the fleet by kind: kernel and CPU, say.
+/// Shares of the kinds of host in the fleet; a kind is, for example, a kernel with a CPU.
 const KINDS: [f64; 6] = [0.5, 0.25, 0.15, 0.07, 0.029, 0.001];
 
 /// How the measured hosts are chosen.
 #[derive(Clone, Copy, PartialEq)]
 enum Choice {
-    /// By lot, this share of them.
+    /// Random choice: this share of the hosts.
     ByLot(f64),
-    /// By lot, this share of them, with chances in proportion to their loads.
+    /// Random choice: this share of the hosts, each with a probability proportional to its load.
     ByLoad(f64),
     Busiest,
 }
@@ -31,9 +32,10 @@ struct Fleet {
     shape: Shape,
     /// How much a host's effect, in µs, grows with the standardised logarithm of its rate.
     with_load: f64,
-    /// Whether hosts of different load are separate kinds.
+    /// Whether hosts of different load are treated as different kinds.
     by_load: bool,
-    /// Runs for each one that was asked for: more where the promise is, fewer where each takes seconds.
+    /// Factor on the requested number of runs: above 1 for the fleet whose coverage is promised, below 1 if a run
+    /// takes seconds.
     n_runs: f64,
 }
 
@@ -67,7 +69,7 @@ const FLEETS: [Fleet; 12] = [
     Fleet { name: "busiest 1 %, tax grows with load", choice: Choice::Busiest, with_load: 0.8, ..PLAIN },
 ];
 
-/// Upper ends of the classes of load, in standard deviations of its logarithm.
+/// Upper limits of the load classes, in standard deviations of the load's logarithm.
 const CLASSES: [f64; 5] = [0.0, 1.0, 1.75, 2.5, f64::INFINITY];
 
 struct Drawn {
@@ -78,7 +80,7 @@ struct Drawn {
     effect: Option<Effect>,
 }
 
-/// Prints a row for each way of measuring a fleet.
+/// Prints a row for each choice of the measured hosts.
 pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
     writeln!(
         out,
@@ -112,7 +114,7 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The true cores lost, and what the statistics say of them.
+/// Simulates a fleet; returns the number of cores that it truly loses, and the estimate of this number.
 fn run(fleet: &Fleet, rng: &mut Rng) -> (f64, Total) {
     let kinds: Vec<Kind> = KINDS.iter().map(|_| kind(fleet.shape, rng)).collect();
     let hosts: Vec<Drawn> = (0..N_HOSTS).map(|_| draw(fleet, &kinds, rng)).collect();
@@ -156,12 +158,12 @@ fn draw(fleet: &Fleet, kinds: &[Kind], rng: &mut Rng) -> Drawn {
     let truth = kind.truth(rng) + fleet.with_load * standardised;
     let is_measured = match fleet.choice {
         Choice::ByLot(share) => uniform(rng) < share,
-        // The mean of rates is that of a lognormal.
+        // The rates are lognormal, so their mean is exp(LOAD_SPREAD² / 2) times their median.
         Choice::ByLoad(share) => {
             let relative = (LOAD_SPREAD * (standardised - LOAD_SPREAD / 2.0)).exp();
             uniform(rng) < share * relative
         }
-        // 2.326 standard deviations leave 1 % above.
+        // 1 % of the hosts are more than 2.326 standard deviations above the mean.
         Choice::Busiest => standardised > 2.326,
     };
     Drawn {

@@ -1,7 +1,8 @@
-//! Judges a whole record again: its own summary is never shown, and a sentence reports each difference.
+//! Judges a whole record again. The summary in the file is never shown; a sentence reports each verdict that differs
+//! from it.
 //!
-//! A file may come from anyone, with a summary that does not follow from its counts. Called by every reader of a
-//! record.
+//! The file may come from an untrusted person, and its summary may not follow from its counts. All code that reads a
+//! record calls this file.
 
 use crate::record::{Comparison, Estimate, Figure, METHOD_VERSION, Record, Samples, Tax};
 
@@ -9,8 +10,8 @@ use crate::analysis::{add_trial_bill, compare_slice_lengths, judge_again, remedi
 
 /// Judges every comparison of a record again from its raw counts; `unpack` turns its packed latencies into nanoseconds.
 ///
-/// Returns a sentence for each verdict that differs from the record's own summary. A summary of another method version
-/// is not compared with the counts: its numbers have another meaning.
+/// Returns a sentence for each verdict that differs from the record's own summary. A summary that was made by another
+/// method version is not compared: its numbers have another meaning.
 pub fn judge_record(record: &mut Record, unpack: &mut dyn FnMut(&Samples) -> Vec<u32>) -> Vec<String> {
     let mut untrue = Vec::new();
     for (idx, comparison) in record.comparisons.iter_mut().enumerate() {
@@ -30,8 +31,8 @@ pub fn judge_record(record: &mut Record, unpack: &mut dyn FnMut(&Samples) -> Vec
     untrue
 }
 
-/// Whether two summaries agree bit for bit in the fields that decide. These do not depend on latencies, which a record
-/// may have lost.
+/// Checks whether two summaries agree bit for bit in the fields that decide the verdict. These fields do not depend on
+/// latencies, which a record may have lost.
 fn says_the_same(said: &Tax, found: &Tax) -> bool {
     let what = |it: &Tax| (it.verdict, it.direction, it.n_epochs, it.uncertain_size);
     let figures = |it: &Tax| {
@@ -46,7 +47,7 @@ fn says_the_same(said: &Tax, found: &Tax) -> bool {
     what(said) == what(found) && figures(said) == figures(found)
 }
 
-/// The bits of a figure, for comparing; the reason for a missing figure is only text and is left out.
+/// Returns a figure's numbers as bits, for comparisons. The reason for a missing figure is only text and is left out.
 fn bits(figure: &Figure) -> Option<(u64, [Option<u64>; 2], u64)> {
     let Estimate { value, lo, hi, n } = *figure.known()?;
     Some((value.to_bits(), [lo, hi].map(|it| it.map(f64::to_bits)), n))

@@ -1,4 +1,4 @@
-//! The bill: which arm is compared with which other arm, and the costs that the statistics compute for each.
+//! The bill: for each arm, the arm that it is compared with, and the time and CPU time that it adds to that arm.
 //!
 //! Called by `judging`; METHOD.md, "The bill", has the formula.
 
@@ -8,10 +8,10 @@ use crate::stats::{Blocks, Cost};
 
 use super::figures::{figure, plain};
 
-/// With fewer steps, the bill would only repeat the table.
+/// The least number of steps. With fewer steps, the bill would only repeat the table.
 const LEAST_STEPS: usize = 2;
 
-/// Returns the arm that an arm adds to, one step nearer to the Unix socket.
+/// Returns the arm to which this arm adds its cost: the arm that is one step nearer to the Unix socket.
 fn parent(arm: Arm) -> Option<Arm> {
     match arm {
         Arm::Unix | Arm::UnixUnix => None,
@@ -23,7 +23,7 @@ fn parent(arm: Arm) -> Option<Arm> {
     }
 }
 
-/// The bill of the arms with these names, the baseline first; `None` if there are too few steps.
+/// Computes the bill of the arms with these names, the baseline first; returns `None` if there are too few steps.
 pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> Option<Bill> {
     let arms: Vec<Arm> = names.iter().map(|name| name.parse().ok()).collect::<Option<_>>()?;
     let is_twice = |(idx, arm): (usize, &Arm)| arms[..idx].contains(arm);
@@ -55,7 +55,8 @@ pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64
     Some(Bill { root: root.name().to_owned(), root_time_us: time(&alone), root_cpu_us: cpu(&alone), steps })
 }
 
-/// Each arm with the arm that it adds to, which comes before it in the list; the root adds to itself.
+/// Returns each arm with the arm to which it adds its cost, which comes earlier in the list; the root is paired with
+/// itself.
 fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     let above = |arm: Arm| {
         let mut ancestors = std::iter::successors(parent(arm), |it| parent(*it));
@@ -77,7 +78,7 @@ fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     Some(order)
 }
 
-/// The part of an arm's whole addition that its steps do not explain.
+/// Computes the part of an arm's direct difference from the root that its steps do not explain.
 fn left_over(before: &[BillStep], over: &str, own: &Figure, in_all: &Figure) -> Option<f64> {
     let mut sum = own.known()?.value;
     let mut at = before.iter().find(|step| step.arm == over)?;
@@ -107,7 +108,8 @@ mod tests {
         words.iter().map(|it| (*it).to_owned()).collect()
     }
 
-    /// Blocks in which the baseline answers `counts[0]` requests in a slice and the others theirs.
+    /// Makes blocks in which the baseline answers `counts[0]` requests per slice, and each other arm its own entry of
+    /// `counts`.
     fn blocks(counts: &[u64]) -> Raw {
         let epochs = (0..12).flat_map(|block| {
             let others = counts.iter().enumerate().skip(1);
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn each_arm_adds_to_the_one_below_it() {
-        // 50 ms of 5,000, 4,000, 2,500 and 2,000 requests: 10, 12.5, 20 and 25 µs.
+        // 50 ms per slice for 5,000, 4,000, 2,500 and 2,000 requests: 10, 12.5, 20 and 25 µs per request.
         check(
             &["unix", "tcp", "proxy", "bridge"],
             &[5_000, 4_000, 2_000, 2_500],

@@ -1,9 +1,10 @@
-//! A published figure, converted to the cost of TCP over that of the socket: all figures on one scale.
+//! A published figure, converted to a ratio: the cost over TCP divided by the cost over the socket. So all figures are
+//! on one scale.
 
 use crate::record::{Figure, Published, ReproductionReason, ReproductionUnit, ReproductionVerdict};
 use serde::Deserialize;
 
-/// A figure as it was published.
+/// A published figure, with its source text.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -16,23 +17,23 @@ pub struct Claim {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Says {
-    /// Throughput over TCP compared with the socket's, percent: -35.
+    /// Throughput over TCP compared with the socket, percent; -35 means 35 % less.
     TcpRatePct(f64),
-    /// Throughput on the socket compared with TCP's, percent: +18.
+    /// Throughput over the socket compared with TCP, percent; 18 means 18 % more.
     UnixRatePct(f64),
-    /// Time over TCP compared with the socket's, percent: +54.
+    /// Time over TCP compared with the socket, percent; 54 means 54 % longer.
     TcpTimePct(f64),
-    /// Time on the socket compared with TCP's, percent: -25.
+    /// Time over the socket compared with TCP, percent; -25 means 25 % shorter.
     UnixTimePct(f64),
-    /// Percent of the whole, as a range; it does not depend on the transport.
+    /// A share of the whole, percent, given as a range; this share does not depend on the transport.
     SharePct {
         lo: f64,
         hi: f64,
     },
-    /// Time over TCP as a multiple of the socket's, with the unit of the last published digit: 3.7 and 0.1.
+    /// Time over TCP as a multiple of the time over the socket, as in "3.7 times".
     TcpTimes {
         times: f64,
-        /// The unit of the last published digit.
+        /// The unit of the last published digit: 0.1 for "3.7".
         digit: f64,
     },
     /// Requests per second on each transport.
@@ -46,8 +47,8 @@ pub enum Says {
     },
 }
 
-/// The other arm's cost divided by the baseline's: the smallest and the largest value that round to the published
-/// figure.
+/// The cost of the other arm divided by the cost of the baseline: the published figure, and the smallest and the
+/// largest ratio that round to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratios {
     pub lo: f64,
@@ -56,7 +57,7 @@ pub struct Ratios {
 }
 
 impl Says {
-    /// The cost of TCP divided by that of the socket.
+    /// Returns the cost over TCP divided by the cost over the socket.
     pub fn ratios(self) -> Ratios {
         let exact = |value| Ratios { lo: value, value, hi: value };
         match self {
@@ -69,8 +70,9 @@ impl Says {
         }
     }
 
-    /// Whether the whole range from `least` to `most` is between half and twice the published effect. For a ratio, the
-    /// effect is its logarithm, because effects add up as logarithms; for a share it is the share.
+    /// Checks whether the whole range from `least` to `most` is between half the published effect and twice this
+    /// effect. For a ratio, the effect is its logarithm, because effects add up as logarithms; for a share, the effect
+    /// is the share itself.
     fn near(self, published: Ratios, least: f64, most: f64) -> bool {
         if let Self::SharePct { lo, hi } = self {
             return lo / 2.0 <= least && most <= hi * 2.0;
@@ -83,14 +85,14 @@ impl Says {
     }
 }
 
-/// The ratios that belong to a figure rounded to `digit`.
+/// Returns the ratios that belong to a figure that was rounded to a multiple of `digit`.
 fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
     let ends = [stated - digit / 2.0, stated + digit / 2.0].map(&ratio);
     Ratios { lo: ends[0].min(ends[1]), value: ratio(stated), hi: ends[0].max(ends[1]) }
 }
 
 impl Claim {
-    /// The published figure in the form of the record, in the row's unit.
+    /// Returns the published figure in the form of the record, in the given unit.
     pub fn published(&self, unit: ReproductionUnit) -> Published {
         let Ratios { lo, value, hi } = self.says.ratios();
         Published {
@@ -135,7 +137,7 @@ impl Claim {
 /// The comparison of an interval with a published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// How the interval agrees with the figure.
+    /// How well the measured interval agrees with the published figure.
     pub verdict: ReproductionVerdict,
     /// Why the comparison is inconclusive; `None` if it is not, or if there is no interval.
     pub why: Option<ReproductionReason>,
@@ -151,7 +153,7 @@ impl Judged {
     }
 }
 
-/// A ratio of costs, or a share, in a row's unit. The result increases with `ratio`.
+/// Converts a ratio of costs, or a share, to the given unit. The result increases with `ratio`.
 ///
 /// # Units
 /// Percent for a tax and for an addition, otherwise a multiple.

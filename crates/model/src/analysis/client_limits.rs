@@ -1,5 +1,5 @@
-//! Whether the client and not the server limits the rate: if looptax's own part of a request costs more than all the
-//! rest, an arm says little about its transport. Called by [`super::judged`].
+//! Finds arms in which the client limits the rate, not the server. If looptax's own part of a request costs more than
+//! everything else, the measurement of the arm says little about its transport. Called by [`super::judged`].
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ use super::proved_arm::ProvedArm;
 /// If the client's own code uses more than this part of all CPU time per request, the measurement mostly measures that
 /// code.
 const OWN_CODE: f64 = 0.5;
-/// If the client uses more than this part of its cores' time, it has no reserve.
+/// If the client is busy for more than this part of its cores' time, it has no reserve.
 const BUSY: f64 = 0.9;
-/// If requests are sent late by more than this part of the latency's p99, the lateness distorts the figures.
+/// If requests are sent late by more than this part of the latency's p99, the delay distorts the figures.
 const LATE: f64 = 0.1;
 
-/// For each arm of `pair` in which the client is the bottleneck: the signs that show it.
+/// Returns, for each arm of `pair` in which the client is the bottleneck, the signs that show this.
 ///
-/// `p99_us` are the arms' 99th percentiles. There are no limits for a whole command: its own code is part of the
-/// question.
+/// `p99_us` has the arms' 99th percentiles. For a whole command no limits are returned: the command's own code is part
+/// of what is measured.
 pub(crate) fn find_limits(
     raw: &Raw,
     pair: [u32; 2],
@@ -38,8 +38,8 @@ pub(crate) fn find_limits(
     Side::BOTH.into_iter().flat_map(on_side).collect()
 }
 
-/// The client's user CPU time divided by the CPU time of both ends, if that is above the limit; `None` also if one of
-/// the times is not known.
+/// Returns the client's user CPU time divided by the CPU time of both ends, if the result is above the limit. Returns
+/// `None` also if one of these CPU times is not known.
 fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     let (mut user, mut all) = (0, 0);
     let epochs = raw.of_pair(pair);
@@ -50,8 +50,8 @@ fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     above(user as f64 / all as f64, OWN_CODE).map(|share_pct| ClientLimitCause::OwnCode { share_pct })
 }
 
-/// The client's CPU time divided by the time of its cores, if the server runs on other cores. An open loop may spin
-/// while it waits, so its CPU time shows nothing; what matters there is whether it is late.
+/// Returns the client's CPU time divided by the time of its cores, if the server runs on other cores. The client of an
+/// open loop may spin while it waits, so its CPU time shows nothing; [`late`] checks the open loop instead.
 fn busy(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     let (mut used_ns, mut had_ns) = (0.0, 0.0);
     for (_, epoch) in raw.of_pair(pair) {
@@ -67,7 +67,7 @@ fn busy(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
     above(used_ns / had_ns, BUSY).map(|busy_pct| ClientLimitCause::BusyCores { busy_pct })
 }
 
-/// Number of the client's cores, if all cores are known and the server uses none of them.
+/// Returns the number of the client's cores, if all cores are known and the server uses none of the client's cores.
 fn cores_alone(epoch: &Epoch) -> Option<usize> {
     let all = |cores: &[Option<u32>]| cores.iter().copied().collect::<Option<BTreeSet<u32>>>();
     let (client, server) = (all(&epoch.client_cores)?, all(&epoch.server_cores)?);
@@ -75,7 +75,7 @@ fn cores_alone(epoch: &Epoch) -> Option<usize> {
     (is_split && !client.is_empty()).then_some(client.len())
 }
 
-/// How late looptax itself sent requests of an open loop, compared with the arm's p99.
+/// Returns how late looptax itself sent the requests of an open loop, compared with the arm's p99.
 fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<ClientLimitCause> {
     let mut lags: Vec<u32> = raw.of_pair(pair).filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()]).collect();
     lags.sort_unstable();
@@ -83,7 +83,7 @@ fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<Cl
     (by_us > LATE * p99_us?).then_some(ClientLimitCause::Late { by_us })
 }
 
-/// The share in percent if it is above `most`; `None` if it is not, or if it is not a number.
+/// Returns the share in percent if it is a number above `most`, otherwise `None`.
 fn above(share: f64, most: f64) -> Option<f64> {
     (share.is_finite() && share > most).then_some(100.0 * share)
 }
@@ -110,7 +110,7 @@ mod tests {
         assert!(found.iter().all(|it| it.arm == "tcp"), "{found:?}");
     }
 
-    /// Of all slices of the second arm.
+    /// Changes all slices of the second arm.
     fn of_tcp(epoch: &mut Epoch, change: impl Fn(&mut crate::record::Slice)) {
         epoch.slices.iter_mut().filter(|slice| slice.arm_idx == 1).for_each(change);
     }
@@ -143,13 +143,13 @@ mod tests {
             });
         };
         check(full, None, &[ClientLimitCause::BusyCores { busy_pct: 100.0 }]);
-        // On a shared core it only shows that the core is shared.
+        // If client and server share a core, a busy core only shows that it is shared.
         let shared = |epoch: &mut Epoch| {
             full(epoch);
             epoch.server_cores = vec![Some(1), Some(0)];
         };
         check(shared, None, &[]);
-        // And in an open loop that it spins.
+        // In an open loop, a busy core only shows that the client spins.
         let spinning = |epoch: &mut Epoch| {
             full(epoch);
             epoch.lag_p99_ns = [Some(1), Some(1)];

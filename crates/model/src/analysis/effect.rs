@@ -1,7 +1,8 @@
-//! The cost of the other arm divided by that of the baseline: by rate, by response times, by their spread.
+//! Computes the cost of the other arm divided by the cost of the baseline: by rate, by response times, or by the
+//! spread of response times.
 //!
-//! The statistics are the same as in every comparison: one figure per epoch, Hodges-Lehmann over the epochs, the level
-//! of the look at which the run stopped. Published numbers are not used here.
+//! The statistics are the same as in every comparison: one figure per epoch, Hodges and Lehmann's estimate over the
+//! epochs, and the level of the look at which the run stopped. This file does not use published numbers.
 
 use crate::record::{Arm, Comparison, Figure, ReproductionSide, Samples, SideUnit, Tax};
 use crate::stats::{Epoch, Quantile, QuantileComparison as Compared, Side, Slice, compare, deviation, hodges_lehmann};
@@ -12,7 +13,7 @@ use super::figures::plain;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// How much is done per unit of time, or how long a fixed amount of work takes.
+    /// The amount of work per unit of time, or the time for a fixed amount of work.
     #[default]
     Rate,
     /// The mean time of a request.
@@ -29,12 +30,12 @@ pub enum Effect {
 
 #[derive(Debug)]
 pub struct Found {
-    /// Cost of the other arm divided by that of the baseline.
+    /// Cost of the other arm divided by the cost of the baseline.
     pub ratio: Figure,
     pub sides: [ReproductionSide; 2],
 }
 
-/// The effect for the tax with this index in the comparison.
+/// Computes the effect for the tax with this index in the comparison.
 ///
 /// `unpack` turns the packed latencies of the record into nanoseconds.
 pub fn estimate_effect(
@@ -66,7 +67,7 @@ pub fn estimate_effect(
     Found { ratio, sides: sides.map(|figure| ReproductionSide { figure, unit: SideUnit::Us }) }
 }
 
-/// The arm's own rate, or the time of a whole command on it.
+/// Returns the arm's own rate, or the time that a whole command takes over this arm.
 fn side_of(comparison: &Comparison, arm: &Arm) -> ReproductionSide {
     let per_s = |times: f64| map(&arm.throughput_per_s, |rate| rate * times);
     let stream = comparison.workload.stream.as_ref();
@@ -81,7 +82,7 @@ fn side_of(comparison: &Comparison, arm: &Arm) -> ReproductionSide {
     ReproductionSide { figure, unit }
 }
 
-/// The ratio of two arms' figures, given one figure per arm and epoch, and each arm's own figure.
+/// Computes the ratio of two arms' figures, and each arm's own figure, from one figure per arm and epoch.
 fn by_epoch(tax: &Tax, sides: [Vec<Option<f64>>; 2]) -> (Figure, [Figure; 2]) {
     let [baseline, other] = &sides;
     let logs = baseline.iter().zip(other);
@@ -112,7 +113,8 @@ fn missing(why: &str) -> (Figure, [Figure; 2]) {
     (none(), [none(), none()])
 }
 
-/// One arm's mean response time in each epoch, µs; in a closed loop it is computed from the rate and the connections.
+/// Returns one arm's mean response time in each epoch, µs; for a closed loop it is computed from the rate and the
+/// number of connections.
 fn means_us(epochs: &[Epoch], side: Side, connections: u32) -> Vec<Option<f64>> {
     let of_slice = |slice: &Slice| {
         let n = slice.completions.max(1) as f64;
@@ -126,7 +128,7 @@ fn means_us(epochs: &[Epoch], side: Side, connections: u32) -> Vec<Option<f64>> 
     epochs.iter().map(of_epoch).collect()
 }
 
-/// The standard deviation of one arm's single response times in each epoch, µs.
+/// Returns the standard deviation of one arm's response times in each epoch, µs.
 fn spreads_us(epochs: &[Epoch], side: Side) -> Vec<Option<f64>> {
     let of_epoch = |epoch: &Epoch| {
         let samples = epoch.latencies_ns[side.idx()].iter();
@@ -140,7 +142,7 @@ fn typical(values: &[f64], alpha: f64) -> Figure {
     plain(hodges_lehmann::estimate(values, alpha))
 }
 
-/// The figure of `f`(quantity) for an increasing function `f`.
+/// Applies an increasing function `f` to a figure and to the ends of its interval.
 pub fn map(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
     match of {
         Figure::Known(it) => {

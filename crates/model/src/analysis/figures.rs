@@ -1,6 +1,6 @@
-//! Estimates in the form of the record, and the reasons for missing ones.
+//! Converts estimates to the form of the record, and adds the reasons for missing estimates.
 //!
-//! Changes no number. Called by [`super::judged`].
+//! No number is changed. Called by [`super::judged`].
 
 use crate::record::{Cpu, CpuTax, Figure, Latency, Pooled, Raw, Syscalls};
 use crate::stats::{Estimate, Judgement, Quantile, QuantileComparison, QuantileTax, Side};
@@ -9,7 +9,7 @@ const NO_EPOCH: &str = "no whole epoch was measured";
 const NO_CLIENT_CPU: &str = "the client's CPU time could not be read";
 const NO_SERVER_CPU: &str = "the server's CPU time could not be read";
 
-/// The estimate as a figure; `reason` if there is no estimate.
+/// Returns the estimate as a figure, or a missing figure with `reason` if there is no estimate.
 pub(crate) fn figure(estimate: Option<Estimate>, reason: &str) -> Figure {
     match estimate {
         Some(it) => Figure::new(it.value, it.lo, it.hi, it.n as u64),
@@ -17,21 +17,21 @@ pub(crate) fn figure(estimate: Option<Estimate>, reason: &str) -> Figure {
     }
 }
 
-/// [`figure`] of a quantity that every whole epoch has.
+/// Calls [`figure`] for a quantity that every complete epoch has.
 pub(crate) fn plain(estimate: Option<Estimate>) -> Figure {
     figure(estimate, NO_EPOCH)
 }
 
-/// The facts from which the reasons for missing percentiles are made.
+/// The facts that are used in the reasons for missing percentiles.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     pub n_epochs: usize,
-    /// How long an epoch took, in seconds.
+    /// Duration of an epoch, in seconds.
     pub epoch_s: f64,
 }
 
 impl Pace {
-    /// The mean over the epochs of `pair`, including connecting and priming.
+    /// Returns the mean over the epochs of `pair`; the time for connecting and priming counts.
     pub(crate) fn from_raw(raw: &Raw, pair: [u32; 2]) -> Self {
         let (mut n_epochs, mut ns) = (0, 0);
         for (_, epoch) in raw.of_pair(pair) {
@@ -44,7 +44,7 @@ impl Pace {
     }
 }
 
-/// The other arm's addition to each latency statistic, µs.
+/// Returns how much the other arm adds to each latency statistic, µs.
 pub(crate) fn latency_tax(judgement: &Judgement, pace: Pace) -> Latency {
     let quantile = |quantile| of_quantile(judgement, quantile, pace, |tax| tax.difference_us);
     Latency {
@@ -56,7 +56,8 @@ pub(crate) fn latency_tax(judgement: &Judgement, pace: Pace) -> Latency {
     }
 }
 
-/// One arm's latency statistics, µs. The quantiles are computed over blocks, so their intervals can be trusted.
+/// Returns one arm's latency statistics, µs. The quantiles are computed over blocks, which makes their intervals
+/// reliable.
 pub(crate) fn latency(judgement: &Judgement, side: Side, pace: Pace) -> Latency {
     let quantile = |quantile| of_quantile(judgement, quantile, pace, |tax| tax.sides_us[side.idx()]);
     Latency {
@@ -68,7 +69,7 @@ pub(crate) fn latency(judgement: &Judgement, side: Side, pace: Pace) -> Latency 
     }
 }
 
-/// One arm's percentiles over all its requests, µs.
+/// Returns one arm's percentiles over all its requests, µs.
 pub(crate) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
     let quantile = |quantile| {
         let mut percentiles = judgement.percentiles.iter();
@@ -85,7 +86,7 @@ pub(crate) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
     })
 }
 
-/// The other arm's addition to the CPU time per request, µs.
+/// Returns how much CPU time the other arm adds to a request, µs.
 pub(crate) fn cpu_tax(judgement: &Judgement) -> CpuTax {
     let cpu = judgement.cpu_us;
     let reason = |reason| judgement.theta.map_or(NO_EPOCH, |_| reason);
@@ -97,7 +98,7 @@ pub(crate) fn cpu_tax(judgement: &Judgement) -> CpuTax {
     }
 }
 
-/// One arm's CPU time per request, µs.
+/// Returns one arm's CPU time per request, µs.
 pub(crate) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
     let summary = &judgement.sides[side.idx()];
     let reason = |reason| summary.throughput_per_s.map_or(NO_EPOCH, |_| reason);
@@ -107,8 +108,8 @@ pub(crate) fn cpu(judgement: &Judgement, side: Side) -> Cpu {
     }
 }
 
-/// System calls per request over all slices of a side, including guards and drains; `None` without requests, or if no
-/// calls were counted.
+/// Returns the system calls per request over all slices of a side, including guards and drains; `None` if there are no
+/// requests or no calls were counted.
 pub(crate) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls> {
     let epochs = raw.of_pair(pair);
     let (mut requests, mut calls) = (0, [0, 0, 0]);
@@ -169,7 +170,7 @@ fn time(seconds: f64) -> String {
     if seconds < 120.0 { format!("{:.0} s", seconds.ceil()) } else { format!("{:.0} minutes", (seconds / 60.0).ceil()) }
 }
 
-/// The estimate in the form of the statistics: a missing end is infinite.
+/// Returns the estimate in the form of the statistics, in which a missing end of the interval is infinite.
 pub(crate) fn with_ends(it: &crate::record::Estimate) -> Estimate {
     Estimate {
         value: it.value,

@@ -1,7 +1,7 @@
-//! Turns the epochs of one pair of arms into the record's part about them.
+//! Judges one pair of arms: turns the pair's epochs into the pair's part of the record.
 //!
-//! Only combines results: `figures` makes the figures, `words` the sentences, and the statistics the metrics. The live
-//! run and `show` call [`judge`] with the same input and get the same digits.
+//! This file only combines results: `figures` makes the figures, `words` the sentences, and the statistics the
+//! metrics. The live run and `show` call [`judge`] with the same input and get the same digits.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ pub struct Question<'a> {
     pub raw: &'a Raw,
     /// Arms' indexes, `[baseline, other]`.
     pub pair: [u32; 2],
-    /// The same epochs as [`Raw::counts`] returns them.
+    /// The epochs of `pair`, as [`Raw::counts`] returns them.
     pub epochs: &'a [Epoch],
     /// The two arms, `[baseline, other]`.
     pub arms: [ProvedArm; 2],
     /// Connections per arm.
     pub connections: u32,
-    /// Two-sided level of every interval: the level of the look at which the run stopped.
+    /// Two-sided level of every interval; it is the level of the look at which the run stopped.
     pub alpha: f64,
     /// Half the width of the range "no difference that matters", as a fraction.
     pub delta: f64,
-    /// The reasons why it is invalid, besides those that raw data and proofs show.
+    /// The reasons why the pair's result is invalid, besides those that raw data and proofs show.
     pub invalid: Vec<String>,
     /// The look at which the run stopped, from 0; `None` if the run was interrupted.
     pub look: Option<u32>,
@@ -54,7 +54,7 @@ pub fn judge(question: &Question) -> Judged {
     let Question { raw, pair, epochs, arms, .. } = question;
     let mut invalid = question.invalid.clone();
     for reason in validity::invalid(raw, *pair, arms) {
-        // An analysis already includes the reasons that the live run found.
+        // If a record is judged again, `invalid` already has the reasons that the live run found.
         if !invalid.contains(&reason) {
             invalid.push(reason);
         }
@@ -70,7 +70,7 @@ pub fn judge(question: &Question) -> Judged {
     });
     let pace = Pace::from_raw(raw, *pair);
     let names = arms.each_ref().map(|arm| arm.name.as_str());
-    // Once the interval has answered the question, its width does not matter.
+    // If the verdict is decided, the width of the interval does not matter.
     let is_open = judgement.verdict == crate::stats::Verdict::Inconclusive;
     let warnings = judgement.warnings.iter();
     let warnings = warnings.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
@@ -88,9 +88,9 @@ pub fn judge(question: &Question) -> Judged {
     }
 }
 
-/// The arms of a comparison in the order of their indexes, each with the figures from its first pair.
+/// Returns the arms of a comparison in the order of their indexes, each with the figures from its first pair.
 ///
-/// So the baseline, which is in every pair, has the figures of the first pair.
+/// The baseline is in every pair, so it gets the figures of the first pair.
 pub fn arms(pairs: impl IntoIterator<Item = ([u32; 2], [Arm; 2])>) -> Vec<Arm> {
     let mut by_idx = BTreeMap::new();
     for (idxs, arms) in pairs {
@@ -219,7 +219,7 @@ mod tests {
 
     const PAIR: [u32; 2] = [0, 1];
 
-    /// Epochs of `PAIR` after one of another pair; θ is about ln 1.1.
+    /// Makes epochs of `PAIR` after an epoch of another pair; θ is about ln 1.1.
     fn raw_of(n_epochs: u64) -> Raw {
         let epoch = |idx: u64| {
             let mut epoch = made_up::epoch(idx, PAIR, [5_500 + idx % 3, 5_000]);
@@ -281,7 +281,7 @@ mod tests {
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     }
 
-    /// Epochs of which every other four are disturbed, with another effect in those.
+    /// Makes epochs of which every second group of four is disturbed; disturbed epochs have another effect.
     fn disturbed_raw() -> Raw {
         let epoch = |idx: u64| {
             let is_disturbed = idx / 4 % 2 == 1;

@@ -1,7 +1,7 @@
 //! Judges a comparison of a record from its raw numbers.
 //!
-//! `compare` and `show` both call [`judge`], which reads only the record: the verdicts of a live run and of its later
-//! analysis are the same, bit for bit.
+//! `compare` and `show` both call [`judge`], which reads only the record. So the verdicts of a live run and of its
+//! later analysis are the same, bit for bit.
 
 use crate::record;
 use crate::stats::{Estimate, selfcheck};
@@ -13,9 +13,9 @@ use crate::analysis::{bill, trial, validity, why};
 
 /// How the measurement of one pair of arms ended: facts that its raw numbers do not contain.
 pub struct Ending {
-    /// The reasons why it is invalid, besides those that raw data and proofs show.
+    /// The reasons why the pair's result is invalid, besides those that raw data and proofs show.
     pub invalid: Vec<String>,
-    /// The interim analysis at which it stopped, from 0; `None` if it was interrupted.
+    /// The interim analysis at which the measurement stopped, counted from 0; `None` if it was interrupted.
     pub look: Option<u32>,
     pub alpha: f64,
     /// Whether more interim analyses were planned.
@@ -23,7 +23,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// The ending in a judged record: a cause that made the run invalid is a fact and remains.
+    /// Returns the ending that a judged record contains. A reason that made the run invalid is a fact, so it is kept.
     fn of_record(tax: &record::Tax) -> Self {
         Self {
             invalid: match &tax.reason {
@@ -72,8 +72,8 @@ pub fn judge(
         });
         let mut tax = judged.tax;
         if comparison.is_of_program() {
-            // Part of the CPU time is used by the mechanism that leads a program over the socket; it does not belong to
-            // the transport.
+            // A program gets to the socket through a mechanism that uses CPU time; this time does not belong to the
+            // transport.
             tax.dearer_by_cpu = None;
         }
         comparison.tax.push(tax);
@@ -92,8 +92,7 @@ pub fn judge(
     why::complete(comparison);
 }
 
-/// Returns the additions of the arms to each other, at the level of the strictest look at which one of the pairs
-/// stopped.
+/// Returns how much the arms add to each other, at the level of the strictest look at which one of the pairs stopped.
 fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     let names: Vec<String> = { comparison.arms.iter() }.map(|arm| arm.name.clone()).collect();
     let alphas = comparison.tax.iter().map(|tax| tax.alpha);
@@ -105,7 +104,8 @@ fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     can_be.then(bill).flatten()
 }
 
-/// Compares comparisons that differ only in the length of their slices.
+/// Compares each comparison with an earlier comparison that differs only in having shorter slices, and saves the
+/// difference of the taxes.
 pub fn compare_slice_lengths(comparisons: &mut [Comparison]) {
     for later in 1..comparisons.len() {
         let (before, rest) = comparisons.split_at_mut(later);

@@ -1,8 +1,8 @@
-//! Invented epochs for the tests of this folder. No machine produced the figures.
+//! Invented epochs for the tests of this folder. None of the figures was measured.
 
 use crate::record::{self as record, CpuTicks, Epoch, Hex64, Samples, Slice};
 
-/// An epoch with these requests per slice of 50 ms, `[baseline, other]`; `idx` varies the other numbers.
+/// Makes an epoch with these requests per slice of 50 ms, `[baseline, other]`; `idx` varies the other numbers.
 pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
     let order = "obboboob";
     let slices = order.chars().zip(0..).map(|(letter, slice_idx)| {
@@ -39,18 +39,18 @@ pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
     }
 }
 
-/// Packed latencies of one side; [`unpacked`] turns each into 9 or 10 microseconds.
+/// Makes packed latencies of one side; [`unpacked`] turns each latency into 9 or 10 microseconds.
 pub(crate) fn samples(side: u32, count: u64) -> Samples {
     Samples { count, packed: side.to_string() }
 }
 
-/// The latencies behind [`samples`].
+/// Returns the latencies that [`samples`] packed.
 pub(crate) fn unpacked(samples: &Samples) -> Vec<u32> {
     let side: u32 = samples.packed.parse().unwrap();
     vec![9_000 + 1_000 * side; samples.count as usize]
 }
 
-/// An arm of a record, without a figure.
+/// Makes an arm of a record, without any figures.
 pub(crate) fn unmeasured_arm(name: &str) -> record::Arm {
     let none = || record::Figure::missing("not measured");
     record::Arm {
@@ -67,7 +67,7 @@ pub(crate) fn unmeasured_arm(name: &str) -> record::Arm {
     }
 }
 
-/// An arm that was proved to be what `name` says.
+/// Makes an arm that was proved to be the arm called `name`.
 pub(crate) fn arm(name: &str) -> super::proved_arm::ProvedArm {
     super::proved_arm::ProvedArm {
         name: name.to_owned(),
@@ -77,7 +77,7 @@ pub(crate) fn arm(name: &str) -> super::proved_arm::ProvedArm {
     }
 }
 
-/// A comparison without arms and epochs: one connection, both ends on one core, a closed loop without pauses.
+/// Makes a comparison without arms and epochs: one connection, both ends on one core, a closed loop without pauses.
 pub(crate) fn comparison() -> record::Comparison {
     record::Comparison::unmeasured(
         record::Target {

@@ -1,8 +1,8 @@
 //! From raw epochs of a record to estimates, verdicts, the bill, the ranking of remedies, the differences of two runs,
 //! and the agreement of published claims.
 //!
-//! Pure: no I/O, no clock. The live run and `show` use the same path from the record's counts through [`judged`], so
-//! that both give the same digits. The formulas of the metrics are not here, but in the statistics.
+//! Pure: no I/O, no clock. The live run and `show` both go from the record's counts through [`judged`], so both give
+//! the same digits. The formulas of the metrics are in the statistics, not here.
 
 mod again;
 mod bill;

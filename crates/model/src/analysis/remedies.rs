@@ -1,7 +1,8 @@
-//! The remedies, from the comparisons of one run: each remedy's gain, saving and verdict, ranked.
+//! Ranks the remedies that one run measured: computes each remedy's gain, saving and verdict from the run's
+//! comparisons.
 //!
-//! An arm is compared with today's arm in epochs that both share. A change of workload or placement was measured in a
-//! separate comparison. Called after the run and by `show`; METHOD.md, "Remedies", has the formulas.
+//! An arm is compared with today's arm in epochs that contain both arms. A change of the workload or the placement was
+//! measured in a separate comparison. Called after the run and by `show`; METHOD.md, "Remedies", has the formulas.
 
 use crate::dsn::Arm;
 use crate::record::{self as record, Comparison, Estimate, Figure, GainRange, Remedies, Remedy, RemedyKind, Tax};
@@ -38,8 +39,8 @@ pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     all
 }
 
-/// Remedies that start from today's arm come first. Among these: proved gains, the largest first, then undecided
-/// remedies, those without an effect, and losses.
+/// Returns the key by which remedies are sorted. Remedies that start from today's arm come first; among these, proved
+/// gains, the largest first, then undecided remedies, remedies without an effect, and losses.
 fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     let gain = remedy.gain_pct.known().map_or(f64::NAN, |it| it.value);
     let class = match remedy.verdict {
@@ -53,12 +54,12 @@ fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     (remedy.is_today, class, gain)
 }
 
-/// Returns the kind of change from today's arm to another, and whether today's arm is the better of the two.
+/// Returns the kind of change between today's arm and another arm, and whether today's arm is the better of the two.
 fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
     let is_forwarded = |arm: Arm| matches!(arm, Arm::Nat | Arm::Proxy);
     Some(match (today, other) {
         (Arm::TlsUnix, Arm::Unix) | (Arm::Tls, Arm::Tcp) => (RemedyKind::TlsOff, false),
-        // The second pattern is the socket for a program that keeps TLS there.
+        // The second pattern is a move to the socket by a program that keeps TLS.
         (_, Arm::Unix) | (Arm::Tls, Arm::TlsUnix) => (RemedyKind::Unix, false),
         (_, Arm::Abstract) => (RemedyKind::Abstract, false),
         (_, Arm::Redirect) => (RemedyKind::Redirect, false),
@@ -71,12 +72,12 @@ fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
     })
 }
 
-/// An arm that was measured in turns with today's.
+/// Returns the remedy for an arm that was measured in turns with today's arm.
 fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
     let (kind, is_today_better) = kind(today.parse().ok()?, tax.arm.parse().ok()?)?;
     let (from, to, sign) =
         if is_today_better { (tax.arm.as_str(), today, 1.0) } else { (today, tax.arm.as_str(), -1.0) };
-    // θ = ln(rate of today's arm / rate of the other).
+    // θ = ln(rate of today's arm / rate of the other arm).
     let gain = |theta: f64| 100.0 * (sign * theta).exp_m1();
     let saved = |cost: f64| sign * cost;
     Some(Remedy {
@@ -100,7 +101,7 @@ fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
 /// Returns the remedy measured in a separate comparison, with one thing changed.
 fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let kind = other.remedy?;
-    // Here today's arm already has the remedy; the other comparison measures without it.
+    // For these kinds, `base` already has the remedy, and `other` was measured without it.
     let is_base_better = matches!(kind, RemedyKind::Persistent | RemedyKind::OneCore);
     let (before, after) = if is_base_better { (other, base) } else { (base, other) };
     let gained = Alone::from_comparison(before, Epochs::All).zip(Alone::from_comparison(after, Epochs::All));
@@ -108,7 +109,7 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let saved = |of: fn(&Gained) -> Option<stats::Estimate>| gained.as_ref().and_then(of);
     Some(Remedy {
         kind,
-        // Today's arm does not open a connection for each request.
+        // Today's program does not open a connection for each request, so this remedy does not start from today's arm.
         is_today: kind != RemedyKind::Persistent,
         from: today.to_owned(),
         to: today.to_owned(),
@@ -122,8 +123,8 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     })
 }
 
-/// The verdict, as for a pair: if it depends on disturbed epochs, it is inconclusive. Since the comparisons did not run
-/// in turns, disturbances do not cancel.
+/// Returns the verdict by the same rules as for a pair: if it depends on disturbed epochs, it is inconclusive. The two
+/// comparisons did not run in turns, so disturbances do not cancel.
 fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> record::Verdict {
     let mut taxes = [before, after].into_iter().flat_map(|it| &it.tax);
     if taxes.any(|tax| tax.verdict == record::Verdict::Invalid) {
@@ -149,13 +150,13 @@ enum Epochs {
     Quiet,
 }
 
-/// The cost of a request in the baseline of one comparison; per request, not per batch.
+/// The cost per request (not per batch) in the baseline of one comparison.
 struct Alone {
     time_us: stats::Estimate,
     cpu_us: Option<stats::Estimate>,
 }
 
-/// The gain of one comparison over another, in their baselines.
+/// The gain of one comparison over another, computed from their baselines.
 struct Gained {
     /// ln(rate after / rate before).
     theta: stats::Estimate,
@@ -198,7 +199,7 @@ fn estimate(saved: &Estimate) -> stats::Estimate {
     }
 }
 
-/// A figure of the record, converted to another scale.
+/// Converts a figure of the record to another scale.
 fn mapped(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
     match of {
         Figure::Known(known) => plain(Some(estimate(known).map_monotone(f))),
@@ -214,7 +215,7 @@ mod tests {
     use crate::analysis::judged::{Question, judge};
     use crate::analysis::made_up;
 
-    /// 12 epochs per pair; `counts` are requests in a slice of 50 ms, today's first.
+    /// Makes a comparison with 12 epochs per pair; `counts` has the requests per slice of 50 ms, today's arm first.
     fn comparison(arms: &[&str], counts: &[u64]) -> Comparison {
         let epochs = (1..arms.len()).flat_map(|other| {
             (0..12).map(move |idx| -> Epoch {
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(found(std::slice::from_ref(&arms)), expected);
         let remedies = &rank_remedies(&[arms], "tcp")[0].remedies;
         assert_eq!((remedies[1].from.as_str(), remedies[1].to.as_str()), ("proxy", "tcp"));
-        // 50 ms / 4,000 and / 5,000: 12.5 and 10 µs.
+        // 50 ms / 4,000 = 12.5 µs, and 50 ms / 5,000 = 10 µs.
         let saved = remedies[0].saved_us.known().unwrap();
         assert!((saved.value - 2.5).abs() < 0.01, "{saved:?}");
         assert!(saved.lo.unwrap() > 2.4 && saved.hi.unwrap() < 2.6, "{saved:?}");

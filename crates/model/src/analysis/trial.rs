@@ -1,7 +1,7 @@
-//! The results for an application's pages that other comparisons do not have.
+//! Computes the results that only the comparison of an application's pages has.
 //!
-//! Slices end when their pages are answered, so no tail is cut off; and the supervisor's own part of a page is known,
-//! slice by slice. Called by [`super::judging`].
+//! A slice ends when its pages are answered, so slow pages are not cut off. The time that the supervisor adds to a
+//! page is known for each slice. Called by [`super::judging`].
 
 use crate::record::{self as record, Comparison, Figure, Raw, Trial};
 use crate::stats::{
@@ -39,8 +39,8 @@ fn figure(found: &QuantileComparison, pick: impl Fn(&QuantileTax) -> stats::Esti
     }
 }
 
-/// The other arm's addition to a page, after each slice is shortened by the time that the supervisor held its
-/// connections.
+/// Computes how much the other arm adds to a page, after the time during which the supervisor held connections is
+/// subtracted from each slice.
 fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
     let epochs = raw.of_pair([0, 1]);
     let added = epochs.map(|(_, epoch)| bare(epoch)?.contrast(|slice| Some(us_per_page(slice))));
@@ -51,7 +51,7 @@ fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
     }
 }
 
-/// The epoch with slices shortened by the supervisor's time.
+/// Returns the epoch with the supervisor's time subtracted from its slices; `None` if this time is not known.
 fn bare(epoch: &record::Epoch) -> Option<Epoch> {
     let mut bare = epoch.counts();
     for (slice, (_, raw)) in bare.slices.iter_mut().zip(epoch.sided()) {
@@ -70,8 +70,8 @@ mod tests {
 
     use super::*;
 
-    /// Pages of 2 ms, of which the other arm's take 100 µs more; the supervisor has 150 µs of the baseline's and 50 of
-    /// the other's.
+    /// Makes slices with pages of 2 ms; over the other arm a page takes 100 µs more. Of this time the supervisor uses
+    /// 150 µs over the baseline, and 50 µs over the other arm.
     fn epoch(order: &str, knows: bool) -> Epoch {
         let slice = |letter| {
             let (page_us, supervisor_us) = if letter == 'o' { (2_100, 50) } else { (2_000, 150) };

@@ -1,9 +1,10 @@
-//! How much each server's transport adds to an application's page, and whether these parts sum to the addition of all
-//! servers together.
+//! Computes how much the transport to each server adds to an application's page, and whether the sum of these parts is
+//! the addition of all servers together.
 //!
-//! Each server was tried by itself while a coin drew the transports of the others, and once all servers were moved
-//! together. With two servers, the parts are the main effects of a 2² design; their sum is the whole effect, however
-//! the two interact. Called at the end of a trial and when a trial is analysed again.
+//! Each server was moved in a separate comparison, in which a coin drew the transports of the other servers; one more
+//! comparison moved all servers together. With two servers, the parts are the main effects of a 2² design, and their
+//! sum is the whole effect even if the two servers interact. Called at the end of a trial, and when a trial is
+//! analysed again.
 
 use crate::record::{self as record, Comparison, TrialBill, TrialPart, Verdict};
 use crate::stats::{Epoch, Slice, hodges_lehmann};
@@ -11,11 +12,11 @@ use crate::stats::{Epoch, Slice, hodges_lehmann};
 use crate::analysis::figures::{figure, plain};
 use crate::analysis::trial::us_per_page;
 
-/// Time and CPU time per page that TCP adds in an epoch, µs; NaN for CPU time that could not be read.
+/// Time and CPU time per page that TCP adds in an epoch, µs. The CPU time is NaN if it could not be read.
 type Added = [f64; 2];
 
-/// Adds the bill to the comparison in which all servers were moved together, if each server was also tried by itself.
-/// Adds no bill if a comparison is invalid, or does not compare TCP with the socket.
+/// Adds the bill to the comparison in which all servers were moved together, if each server was also moved separately.
+/// Adds no bill if a comparison is invalid or does not compare TCP with the socket.
 pub fn add_trial_bill(comparisons: &mut [Comparison]) {
     let is_whole = |it: &Comparison| it.trial.as_ref().is_some_and(|it| it.only.is_none());
     let Some(whole_idx) = comparisons.iter().position(is_whole) else {
@@ -77,7 +78,8 @@ fn bill_of(whole: &Comparison, comparisons: &[Comparison], alpha: f64) -> Option
     })
 }
 
-/// The epochs with the same number, one from each comparison; numbers that are missing in a comparison are left out.
+/// Groups the epochs that have the same number in all comparisons; a number that is missing in one comparison is left
+/// out.
 fn blocks(added: &[Vec<Option<Added>>]) -> Vec<Vec<Added>> {
     let n = added.iter().map(Vec::len).min().unwrap_or(0);
     let block = |idx: usize| added.iter().map(|it| it[idx]).collect::<Option<Vec<Added>>>();
@@ -115,7 +117,8 @@ mod tests {
     use super::*;
     use crate::analysis::{Ending, judge, made_up};
 
-    /// One page a slice; over TCP it takes `added_us` more. The machine's speed drifts from block to block.
+    /// Makes an epoch with one page per slice; over TCP a page takes `added_us` more. The machine's speed drifts from
+    /// block to block.
     fn epoch(block: u64, added_us: u64) -> Epoch {
         let order = "obboboob";
         let slice = |letter| {
@@ -175,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_parts_are_told_apart_and_add_up() {
-        // A drift with the block is not a part of the rest.
+        // The drift grows with the block, and must not appear in the remainder.
         let all = [
             contrast(None, |block| 130 + 3 * block),
             contrast(Some(0), |block| 30 + block),
@@ -192,7 +195,8 @@ mod tests {
         assert!(left.hi.unwrap() - left.lo.unwrap() < 1e-6, "{left:?}");
     }
 
-    /// The bill of three contrasts between these arms, judged, of which the last ended so.
+    /// Makes three contrasts between these arms, judges them, and returns the bill; the last contrast is invalid for
+    /// the reasons in `spoilt`.
     fn judged(arms: [&str; 2], spoilt: &[&str]) -> Option<TrialBill> {
         let mut all = [contrast(None, |_| 130), contrast(Some(0), |_| 30), contrast(Some(1), |_| 100)];
         for (idx, comparison) in all.iter_mut().enumerate() {

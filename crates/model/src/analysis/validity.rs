@@ -1,24 +1,25 @@
-//! Objections to a comparison that follow from the raw counts and the proofs, before any statistics.
+//! Finds objections to a comparison that follow from the raw counts and the proofs, before any statistics.
 //!
-//! Facts in sentences, without a final dot: some make the comparison invalid, others only warn. Called by
-//! [`super::judged`].
+//! Each objection is a sentence without a final dot. Some objections make the comparison invalid, others are only
+//! warnings. Called by [`super::judged`].
 
 use crate::record::{Raw, Samples, ServerCount, Slice};
 use crate::stats::Side;
 
 use super::proved_arm::ProvedArm;
 
-/// The server's count and looptax's may differ by this part.
+/// The largest difference between the server's count and looptax's count that is accepted, as a part of the count.
 const MISCOUNTED: f64 = 0.01;
-/// On a short run, the counts may differ by this number: the server also counts looptax's own queries.
+/// A difference of at most this number is always accepted, for short runs: the server also counts looptax's own
+/// queries.
 const OWN_QUESTIONS: u64 = 200;
-/// If more slices than this share end with a backlog, the cause is not a stall.
+/// If more than this share of the slices ends with a backlog, the backlog was not caused by a stall.
 const BACKLOG_SHARE: f64 = 0.05;
 
-/// Reasons why the epochs of `pair` cannot be used.
+/// Returns the reasons why the epochs of `pair` cannot be used.
 pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut reasons = Vec::new();
-    // A command that is too short to be observed does not disprove its arm: see `warnings`.
+    // A command that is too short to be observed does not disprove its arm: `warnings` reports it.
     for arm in arms.iter().filter(|arm| !arm.verified && arm.proof.seen.is_none()) {
         reasons.push(format!("`{}` was not proved to be the arm that it is called", arm.name));
     }
@@ -40,7 +41,7 @@ pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> 
     reasons
 }
 
-/// Many slices end with a backlog that is longer than a guard: the rate is higher than the arm can serve.
+/// Finds arms in which many slices end with a backlog longer than a guard: the rate is higher than the arm can serve.
 fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let of_side = |side: Side| {
         let slices = || slices(raw, pair).filter(move |(it, _)| *it == side);
@@ -57,7 +58,7 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
     Side::BOTH.into_iter().filter_map(of_side).collect()
 }
 
-/// A warning if the server's own count differs from looptax's.
+/// Returns a warning if the server's own count differs from looptax's count.
 ///
 /// The server may count slightly more: it also counts the queries that looptax sends for its own use, once per epoch.
 pub fn miscounted(count: &ServerCount) -> Option<String> {

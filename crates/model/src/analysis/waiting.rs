@@ -1,18 +1,19 @@
-//! Requests that mostly wait: the difference of the two arms is then not the cost of a transport.
+//! Finds taxes that consist mostly of waiting: the difference of the two arms is then not the cost of a transport.
 
 use crate::record::{Figure, Tax};
 
-/// A shorter difference does not count, µs. A delayed acknowledgement takes 40 ms; if every second answer waits, a
-/// request on the other arm hides at most half of its wait.
+/// The shortest difference that counts, µs. A delayed acknowledgement takes 40 ms. Even if only every second answer
+/// waits for an acknowledgement, and the request on the other arm hides half of this wait, the difference is longer
+/// than this limit.
 const LEAST_US: f64 = 5_000.0;
 /// The largest share of the difference that may be CPU time.
 const MOST_CPU: f64 = 0.2;
-/// The range of the time that a delayed acknowledgement adds, µs: the kernel's timer of 40 ms, from one tick of 4 ms
-/// less to two ticks more.
+/// The range of the time that a delayed acknowledgement adds, µs: the kernel's timer of 40 ms, minus one tick of 4 ms
+/// or plus two ticks.
 const DELAYED_US: [f64; 2] = [36_000.0, 48_000.0];
 
-/// Returns the warning about a tax that consists of waiting, if one connection sends one request at a time. The cause
-/// is not measured, so the warning only reports that a quantile differs by the length of a timer.
+/// Returns a warning if a tax consists of waiting, and one connection sends one request at a time. The cause of the
+/// waiting is not measured, so the warning only reports that a quantile differs by the length of a timer.
 ///
 /// # Source
 /// RFC 9293, 3.7.4 (Nagle's algorithm) and 3.8.6.3 (delayed acknowledgements); Linux, `TCP_DELACK_MIN`: 40 ms.
@@ -37,12 +38,12 @@ pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
     })
 }
 
-/// Whether a request takes `longer_us` longer mostly without CPU time.
+/// Checks whether a request takes `longer_us` longer, and uses CPU time for only a small part of this difference.
 fn is_wait(longer_us: f64, cpu_us: f64) -> bool {
     longer_us >= LEAST_US && cpu_us <= MOST_CPU * longer_us
 }
 
-/// Whether a quantile differs by the length of a delayed acknowledgement.
+/// Checks whether a quantile differs by the length of a delayed acknowledgement.
 fn is_delayed(quantile: &Figure) -> bool {
     quantile.known().is_some_and(|it| (DELAYED_US[0]..DELAYED_US[1]).contains(&it.value))
 }

@@ -1,6 +1,6 @@
-//! The layers of `why` per request, and whether they add up.
+//! Computes the CPU time of a request in each layer of `why`, and checks whether the layers add up.
 //!
-//! Reads only the record's own epochs, so that a later analysis gives the same result.
+//! This file reads only the record's own epochs, so a later analysis gives the same result.
 
 use crate::record::{self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, SampledPart, Why, WhyRow};
 use crate::stats::{
@@ -14,13 +14,15 @@ use crate::analysis::figures::plain;
 const MOST_LOST: f64 = 0.01;
 /// If more than this share of the CPU time belongs to no layer, a sentence reports it.
 const MOST_UNATTRIBUTED: f64 = 0.03;
-/// If samples and clocks differ by more than this share, they do not describe the same time.
+/// If the CPU time from samples and the CPU time from clocks differ by more than this share, they do not describe the
+/// same period.
 const MOST_APART: f64 = 0.1;
-/// With fewer epochs there is no interval: that of two epochs reaches 13 standard errors to each side and is useless.
+/// With fewer epochs no interval is given: an interval from two epochs is useless, as it reaches 13 standard errors to
+/// each side.
 const LEAST_EPOCHS: usize = 3;
 const ALPHA: f64 = 0.05;
 
-/// Fills in the figures of all samples that were taken in addition to the comparison's own epochs.
+/// Fills in the figures of all sampled epochs, which were run in addition to the comparison's own epochs.
 pub(crate) fn complete(comparison: &mut record::Comparison) {
     for why in &mut comparison.why {
         let own: Vec<&Epoch> = comparison.raw.epochs.iter().filter(|it| it.pair == why.pair).collect();
@@ -31,7 +33,8 @@ pub(crate) fn complete(comparison: &mut record::Comparison) {
 fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     let sampled: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let found = share_without_sampler(&sampled, own);
-    // If only programs are seen, the samples do not include the sampler's own part, which is in the kernel.
+    // If only code of programs is sampled, the samples do not include the sampler's own part, which runs in the
+    // kernel.
     let share = found.filter(|_| why.sampling.sees_kernel);
     let requests = requests_of(&sampled);
     let unit_us = sample_us(why);
@@ -47,7 +50,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
         (less_the_sampler(row, share), p)
     });
     why.rows = adjusted(rows.collect());
-    // As floating-point numbers: a record from elsewhere may hold numbers whose sum overflows.
+    // The sum uses floating-point numbers: the integers of a record from an untrusted source could overflow.
     let all = |epoch: &SampledEpoch, side: usize| {
         let layers = epoch.layer_ns[side].iter();
         layers.map(|ns| *ns as f64 / 1e3).sum()
@@ -72,10 +75,10 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     why.invalid = invalid(why, has_one_core);
 }
 
-/// Processes or functions: their cost per request, as for layers.
+/// Fills in the cost per request of each process or function, by the same formula as for layers.
 fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, unit_us: f64, share: Option<Estimate>) {
     let rows = parts.iter().map(|part| {
-        // A record from elsewhere may have another number of them than it has epochs.
+        // A record from an untrusted source may have another number of entries here than it has epochs.
         let us = |side: usize| {
             let epochs = 0..requests[side].len();
             epochs.map(move |epoch_idx| ns_to_us(part.ns.get(epoch_idx).map(|ns| &ns[side])))
@@ -91,7 +94,7 @@ fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, unit_us: f64, share
     }
 }
 
-/// Counts from epochs of the warm-up, divided by the requests of these epochs.
+/// Divides the counts from the epochs of the warm-up by the requests of these epochs.
 fn counts_of_warm_up(why: &Why) -> Vec<(WhyRow, Option<f64>)> {
     let of_sides = |amount: &dyn Fn(&CountedEpoch, usize) -> u64| -> Amounts {
         let epochs = |side| why.counted.iter().map(move |it| amount(it, side) as f64);
@@ -117,7 +120,7 @@ fn amounts(epochs: &[SampledEpoch], amount: impl Fn(&SampledEpoch, usize) -> f64
     [0, 1].map(|side| epochs.iter().map(|epoch| amount(epoch, side)).collect())
 }
 
-/// All requests of the slices, including those of guard and drain: the CPU times belong to these requests.
+/// Counts all requests of the slices, including those of guard and drain: the CPU times include these requests.
 fn requests_of(epochs: &[&Epoch]) -> Amounts {
     Side::BOTH.map(|side| {
         let total = |epoch: &&Epoch| epoch.slices_of(side).map(|it| it.requests as f64).sum();
@@ -125,15 +128,15 @@ fn requests_of(epochs: &[&Epoch]) -> Amounts {
     })
 }
 
-/// The row of a layer without samples in a run: zero, with the interval that its epochs allow.
+/// Makes the row of a layer without samples in a run: zero, with the interval that the run's epochs allow.
 pub(crate) fn unseen(why: &Why, name: &str) -> WhyRow {
     let epochs: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let none = amounts(&why.epochs, |_, _| 0.0);
     row_of(name, &none, &requests_of(&epochs), sample_us(why)).0
 }
 
-/// The number of samples of a run in a layer, over one arm; `None` if the record does not say how much time a sample
-/// stands for.
+/// Returns the number of samples that a run has in a layer, over one arm; `None` if the record does not contain the
+/// CPU time that a sample represents.
 pub(crate) fn n_samples(why: &Why, name: &str, side: usize) -> Option<f64> {
     let us = Some(sample_us(why)).filter(|us| *us > 0.0)?;
     let Some(layer) = why.layers.iter().position(|it| it == name) else {
@@ -143,17 +146,17 @@ pub(crate) fn n_samples(why: &Why, name: &str, side: usize) -> Option<f64> {
     Some(epochs.map(|it| ns_to_us(it.layer_ns[side].get(layer)) / us).sum())
 }
 
-/// CPU time that a sample stands for, µs.
+/// Returns the CPU time that a sample represents, µs.
 fn sample_us(why: &Why) -> f64 {
     why.sampling.period_ns as f64 / 1e3
 }
 
-/// Returns a row for figures that do not come from samples: clocks, and complete counts.
+/// Makes a row for figures that do not come from samples: clocks, and complete counts.
 fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64>) {
     row_of(name, amounts, requests, 0.0)
 }
 
-/// A row whose amounts consist of samples of `unit` each.
+/// Makes a row whose amounts are sums of samples of `unit` each.
 fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyRow, Option<f64>) {
     let enough = |it: Estimate| {
         if it.n < LEAST_EPOCHS { Estimate::without_interval(it.value, it.n) } else { it }
@@ -170,7 +173,7 @@ fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyR
     (row, found.and_then(|it| it.p).filter(|_| is_known))
 }
 
-/// The rows with their probabilities, corrected for the number of rows.
+/// Returns the rows with their probabilities, corrected for the number of rows.
 fn adjusted(rows: Vec<(WhyRow, Option<f64>)>) -> Vec<WhyRow> {
     let (rows, ps): (Vec<WhyRow>, Vec<Option<f64>>) = rows.into_iter().unzip();
     let ps: Vec<f64> = ps.into_iter().map(|it| it.unwrap_or(f64::NAN)).collect();
@@ -178,7 +181,7 @@ fn adjusted(rows: Vec<(WhyRow, Option<f64>)>) -> Vec<WhyRow> {
     with.map(|(row, p)| WhyRow { p: p.is_finite().then_some(p), ..row }).collect()
 }
 
-/// CPU time of client and server as the kernel counts it, µs; `None` if the kernel does not report it.
+/// Returns the CPU time of client and server as the kernel counts it, µs; `None` if the kernel does not report it.
 fn cpu_us(epochs: &[&Epoch]) -> Option<Amounts> {
     let of_side = |side: Side| -> Option<Vec<f64>> {
         let total = |epoch: &&Epoch| {
@@ -195,8 +198,8 @@ fn by_clocks(name: &str, epochs: &[&Epoch]) -> Option<WhyRow> {
     Some(row(name, &cpu_us(epochs)?, &requests_of(epochs)).0)
 }
 
-/// The core's time minus the CPU time of client and server: a request that waits for a timer uses the first but not the
-/// second.
+/// Returns the time of the core in which neither client nor server used it. A request that waits for a timer uses time
+/// of the core, but no CPU time.
 fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
     let used_us = cpu_us(epochs)?;
     let idle_us = Side::BOTH.map(|side| {
@@ -212,9 +215,10 @@ fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
     Some(row("neither end on a core", &idle_us, &requests_of(epochs)).0)
 }
 
-/// The share of a request's CPU time that is not the sampler's, both arms together: epochs with and without the sampler
-/// took turns. An interruption costs the same whatever it interrupts, and each interruption is a sample, so the
-/// sampler's part is spread over the layers in proportion to their size.
+/// Returns the share of a request's CPU time that does not belong to the sampler, for both arms together. It is
+/// computed from epochs with and without the sampler, which took turns. An interruption by the sampler costs the same
+/// whatever it interrupts, and each interruption is a sample, so the sampler's part is spread over the layers in
+/// proportion to their size.
 fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate> {
     let [with, without] = [sampled, own].map(|epochs| -> Option<Estimate> {
         let both = |[base, other]: Amounts| -> Vec<f64> {
@@ -225,14 +229,14 @@ fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate>
     });
     let (with, without) = with.zip(without)?;
     let added = difference(without, with);
-    // 1 - added/with: monotone in `added`.
+    // 1 - added/with is monotone in `added`.
     let share = added.map_monotone(|us| 1.0 - us / with.value);
     let n = sampled.len().min(own.len());
     Some(if n < LEAST_EPOCHS { Estimate::without_interval(share.value, n) } else { share })
 }
 
-/// Returns how much the sampler adds to a request, percent, if the share of the request without the sampler is known;
-/// `None` if that share is not positive.
+/// Returns how much the sampler adds to a request, percent, from the share of the request that is not the sampler's;
+/// `None` if this share is not positive.
 fn added_pct(share: Estimate) -> Option<Estimate> {
     let added = |share: f64| 100.0 * (1.0 / share - 1.0);
     let value = (share.value > 0.0).then(|| added(share.value))?;
@@ -248,7 +252,7 @@ fn added_pct(share: Estimate) -> Option<Estimate> {
     })
 }
 
-/// A row without the sampler's part; its intervals include the uncertainty of that part.
+/// Subtracts the sampler's part from a row; the intervals then include the uncertainty of that part.
 fn less_the_sampler(row: WhyRow, share: Option<Estimate>) -> WhyRow {
     let Some(share) = share.filter(|it| it.value > 0.0) else {
         return row;
@@ -286,8 +290,8 @@ fn invalid(why: &Why, has_one_core: bool) -> Vec<String> {
     lost.into_iter().chain(apart).chain(unattributed(0).or_else(|| unattributed(1))).collect()
 }
 
-/// Returns a sentence if the samples of an arm differ from the CPU time of the kernel's clocks by more than the small
-/// number of samples explains.
+/// Returns a sentence if the CPU time from an arm's samples differs from the CPU time of the kernel's clocks, and the
+/// small number of samples does not explain the difference.
 fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
     if !why.sampling.sees_kernel {
         return None;

@@ -1,11 +1,11 @@
-//! The names of metrics as they are in the record, the names of comparisons, and warnings as sentences.
+//! The names of metrics in the record, the names of comparisons, and the sentences of warnings.
 //!
 //! Called by [`super::judged`] and `diff`.
 
 use crate::record::Comparison;
 use crate::stats::{Metric, Quantile, Side, Warning};
 
-/// The field of [`crate::record::Tax`] that holds the metric.
+/// Returns the field of [`crate::record::Tax`] that holds the metric.
 pub(crate) fn field(metric: Metric) -> &'static str {
     match metric {
         Metric::ClientCpu => "cpu_us.client",
@@ -19,7 +19,7 @@ pub(crate) fn field(metric: Metric) -> &'static str {
     }
 }
 
-/// The warning as a sentence; `None` if the record already holds the same fact as figures.
+/// Returns the warning as a sentence; `None` if the record already holds the same fact as figures.
 pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     let name = |side: Side| names[side.idx()];
     match warning {
@@ -56,7 +56,7 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             "the interval is {factor:.1} times as wide as counting requests would make it: most of it is noise of the \
              machine or of other programs"
         )),
-        // The report makes sentences from `stopped_early`, `stalls`, `diagnostics.modes` and
+        // The report makes the sentences for these warnings from `stopped_early`, `stalls`, `diagnostics.modes` and
         // `diagnostics.totals_disagree`.
         Warning::StoppedEarly { .. }
         | Warning::Stalls { .. }
@@ -65,7 +65,7 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     }
 }
 
-/// Returns the name that distinguishes a comparison from the others of its run.
+/// Returns a comparison's name, which distinguishes it from the other comparisons of its run.
 pub(crate) fn name(comparison: &Comparison) -> String {
     format!(
         "{} {}, -c {}, --placement {}, --client {}",

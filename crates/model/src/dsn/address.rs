@@ -1,4 +1,4 @@
-//! The texts that users write for the address of a database: a URL over TCP or over a socket, or libpq's keywords.
+//! Reads an address of a database as users write it: a URL over TCP or over a socket, or libpq's keywords.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use crate::dsn::scheme::{instead_of, is_sealed, protocol_of};
 use crate::dsn::shown::{is_path, with_host};
 use crate::dsn::{Condition, Protocol, Query, Secret};
 
-/// The address of a database, and the account there.
+/// The address of a database, and the account that logs in.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub protocol: Protocol,
-    /// Host as it was written; `None` without one.
+    /// Host as it was written; `None` if the address has no host.
     pub host: Option<String>,
     pub port: u16,
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub database: Option<String>,
-    /// Socket, if the URL names one; for PostgreSQL, the socket's folder.
+    /// The socket, if the URL names a socket; for PostgreSQL, the folder of the socket.
     pub socket: Option<PathBuf>,
     /// The parameters that demand TLS, as they were written: `sslmode=require`, `rediss://`; several parameters are
     /// separated by a space.
@@ -32,19 +32,19 @@ pub struct Address {
     pub page: Option<String>,
     /// `MongoDB`: the database that holds the account, if the URL names it (`authSource`).
     pub accounts: Option<String>,
-    /// `MongoDB`: the options for its drivers in the URL's query, as they are written. One of the options may be
-    /// secret.
+    /// The options for `MongoDB`'s drivers in the URL's query, as they are written. One of the options may be secret.
     pub options: Option<Secret>,
     /// Names of the parameters that looptax ignores.
     pub unread: Vec<String>,
-    /// PostgreSQL: conditions that libpq insists on and that a connection over a socket may not meet.
+    /// PostgreSQL: conditions that libpq requires, and that a connection over a socket may not meet.
     pub conditions: Vec<Condition>,
 }
 
-/// The parts of a URL or a keyword string, before it is known which of several contradicting parts applies.
+/// The parts of a URL or a keyword string. If several parts contradict each other, it is not yet decided which part
+/// applies.
 struct Parts {
     protocol: Protocol,
-    /// Whether the path is that of a socket.
+    /// Whether the URL's path is the path of a socket.
     is_socket: bool,
     host: Option<String>,
     port: Option<u16>,
@@ -52,50 +52,51 @@ struct Parts {
     password: Option<String>,
     path: String,
     pairs: Vec<(String, String)>,
-    /// A scheme that demands TLS, as it was written.
+    /// The URL's scheme as it was written, if it demands TLS.
     sealed: Option<String>,
-    /// The same as [`Address::page`].
+    /// See [`Address::page`].
     page: Option<String>,
-    /// The same as [`Address::options`].
+    /// See [`Address::options`].
     options: Option<Secret>,
 }
 
-/// Parameters that name a socket for all drivers except libpq, which has the socket's folder in `host`.
+/// Parameters that name a socket, for all drivers except libpq: libpq has the socket's folder in `host`.
 const SOCKETS: [&str; 5] = ["socket", "unix_socket", "unixsocket", "localSocket", "socketPath"];
 /// Parameters that are read for every protocol.
 const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database", "db"];
 /// `MongoDB`'s parameter for the database that holds the account.
 const ACCOUNTS: &str = "authSource";
-/// Parameters about TLS, in the words of any driver.
+/// Parameters about TLS, in the spelling of any driver.
 const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
-/// How libpq 17 and later begin TLS. `direct` demands it; `compare` begins it the other way.
+/// libpq's parameter (17 and later) for how TLS begins. The value `direct` demands TLS; `compare` always begins TLS
+/// the other way.
 const NEGOTIATION: &str = "sslnegotiation";
-/// Values that rule TLS out.
+/// Values of these parameters that rule out TLS.
 const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
-/// Other values that do not demand TLS.
+/// Other values of these parameters that do not demand TLS.
 const WISHES: [&str; 5] = ["allow", "prefer", "preferred", "postgres", ""];
 
 /// A URL that cannot be read. The error's text never contains the URL, which may hold a password.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// It does not begin like a URL.
+    /// The text does not begin like a URL.
     #[error("this is not a DSN: a DSN begins with the protocol, as in mysql://, postgres:// or redis://")]
     NoScheme,
     #[error("the URL is invalid: {source}")]
     Broken { source: url::ParseError },
-    /// Its scheme is not known.
+    /// The URL's scheme is not known.
     #[error("`{scheme}://` is not a database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
-    /// Its port is not a valid port number.
+    /// The URL's port is not a valid port number.
     #[error("the port is not a number from 1 to 65535")]
     Port,
-    /// Some part of it is not UTF-8 when decoded.
+    /// Some part of the URL is not UTF-8 when decoded.
     #[error("the URL's {part} is not UTF-8 after decoding %XX")]
     Encoding { part: &'static str },
 }
 
 impl Address {
-    /// An address that holds only the protocol.
+    /// Makes an address that holds only the protocol.
     pub const fn bare(protocol: Protocol) -> Self {
         Self {
             protocol,
@@ -133,12 +134,12 @@ impl Address {
     /// Returns the address that libpq makes of these parameters.
     ///
     /// # Errors
-    /// If the port is not a number.
+    /// Fails if the port is not a number.
     pub fn of_libpq(parameters: &[(String, String)]) -> Result<Self, AddressError> {
         Parts::of_keywords(parameters).address()
     }
 
-    /// Reads an address with a login: the URL of a page is refused like an unknown scheme.
+    /// Reads an address to which looptax can log in. The URL of a page is refused like an unknown scheme.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -152,7 +153,7 @@ impl Address {
         }
     }
 
-    /// The socket's file; PostgreSQL's clients get the folder that contains it.
+    /// Returns the socket's file. PostgreSQL's clients get only the folder that contains this file.
     pub fn socket_file(&self) -> Option<PathBuf> {
         let path = self.socket.as_deref()?;
         Some(match self.protocol {
@@ -162,7 +163,7 @@ impl Address {
     }
 }
 
-/// Whether the path is that of PostgreSQL's socket, not that of its folder.
+/// Checks whether the path is the path of PostgreSQL's socket, not the path of the socket's folder.
 fn is_postgres_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with(".s.PGSQL.")
@@ -199,7 +200,7 @@ impl Parts {
         let written = url.host_str().filter(|host| !host.is_empty() && !is_hostless);
         let names_path = matches!(protocol, Protocol::Fastcgi | Protocol::Memcached);
         let is_socket = is_socket || written.is_none() && names_path && url.path().len() > 1;
-        // The part after the host belongs to the page.
+        // The part after the host is the path and query of the page.
         let page = (protocol == Protocol::Http).then(|| page_of(&url));
         let query = Query::new(url.query().filter(|_| page.is_none()).unwrap_or_default());
         Ok(Self {
@@ -234,20 +235,21 @@ impl Parts {
         own.chain(self.pairs).collect()
     }
 
-    /// The first parameter that has one of these names.
+    /// Returns the value of the first parameter that has one of these names.
     fn named(&self, names: &[&str]) -> Option<&str> {
         let mut pairs = self.pairs.iter();
         let (_, value) = pairs.find(|(name, _)| names.contains(&&**name))?;
         Some(value)
     }
 
-    /// Decides which part applies: libpq also reads host and port from the parameters, and these take precedence.
+    /// Decides which of several parts applies. libpq also reads host and port from the parameters, and these
+    /// parameters take precedence.
     fn address(self) -> Result<Address, AddressError> {
         let own = |names: &[&str]| self.named(names).map(str::to_owned);
         let is_postgres = self.protocol == Protocol::Postgres;
         let is_mongodb = self.protocol == Protocol::Mongodb;
-        // From a list, libpq uses the first host that answers. An IP address takes precedence over a host name, and an
-        // empty host over the URL's host.
+        // libpq uses the first host of a list that answers; here it is the first in the list. `hostaddr` takes
+        // precedence over `host`. An empty `host` replaces the URL's host.
         let first =
             |text| self.named(&[text]).filter(|_| is_postgres).map(|it| it.split(',').next().unwrap_or_default());
         let ip = first("hostaddr").filter(|it| !it.is_empty());
@@ -257,7 +259,7 @@ impl Parts {
             .host
             .as_deref()
             .map(|host| if is_postgres { host.split(',').next().unwrap_or_default() } else { host });
-        // A Redis client treats such a path as a host name.
+        // A Redis client treats a host that is a path as a host name.
         let takes_path = self.protocol != Protocol::Redis;
         let is_encoded =
             takes_path && own_host.is_some_and(|host| host.starts_with('/') || is_postgres && host.starts_with('@'));
@@ -307,7 +309,7 @@ impl Parts {
         })
     }
 
-    /// The parameters about TLS with a value, in lower case, for which `is_wanted` is true.
+    /// Returns the parameters about TLS for whose value, in lower case, `is_wanted` is true.
     fn tls(&self, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
         let is_about_tls = |name: &str| TLS.contains(&name) || name == NEGOTIATION;
         let wanted = self
@@ -322,7 +324,7 @@ impl Parts {
         self.pairs.iter().filter_map(|(name, value)| Condition::of(name, value)).collect()
     }
 
-    /// Names of the parameters that [`Self::address`] does not use.
+    /// Returns the names of the parameters that [`Self::address`] does not use.
     fn unread(&self) -> Vec<String> {
         let is_read = |(name, value): &(String, String)| match &**name {
             "host" | "hostaddr" => self.protocol == Protocol::Postgres,
@@ -337,7 +339,8 @@ impl Parts {
     }
 }
 
-/// The parameters that libpq reads from the text; `None` if it is neither a keyword string nor a PostgreSQL URL.
+/// Returns the parameters that libpq reads from the text; `None` if the text is neither a keyword string nor a
+/// PostgreSQL URL.
 pub fn libpq_parameters(text: &str) -> Option<Vec<(String, String)>> {
     if let Some(pairs) = keywords(text) {
         return Some(pairs);
@@ -346,13 +349,13 @@ pub fn libpq_parameters(text: &str) -> Option<Vec<(String, String)>> {
     (parts.protocol == Protocol::Postgres).then(|| parts.of_libpq())
 }
 
-/// Whether the text is intended as an address that [`Address`] reads.
+/// Checks whether the text is meant as an address that [`Address`] reads.
 pub fn is_address(text: &str) -> bool {
     text.contains("://") || keywords(text).is_some()
 }
 
-/// The query without the parameters for socket and login that looptax reads; no driver of `MongoDB` looks for them
-/// there.
+/// Returns the query without the parameters for socket and login that looptax reads; `MongoDB`'s drivers do not read
+/// these parameters from a query.
 fn options_of(query: Query<'_>) -> Option<Secret> {
     let is_option = |name: &str| !EVERYWHERE.contains(&name) && !SOCKETS.contains(&name);
     let pairs = query.pairs().filter(|pair| is_option(&pair.name()));
@@ -377,7 +380,7 @@ fn decoded(part: &'static str, text: &str) -> Result<String, AddressError> {
 mod tests {
     use super::*;
 
-    /// `protocol host port user password database socket`, `-` for none.
+    /// `expected` is `protocol host port user password database socket`, with `-` for a missing part.
     #[track_caller]
     fn check(url: &str, expected: &str) {
         let found = Address::parse(url).unwrap();

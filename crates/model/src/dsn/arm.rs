@@ -1,4 +1,4 @@
-//! The arms: the words for the transports that take part in a comparison.
+//! The arms: the names of the transports that take part in a comparison.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,10 +54,10 @@ impl Arm {
         Self::TcpTcp,
     ];
 
-    /// The arms through a pooler; the one with two sockets comes first.
+    /// The arms through a pooler, starting with the arm that uses two sockets.
     pub const POOLED: [Self; 4] = [Self::UnixUnix, Self::TcpUnix, Self::UnixTcp, Self::TcpTcp];
 
-    /// The word for it, in options, records and reports.
+    /// Returns the arm's name in options, records and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unix => "unix",
@@ -77,12 +77,12 @@ impl Arm {
         }
     }
 
-    /// Whether its bytes leave the client through a Unix socket.
+    /// Returns whether the arm's bytes leave the client through a Unix socket.
     pub fn is_unix(self) -> bool {
         matches!(self, Self::Unix | Self::Abstract | Self::TlsUnix | Self::Redirect | Self::UnixUnix | Self::UnixTcp)
     }
 
-    /// The transport from a pooler to the server; `None` if there is no pooler in between.
+    /// Returns the transport from a pooler to the server; `None` for an arm without a pooler.
     pub fn second_hop(self) -> Option<Self> {
         match self {
             Self::UnixUnix | Self::TcpUnix => Some(Self::Unix),
@@ -91,7 +91,7 @@ impl Arm {
         }
     }
 
-    /// Whether the connection uses TLS.
+    /// Returns whether the arm's connections use TLS.
     pub fn is_tls(self) -> bool {
         matches!(self, Self::Tls | Self::TlsUnix)
     }

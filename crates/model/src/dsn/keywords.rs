@@ -6,7 +6,8 @@
 use crate::dsn::libpq::PARAMETERS;
 use crate::dsn::secret_names::is_secret;
 
-/// Parses a libpq keyword string; `None` if it is not one. Names and values in order, without quotes and backslashes.
+/// Parses a libpq keyword string; returns `None` if the text is not a keyword string. The result has names and values
+/// in order, without quotes and backslashes.
 pub(crate) fn keywords(text: &str) -> Option<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -21,13 +22,13 @@ pub(crate) fn keywords(text: &str) -> Option<Vec<(String, String)>> {
         found.push((name.to_owned(), value));
         rest = behind.trim_start();
     }
-    // The first keyword distinguishes such a string from any other text that contains a `=`.
+    // The first keyword distinguishes a keyword string from any other text that contains a `=`.
     let first = &found.first()?.0;
     let is_first_known = PARAMETERS.iter().any(|it| it.name == first);
     is_first_known.then_some(found)
 }
 
-/// The value at the beginning, and the rest of the text; `None` if its quote never ends.
+/// Returns the value at the beginning of the text, and the rest of the text; `None` if a quote is not closed.
 fn value(text: &str) -> Option<(String, &str)> {
     let (body, is_quoted) = match text.strip_prefix('\'') {
         Some(body) => (body, true),
@@ -46,7 +47,7 @@ fn value(text: &str) -> Option<(String, &str)> {
     (!is_quoted).then_some((value, ""))
 }
 
-/// The string, with secrets masked.
+/// Makes a keyword string without the secrets.
 pub fn without_secrets(pairs: &[(String, String)]) -> String {
     let is_shown = |(name, _): &&(String, String)| !is_secret(name);
     let words = pairs.iter().filter(is_shown).map(|(name, value)| {

@@ -1,35 +1,36 @@
-//! libpq's parameters, and what each means over a Unix socket.
+//! libpq's parameters, and what each parameter does over a Unix socket.
 //!
 //! # Source
-//! `PQconndefaults` of libpq 13 to 18; `cargo lab oracle libpq` tried with these libraries how each value works over
-//! both transports.
+//! `PQconndefaults` of libpq 13 to 18. `cargo lab oracle libpq` tried each parameter's values over both transports
+//! with these libraries.
 
 use OverSocket::{FailsUnless, Ignored, Methods, Place, Same, ServerUser};
 
 /// The meaning of a parameter over a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverSocket {
-    /// It means the same as over TCP.
+    /// The parameter means the same as over TCP.
     Same,
-    /// It is itself a part of the address.
+    /// The parameter is itself a part of the address.
     Place,
-    /// Nothing: libpq ignores it there.
+    /// libpq ignores the parameter over a socket.
     Ignored,
-    /// Every connection fails, except with one of these values.
+    /// Every connection over a socket fails, unless the parameter has one of these values.
     FailsUnless(&'static [&'static str]),
-    /// Connections fail unless the server's process runs as this user. Ignored over TCP.
+    /// Connections over a socket fail unless the server's process runs as the user in the parameter. libpq ignores the
+    /// parameter over TCP.
     ServerUser,
-    /// Connections fail unless the server requests one of these methods; the line of `pg_hba.conf` for sockets decides
-    /// which method it requests.
+    /// Connections fail unless the server requests one of the login methods in the parameter; over a socket, the line
+    /// of `pg_hba.conf` for sockets decides which method the server requests.
     Methods,
 }
 
 /// A parameter of libpq.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name in a connection string.
+    /// The parameter's name in a connection string.
     pub name: &'static str,
-    /// Its environment variable; empty if there is none.
+    /// The parameter's environment variable; empty if there is no such variable.
     pub variable: &'static str,
     pub over_socket: OverSocket,
 }
@@ -84,7 +85,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("sslkey", "PGSSLKEY", Ignored),
     parameter("sslkeylogfile", "", Ignored),
     parameter("sslmode", "PGSSLMODE", Ignored),
-    // With a weak sslmode it fails over both transports.
+    // With a weak `sslmode`, the value `direct` fails over both transports.
     parameter("sslnegotiation", "PGSSLNEGOTIATION", Ignored),
     parameter("sslpassword", "", Ignored),
     parameter("sslrootcert", "PGSSLROOTCERT", Ignored),
@@ -95,7 +96,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("user", "PGUSER", Same),
 ];
 
-/// The parameter of this name or variable.
+/// Returns the parameter that has this name or this environment variable.
 pub fn parameter_of(name: &str) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|it| it.name == name || !it.variable.is_empty() && it.variable == name)
 }
@@ -103,14 +104,15 @@ pub fn parameter_of(name: &str) -> Option<&'static Parameter> {
 /// A parameter that is set and that may make a connection over the socket fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// As it was written: `PGCHANNELBINDING=require`.
+    /// The parameter as it was written: `PGCHANNELBINDING=require`.
     pub written: String,
     pub value: String,
     pub over_socket: OverSocket,
 }
 
 impl Condition {
-    /// Returns the condition that this parameter (its name or its variable) sets for a socket; `None` if it sets none.
+    /// Returns the condition that a parameter sets for connections over a socket; `None` if it sets no condition.
+    /// `name` is the parameter's name or its environment variable.
     pub fn of(name: &str, value: &str) -> Option<Self> {
         let over_socket = parameter_of(name)?.over_socket;
         let asks = match over_socket {
@@ -122,13 +124,13 @@ impl Condition {
         (asks && !value.is_empty()).then(condition)
     }
 
-    /// Whether a server that runs as this user meets the condition.
+    /// Checks whether a server that runs as this user meets the condition.
     pub fn admits_user(&self, user: &str) -> bool {
         self.value == user
     }
 
-    /// Whether `require_auth` accepts this method of libpq, which may be `none`. The value lists accepted methods, or
-    /// refused methods with `!`.
+    /// Checks whether the value of `require_auth` accepts this login method of libpq, which may be `none`. The value
+    /// lists either the accepted methods, or the refused methods, each with a `!`.
     pub fn admits_method(&self, method: &str) -> bool {
         let mut listed = self.value.split(',');
         let is_negated = self.value.starts_with('!');

@@ -1,7 +1,7 @@
-//! Finds the passwords in a text: the only place that hides them.
+//! Finds passwords in a text and masks them; no other code masks passwords.
 //!
-//! Every text that may be a password counts as one. From an ambiguous text more than the password is hidden; no part of
-//! the password ever stays.
+//! Text that may be a password is treated as a password. If a text is ambiguous, more than the password is masked, and
+//! no part of the password remains.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::dsn::secret_names::{is_key, is_secret};
 /// The text that replaces a password.
 pub const MASK: &str = "****";
 
-/// The text with its secrets masked.
+/// Returns the text with its secrets masked.
 pub fn masked(text: &str) -> String {
     let mut shown = text.to_owned();
     for range in secrets_in(text).into_iter().rev() {
@@ -20,9 +20,9 @@ pub fn masked(text: &str) -> String {
     shown
 }
 
-/// Returns the ranges of the secrets in a text: after a user's name in a URL or a Go DSN, and in every `name=value` of
-/// a query, a keyword string or a list, if the name is that of a secret. The ranges are in order, do not overlap, count
-/// bytes, and begin and end at ASCII characters.
+/// Returns the ranges of the secrets in a text. A secret is the part after the user's name in a URL or in a Go DSN,
+/// and the value of each `name=value` whose name is that of a secret, in a query, a keyword string or a list. The
+/// ranges are in order, do not overlap, count bytes, and begin and end at ASCII characters.
 pub fn secrets_in(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = in_login(text).into_iter().collect();
     found.extend(in_values(text));
@@ -38,20 +38,21 @@ pub fn secrets_in(text: &str) -> Vec<Range<usize>> {
     merged
 }
 
-/// From the first `:` after the scheme to the last `@`: a password may contain both characters, and a `/`.
+/// Returns the range from the first `:` after the scheme to the last `@`: a password may contain `:`, `@` and `/`.
 fn in_login(text: &str) -> Option<Range<usize>> {
     let scheme_end = text.find("://").map(|at| at + 3);
     let start = scheme_end.unwrap_or(0);
     let at = text.rfind('@').filter(|at| *at > start)?;
     match text[start..at].find(':').map(|colon| start + colon) {
         Some(colon) if scheme_end.is_some() || is_login(text, colon, at) => Some(colon + 1..at),
-        // The form of Redis and Symfony: only the secret.
+        // Redis and Symfony also accept an address with only the secret before the `@`.
         None if text.starts_with("redis") => Some(start..at),
         _ => None,
     }
 }
 
-/// Whether a text without a scheme contains `user:password@`; `127.0.0.1:3306=@name` and `[::1]:5432=/run/a@b` do not.
+/// Checks whether a text without a scheme contains `user:password@`. For example, `127.0.0.1:3306=@name` and
+/// `[::1]:5432=/run/a@b` do not contain it.
 fn is_login(text: &str, colon: usize, at: usize) -> bool {
     let behind = &text[at + 1..];
     let is_word =
@@ -59,7 +60,7 @@ fn is_login(text: &str, colon: usize, at: usize) -> bool {
     is_word || ["tcp(", "unix("].iter().any(|it| behind.starts_with(it))
 }
 
-/// The value of each `name=value` whose name is that of a secret.
+/// Returns the ranges of the values of each `name=value` whose name is that of a secret.
 fn in_values(text: &str) -> Vec<Range<usize>> {
     let is_keywords = keywords(text).is_some();
     let equals = text.match_indices('=').map(|(at, _)| at);
@@ -75,7 +76,8 @@ fn in_values(text: &str) -> Vec<Range<usize>> {
     secret.collect()
 }
 
-/// Returns the range of the value that begins here; the separator before its name decides where it ends.
+/// Returns the range of the value that begins at `start`; the separator before the value's name decides where the
+/// value ends.
 fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
     let blanks = text[start..].len() - text[start..].trim_start().len();
     let until = |what: &[char]| text[start..].find(what).map_or(text.len(), |at| start + at);
@@ -83,8 +85,8 @@ fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
         Some(b'?' | b'&') => start..until(&['&']),
         Some(b',') => start..until(&[',']).max(quoted_end(text, start + blanks)),
         Some(b';') => start..until(&[';']).max(quoted_end(text, start + blanks)),
-        // A value among words ends at a blank, and the first value of a list at its `;` or `,`. It is not known which
-        // of them this is, so the later end is used.
+        // A value in a keyword string ends at a blank, and the first value of a list ends at `;` or `,`. The text does
+        // not show which of the two it is, so the later end is used.
         _ => {
             let word = keyword_at(text, start);
             let listed = text[word.start..].find([';', ',', '&']);
@@ -93,13 +95,13 @@ fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
     }
 }
 
-/// The value of a libpq keyword: a word, or a quoted text.
+/// Returns the range of a libpq keyword's value: a word, or a quoted text.
 fn keyword_at(text: &str, start: usize) -> Range<usize> {
     let start = text.len() - text[start..].trim_start().len();
     start..word_end(text, start).max(quoted_end(text, start))
 }
 
-/// Where the word that begins here ends: at a blank without a backslash before it.
+/// Returns the end of the word that begins at `start`: the first blank without a backslash before it.
 fn word_end(text: &str, start: usize) -> usize {
     let mut is_escaped = false;
     let end = text[start..].find(|c: char| {
@@ -110,7 +112,7 @@ fn word_end(text: &str, start: usize) -> usize {
     end.map_or(text.len(), |at| start + at)
 }
 
-/// Returns where the quoted text that begins here ends; its start if there are no quotes.
+/// Returns the end of the quoted text that begins at `start`; returns `start` if the text is not quoted.
 fn quoted_end(text: &str, start: usize) -> usize {
     let Some(quote) = text[start..].chars().next().filter(|c| "'\"".contains(*c)) else {
         return start;

@@ -1,4 +1,4 @@
-//! The query of a URL; only this file parses one.
+//! Parses the query of a URL; no other file parses queries.
 
 use percent_encoding::percent_decode_str;
 
@@ -11,7 +11,7 @@ pub struct Query<'a>(&'a str);
 /// One `name=value` of a [`Query`].
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
-    /// Name and value as they are written.
+    /// Name and value as they are written in the query.
     pub text: &'a str,
     name: &'a str,
     value: &'a str,
@@ -26,25 +26,25 @@ impl Pair<'_> {
         decoded(self.value)
     }
 
-    /// Whether the name is that of a secret.
+    /// Returns whether the name is that of a secret.
     pub fn is_secret(&self) -> bool {
         is_secret(self.name) || is_key(self.name)
     }
 }
 
 impl<'a> Query<'a> {
-    /// A query without its `?`.
+    /// Takes the text of a query, without the `?`.
     pub const fn new(text: &'a str) -> Self {
         Self(text)
     }
 
-    /// Reads the part between the first `?` of a text and its `#`; empty if there is none.
+    /// Takes the part between the first `?` of a text and the `#` after it; empty if the text has no `?`.
     pub fn from_text(text: &'a str) -> Self {
         let query = text.split_once('?').map_or("", |(_, query)| query);
         Self(query.split_once('#').map_or(query, |(query, _)| query))
     }
 
-    /// Its parts in order; empty parts are skipped.
+    /// Returns the query's pairs in order; empty parts are skipped.
     pub fn pairs(self) -> impl Iterator<Item = Pair<'a>> {
         let parts = self.0.split('&').filter(|text| !text.is_empty());
         parts.map(|text| {
@@ -53,14 +53,14 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// The value of the first part that has one of these names.
+    /// Returns the value of the first pair that has one of these names.
     pub fn value(self, names: &[&str]) -> Option<String> {
         let mut pairs = self.pairs();
         pairs.find_map(|pair| names.contains(&&*pair.name()).then(|| pair.value()))
     }
 }
 
-/// The text decoded as in forms: `+` is a blank.
+/// Decodes the text as in HTML forms, where `+` is a blank.
 fn decoded(text: &str) -> String {
     let text = text.replace('+', " ");
     percent_decode_str(&text).decode_utf8_lossy().into_owned()

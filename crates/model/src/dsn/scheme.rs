@@ -1,9 +1,9 @@
-//! The protocols of URL schemes. Called by the reader of addresses.
+//! The URL schemes and their protocols. Called by the parser of addresses.
 
 use crate::dsn::{Kind, Protocol};
 use crate::failure::nearest;
 
-/// Schemes, and the protocols of their servers.
+/// URL schemes, each with the protocol of the server.
 const SCHEMES: [(&str, Protocol); 17] = [
     ("mysql", Protocol::Mysql),
     ("mysql2", Protocol::Mysql),
@@ -24,14 +24,14 @@ const SCHEMES: [(&str, Protocol); 17] = [
     ("http", Protocol::Http),
 ];
 
-/// Whether a scheme means a port with TLS.
+/// Returns whether the scheme stands for TCP with TLS.
 pub(crate) fn is_sealed(scheme: &str) -> bool {
     ["rediss", "valkeys"].contains(&scheme)
 }
 
-/// Returns the protocol of a scheme, and whether the scheme means a socket; `None` for an unknown scheme.
+/// Returns the protocol of a scheme, and whether the URL's path is a socket; `None` for an unknown scheme.
 pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
-    // SQLAlchemy writes the driver's name after a plus.
+    // SQLAlchemy writes the driver's name after a plus: `mysql+pymysql`.
     let base = match scheme {
         "redis+socket" | "redis+unix" | "valkey+unix" | "redis-socket" | "unix" => {
             return Some((Protocol::Redis, true));
@@ -41,7 +41,8 @@ pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
     SCHEMES.iter().find(|(scheme, _)| *scheme == base).map(|(_, protocol)| (*protocol, false))
 }
 
-/// The scheme to suggest in place of an unknown one: that of the server behind a pooler, or the most similar one.
+/// Returns a scheme to suggest in place of an unknown scheme: for a pooler the scheme of the server behind it,
+/// otherwise the most similar scheme.
 pub(crate) fn instead_of(scheme: &str) -> String {
     let mut kinds = Kind::ALL.into_iter();
     if let Some(kind) = kinds.find(|it| it.is_pooler() && it.name() == scheme) {
@@ -49,7 +50,7 @@ pub(crate) fn instead_of(scheme: &str) -> String {
         let (written, port) = (facts.protocol.map_or("", Protocol::name), facts.usual.ports[0]);
         return format!(": for {}, write {written}:// with its port ({port})", facts.title);
     }
-    // If the scheme itself is known, it was refused for another reason.
+    // A known scheme was refused for another reason, so it is not suggested again.
     let meant = nearest(scheme, SCHEMES.iter().map(|(scheme, _)| *scheme)).filter(|it| *it != scheme);
     meant.map_or_else(String::new, |it| format!("; did you mean {it}://?"))
 }

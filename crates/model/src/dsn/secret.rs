@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::dsn::MASK;
 
-/// A password. Prints as `****`, has no `Serialize`.
+/// A password. It prints as `****`, and has no `Serialize`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,12 +13,12 @@ impl Secret {
         Self(clear.into())
     }
 
-    /// The password in clear text: for the authentication exchange, and for programs that need it.
+    /// Returns the password in clear text, for the login and for programs that need it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is no password.
+    /// Returns whether the password is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

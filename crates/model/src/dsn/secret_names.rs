@@ -1,22 +1,22 @@
-//! Names whose value is a password or equivalent to one.
+//! The names of options and parameters whose value is a password or a similar secret.
 //!
-//! Called by `mask`, which hides values, and by the readers of forms that contain them.
+//! Called by `mask`, which masks values, and by the parsers of text with such names.
 
 use percent_encoding::percent_decode_str;
 
-/// A name that contains one of these words is that of a password.
+/// A name that contains one of these words is the name of a password.
 const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
-/// `MongoDB`'s options that contain `auth` in their names but hold no secret: the database with the account, and the
-/// method of the login.
+/// `MongoDB`'s options whose names contain `auth` but whose values are not secret: the database with the account, and
+/// the login method.
 const OPEN: [&str; 2] = ["authsource", "authmechanism"];
 
-/// Whether the value of such a name is a password or equivalent to one. Command-line options are not included: the
-/// options of each tool that hold a password are listed elsewhere.
+/// Returns whether the value of such a name is a password or a similar secret. Command-line options are not covered:
+/// the options of each tool that hold a password are listed elsewhere.
 pub(crate) fn is_secret(name: &str) -> bool {
     contains_any(name, &PASSWORDS) && !OPEN.contains(&&*plain(name))
 }
 
-/// Whether the name is that of a key for a cloud or for TLS, in an address.
+/// Returns whether the name, in an address, is that of a key for a cloud or for TLS.
 pub(crate) fn is_key(name: &str) -> bool {
     contains_any(name, &["key"])
 }

@@ -1,28 +1,28 @@
-//! libpq's service file: a connection's parameters under a name.
+//! libpq's service file, in which a name stands for the parameters of a connection.
 //!
 //! # Source
-//! `parseServiceFile` of PostgreSQL's `fe-connect.c`; each error that is named here was tried with psql 15.
+//! `parseServiceFile` of PostgreSQL's `fe-connect.c`; each error in this file was tried with psql 15.
 
 use crate::dsn::libpq::PARAMETERS;
 
 /// A line of a service file that libpq refuses.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// It is not `name=value` with a parameter of libpq and without blanks around the name.
+    /// The line is not `name=value` with a parameter of libpq, or has blanks around the name.
     #[error("syntax error in line {line}")]
     Line { line: usize },
     /// The service names another service.
     #[error("line {line} names a service within a service, which libpq refuses")]
     Nested { line: usize },
-    /// The parameters are on a directory server.
+    /// The parameters are on an LDAP server.
     #[error("line {line} gets the parameters from LDAP, which looptax does not query")]
     Ldap { line: usize },
 }
 
-/// The parameters of a service, in order; `None` if the text has no service with this name.
+/// Returns the parameters of the service with this name, in order; `None` if the text has no service with this name.
 ///
 /// # Errors
-/// The first line of the service that libpq refuses.
+/// Returns the first line of the service that libpq refuses.
 pub fn service_in(text: &str, name: &str) -> Result<Option<Vec<(String, String)>>, ServiceError> {
     let head = format!("[{name}]");
     let lines = text.lines().enumerate().map(|(idx, line)| (idx + 1, line.trim()));

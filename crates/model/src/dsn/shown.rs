@@ -1,4 +1,5 @@
-//! An address in the form that may be shown, and the two forms of a URL that URL parsers cannot read unchanged.
+//! Removes the secrets from an address, so that it may be shown. Also rewrites two forms of URL that URL parsers
+//! cannot read.
 
 use std::borrow::Cow;
 
@@ -8,7 +9,7 @@ use url::Url;
 use crate::dsn::keywords::{self, keywords};
 use crate::dsn::{Query, masked};
 
-/// An address in the form that may be shown, saved and read again: everything except its secrets.
+/// Returns an address without its secrets; the result may be shown and saved, and can be read again.
 pub fn shown(text: &str) -> String {
     if let Some(pairs) = keywords(text) {
         return keywords::without_secrets(&pairs);
@@ -23,7 +24,8 @@ pub fn shown(text: &str) -> String {
         url.set_fragment(None);
         Some(url.to_string())
     };
-    // A password with an unencoded `/` continues in the path, and a password with an unencoded `?` in the query.
+    // If a password has an unencoded `/` or `?`, the URL parser takes the rest of the password for a part of the path
+    // or of the query.
     let is_clear = |url: &Url| {
         let query = url.query().unwrap_or_default();
         !is_hostless && !url.path().contains('@') && !query.replace("=@", "").contains('@')
@@ -32,8 +34,8 @@ pub fn shown(text: &str) -> String {
     url.and_then(without).unwrap_or_else(|| masked(text))
 }
 
-/// `unix://user:password@/path` has a user and no host, which the URL parser refuses: a host is inserted, and the flag
-/// reports that. For nginx's `http://unix:/path:/page`, the path becomes the host.
+/// Rewrites a URL that the URL parser refuses. `unix://user:password@/path` has a user but no host: a host is
+/// inserted, and the returned flag is true. In nginx's `http://unix:/path:/page`, the socket's path becomes the host.
 pub(crate) fn with_host(text: &str) -> (Cow<'_, str>, bool) {
     if let Some(rest) = text.strip_prefix("http://unix:").filter(|it| is_path(it)) {
         let (path, page) = rest.split_once(':').unwrap_or((rest, ""));
@@ -51,7 +53,7 @@ pub(crate) fn with_host(text: &str) -> (Cow<'_, str>, bool) {
     (format!("{scheme}://{authority}none{path}").into(), true)
 }
 
-/// Whether the text is a socket: a path, or the name of an abstract socket.
+/// Returns whether the text is a socket: a path, or the name of an abstract socket.
 pub(crate) fn is_path(text: &str) -> bool {
     text.starts_with(['/', '@'])
 }

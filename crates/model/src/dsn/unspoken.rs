@@ -1,5 +1,5 @@
-//! Addresses that looptax does not log in to: uWSGI, whose protocol it does not speak, and `MongoDB` addresses with
-//! several servers or with a replica set. looptax only writes such addresses in each driver's form.
+//! Addresses to which looptax does not log in: uWSGI, whose protocol looptax does not speak, and `MongoDB` addresses
+//! with several servers or with a replica set. looptax only rewrites such addresses in each driver's form.
 
 use std::path::PathBuf;
 
@@ -7,27 +7,27 @@ use percent_encoding::percent_decode_str;
 
 use crate::dsn::{AddressError, Kind, Query, Secret};
 
-/// The address of such a server, and the account there.
+/// An address to which looptax does not log in, and the account in it.
 #[derive(Debug, Clone)]
 pub struct Unspoken {
     pub kind: Kind,
-    /// Host as it was written (the first if there are several); `None` without a host, or for a socket.
+    /// Host as it was written (the first host if there are several); `None` if there is no host, and for a socket.
     pub host: Option<String>,
     pub port: u16,
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub database: Option<String>,
-    /// Socket, if the URL names one.
+    /// The socket, if the URL names a socket.
     pub socket: Option<PathBuf>,
-    /// The URL's query as it is written: `MongoDB`'s options. One of the options may be secret.
+    /// `MongoDB`'s options: the URL's query as it is written. One of the options may be secret.
     pub options: Option<Secret>,
-    /// Whether the address names several servers, or a server of a replica set: its clients are then redirected to
+    /// Whether the address names several servers, or a server of a replica set. A replica set redirects its clients to
     /// hosts and ports.
     pub is_one_of_several: bool,
 }
 
 impl Unspoken {
-    /// An address that holds only the kind.
+    /// Makes an address that holds only the kind.
     pub const fn bare(kind: Kind) -> Self {
         Self {
             kind,
@@ -42,8 +42,8 @@ impl Unspoken {
         }
     }
 
-    /// Reads `uwsgi://host:port`, and `mongodb://user:password@host:port,host:port/database` if it names several
-    /// servers or a replica set; `None` for all other addresses, which [`crate::dsn::Address`] reads.
+    /// Parses `uwsgi://host:port`, and `mongodb://user:password@host:port,host:port/database` if the URL names several
+    /// servers or a replica set; returns `None` for all other addresses, which [`crate::dsn::Address`] parses.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -98,7 +98,8 @@ impl Unspoken {
         })
     }
 
-    /// A URL of this form with its host replaced; everything else is kept. `None` if it is not such a URL.
+    /// Returns the URL with its host replaced and everything else kept; `None` if [`Self::parse`] does not accept the
+    /// URL.
     pub fn with_host(text: &str, host: &str) -> Option<String> {
         Self::parse(text)?.ok()?;
         let (scheme, body) = text.split_once("://")?;
@@ -108,7 +109,7 @@ impl Unspoken {
     }
 }
 
-/// Returns the range of the hosts.
+/// Returns the range of the hosts in the URL after its scheme.
 fn hosts_in(body: &str) -> std::ops::Range<usize> {
     let end = body.find(['/', '?']).unwrap_or(body.len());
     let start = body[..end].rfind('@').map_or(0, |at| at + 1);

@@ -1,8 +1,8 @@
-//! Failures: the fault, its cause, the next step, and whether it makes a measurement invalid.
+//! Failures: the error, its cause, the next step, and whether the error makes a measurement invalid.
 //!
 //! Each room has its own error type, and describes through [`Explain`] what a person can do about each error.
-//! [`Failure`] carries any of these errors to the code that prints it; code on the way neither inspects it nor knows
-//! its type.
+//! [`Failure`] can hold any of these errors, and carries it to the code that prints it; the code in between neither
+//! inspects the error nor knows its type.
 
 mod nearest;
 
@@ -12,14 +12,14 @@ use std::io;
 
 pub use nearest::nearest;
 
-/// An error that knows what to do about it. An error type without advice implements it with an empty body.
+/// An error that can say what to do about it. An error type without advice implements this trait with an empty body.
 pub trait Explain: Error + Send + Sync + 'static {
-    /// The next step for a person; without a final dot.
+    /// Returns the next step for a person, without a final dot.
     fn hint(&self) -> Option<String> {
         None
     }
 
-    /// The consequence for the work in progress.
+    /// Returns the consequence of the error for the work in progress.
     fn severity(&self) -> Severity {
         Severity::Environment
     }
@@ -29,15 +29,15 @@ impl Explain for io::Error {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Wrong usage, or an environment that does not allow the command: nothing was concluded.
+    /// The command was used wrongly, or the environment does not allow it; there is no result.
     Environment,
-    /// A measurement that was under way is invalid.
+    /// A measurement had begun, and is invalid.
     Invalid,
 }
 
-/// An error on its way to a person, with its causes and the next step.
+/// An error for a person, with its causes and the next step.
 ///
-/// `{}` prints the message; `{:#}` prints the causes, too, in one line.
+/// `{}` prints only the message; `{:#}` prints the message and the causes in one line.
 #[derive(Debug)]
 pub struct Failure {
     error: Box<dyn Error + Send + Sync>,
@@ -46,13 +46,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without a cause or a next step.
+    /// Makes a failure without a cause or a next step.
     pub fn new(message: impl fmt::Display) -> Self {
         let message = message.to_string();
         Self { error: message.into(), hint: None, severity: Severity::Environment }
     }
 
-    /// Wrong usage, with the next step.
+    /// Makes a failure for wrong usage, with the next step.
     pub fn usage(message: impl fmt::Display, hint: impl Into<String>) -> Self {
         Self::new(message).with_hint(hint)
     }
@@ -63,7 +63,7 @@ impl Failure {
         self
     }
 
-    /// Marks the measurement under way as invalid.
+    /// Records that the failure makes the measurement in progress invalid.
     #[must_use]
     pub fn invalid(mut self) -> Self {
         self.severity = Severity::Invalid;
@@ -113,7 +113,7 @@ impl<E: Explain> From<E> for Failure {
     }
 }
 
-/// An error with its causes, in one line.
+/// Returns an error and its causes as one line.
 pub fn with_causes(error: &dyn Error) -> String {
     let all = std::iter::successors(Some(error), |error| (*error).source());
     let words: Vec<String> = all.map(ToString::to_string).collect();

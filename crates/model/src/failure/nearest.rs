@@ -1,14 +1,14 @@
-//! Finds the known name that a misspelt name was meant to be.
+//! Finds the known name that a misspelt name probably means.
 
-/// The candidate that is most similar to `found`, if any is similar enough.
+/// Returns the candidate that is most similar to `found`; `None` if no candidate is similar enough.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Names are short; a longer text resembles no name, and the comparison would take long.
+    // Names are short. A longer text is similar to no name, and comparing it would take long.
     const MOST_CHARS: usize = 64;
     if found.chars().count() > MOST_CHARS {
         return None;
     }
     let found = found.to_ascii_lowercase();
-    // A third of the letters may be wrong: `radnom` is read as `random`, but `foo` not as `pow`.
+    // A third of the letters may be wrong: `radnom` is similar to `random`, but `foo` is not similar to `pow`.
     let most = (found.chars().count() / 3).clamp(1, 3);
     candidates
         .into_iter()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Figure;
 
-/// One way to reach the server.
+/// A transport to the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Arm {
     /// `unix`, `tcp`, `redirect`, ….
@@ -16,7 +16,7 @@ pub struct Arm {
     /// The address that looptax connects to: a socket path, or `ip:port`; the addresses of several processes are joined
     /// by "or".
     pub endpoint: String,
-    /// Whether looptax proved of every connection that it uses the transport in `name`.
+    /// Whether looptax proved for every connection that it uses the transport in `name`.
     pub verified: bool,
     /// The result of the proof.
     pub proof: Proof,
@@ -24,8 +24,8 @@ pub struct Arm {
     pub throughput_per_s: Figure,
     /// Latency of a request, µs.
     pub latency_us: Latency,
-    /// Percentiles of all requests together, µs: they include every stall, however rare. `latency_us` describes typical
-    /// stretches of time.
+    /// Percentiles of all requests together, µs; they include every stall, however rare. `latency_us` describes
+    /// typical periods instead.
     #[serde(default)]
     pub latency_pooled_us: Option<Pooled>,
     /// CPU time per request, µs.
@@ -37,26 +37,26 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// CPU time of both ends per request, µs; `None` if that of either end is not known.
+    /// Returns the CPU time of both ends per request, µs; `None` if one of the two CPU times is not known.
     pub fn cpu_us_both(&self) -> Option<f64> {
         let cpu = &self.cpu_us_per_query;
         Some(cpu.client.known()?.value + cpu.server.known()?.value)
     }
 }
 
-/// Facts about an arm's connections that were found, not assumed.
+/// Facts about an arm's connections that looptax observed and did not assume.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
-    /// Address family, as the kernel reports it: `unix`, `inet`, `inet6`.
+    /// Address family as the kernel reports it: `unix`, `inet`, `inet6`.
     pub family: String,
     /// The process at the other end, if the kernel shows it.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub peer_pid: Option<u32>,
-    /// How the server itself sees the connection.
+    /// How the server itself describes the connection.
     pub server_view: Option<String>,
-    /// The identity of this server: uuid, data folder, system identifier, run id. If each arm has separate processes:
-    /// the properties that these processes share.
+    /// The server's identity: uuid, data folder, system identifier, run id. If each arm has separate processes, the
+    /// properties that these processes have in common.
     pub server_identity: Option<String>,
     /// TLS version and cipher; `null` without TLS.
     pub tls: Option<String>,
@@ -70,33 +70,34 @@ pub struct Proof {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub rcvbuf_bytes: Option<u64>,
-    /// The network namespace, as `net:[…]`.
+    /// The network namespace: `net:[…]`.
     pub netns: Option<String>,
     /// Facts about the connections that a whole command makes; `null` if looptax made the connections itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Sightings>,
 }
 
-/// In how many runs of a whole command a connection was seen, and over which transport.
+/// In how many runs of a whole command looptax saw a connection, and over which transport.
 ///
-/// A run may be seen on both transports, or on neither if it ends before looptax can look at it.
+/// A run may use both transports. A run that ends before looptax can look at it is seen on neither transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Sightings {
-    /// Runs, including those of the warm-up.
+    /// Number of runs, including the runs of the warm-up.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_runs: u64,
-    /// Runs that were seen on a Unix socket.
+    /// Number of runs with a connection over a Unix socket.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_unix: u64,
-    /// Runs that were seen on TCP.
+    /// Number of runs with a connection over TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_tcp: u64,
 }
 
-/// One figure per statistic of latency, µs. In a tax each figure is the other arm's latency minus the baseline's.
+/// A figure for each statistic of the latency, µs. In a tax, each figure is the other arm's latency minus the
+/// baseline's latency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Mean.
@@ -111,8 +112,8 @@ pub struct Latency {
     pub p999: Figure,
 }
 
-/// Percentiles of all requests of an arm, µs. Their intervals treat requests as independent, which is not quite true:
-/// use them to look at one arm, not to compare two.
+/// Percentiles of all requests of an arm, µs. Their intervals treat requests as independent, which is not quite true.
+/// Use these percentiles to describe one arm, not to compare two arms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pooled {
     /// Median.
@@ -125,7 +126,7 @@ pub struct Pooled {
     pub p999: Figure,
 }
 
-/// CPU time per request of the two ends, µs.
+/// CPU time per request at each of the two ends, µs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// CPU time of the load generator.

@@ -1,4 +1,4 @@
-//! The bill: how much time and CPU time each arm adds to a request, step by step.
+//! The bill: the time and CPU time that each arm adds to a request, step by step.
 
 use crate::stats::range::Real;
 use schemars::JsonSchema;
@@ -8,11 +8,11 @@ use crate::record::Figure;
 
 /// The bill of a comparison of several arms: how much each arm adds to another arm.
 ///
-/// Computed from blocks. A block holds the epochs with the same number of all pairs of arms; their order was drawn by
-/// chance.
+/// Computed from blocks. A block holds the epochs that have the same number in all pairs of arms; the order of these
+/// epochs was random.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bill {
-    /// The arm that the steps start from.
+    /// The arm at which the steps begin.
     pub root: String,
     /// Time per request and connection of the root arm, µs.
     pub root_time_us: Figure,
@@ -33,9 +33,9 @@ pub struct BillStep {
     pub time_us: Figure,
     /// Added CPU time per request, µs.
     pub cpu_us: Figure,
-    /// Time that this arm adds to the root arm, measured directly, µs.
+    /// Time that this arm adds to the root arm, from the direct comparison of the two, µs.
     pub in_all_us: Figure,
-    /// `in_all_us` minus the steps between the root and this arm, µs; `null` for the first step.
+    /// `in_all_us` minus the sum of the steps from the root to this arm, µs; `null` for a first step.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub left_over_us: Option<f64>,

@@ -1,7 +1,7 @@
-//! The result of `looptax check`: points with answers, and the lines to change.
+//! The result of `looptax check`: the points that were checked, and the lines to change.
 //!
-//! A JSON form separate from records of runs. It holds the points of one address, or every connection of a file or a
-//! process, each with its points.
+//! A JSON form separate from records of runs. It holds the points of one address, or all connections of a file or a
+//! process, each connection with its points.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;
@@ -13,9 +13,9 @@ use crate::record::PointCode;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Checked {
-    /// For an address: its points, in the order in which a switch would meet them.
+    /// For an address: its points, in the order in which they matter for a switch.
     Address(Vec<Point>),
-    /// For a file or a process: each connection that was found there.
+    /// For a file or a process: the connections that were found in it.
     Connections(Vec<CheckedConnection>),
 }
 
@@ -26,41 +26,41 @@ pub struct Point {
     pub topic: Topic,
     /// The state, as a code for programs.
     pub code: PointCode,
-    /// The answer.
+    /// Whether the point prevents the switch.
     pub outcome: Outcome,
-    /// The answer in words.
+    /// The state in words.
     pub what: String,
-    /// How looptax knows the answer.
+    /// How looptax found this out.
     pub how: String,
     /// The next step, in words.
     pub next: Option<String>,
-    /// The same next step as commands to run or lines to write, in this order.
+    /// The next step as commands to run or lines to write, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
 }
 
-/// A command to run or a line to write that fixes a point. `…` stands for the client's password.
+/// A command to run or a line to write that fixes a point. `…` in the text stands for the client's password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Where the text has to be run or written.
+    /// Where to run or write the text.
     pub place: StepPlace,
     /// The statement, command or line.
     pub text: String,
 }
 
-/// Where a step has to be run or written.
+/// Where a step is run or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepPlace {
-    /// A statement, run on the server as an administrator.
+    /// A statement, to be run on the server as an administrator.
     Sql,
-    /// A command of a shell, run as root.
+    /// A shell command, to be run as root.
     Shell,
-    /// A line of `pg_hba.conf`, written above every other.
+    /// A line of `pg_hba.conf`, to be written above all other lines.
     HbaLine,
 }
 
-/// The question of a point.
+/// The question that a point answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Topic {
@@ -74,7 +74,7 @@ pub enum Topic {
     Path,
     /// Whether a security module confines the client.
     Confinement,
-    /// Whether one server is behind both endpoints.
+    /// Whether both endpoints belong to the same server.
     #[serde(rename = "same server")]
     SameServer,
     /// Which account the client gets over each transport.
@@ -89,45 +89,45 @@ pub enum Topic {
     /// The rules in PostgreSQL's `pg_hba.conf`.
     #[serde(rename = "pg_hba.conf")]
     Hba,
-    /// Whether the socket's queue holds the connections that arrive together.
+    /// Whether the socket's queue is long enough for connections that arrive at the same time.
     Backlog,
-    /// Features that only work on TCP.
+    /// Features that work only over TCP.
     #[serde(rename = "what is lost")]
     Losses,
 }
 
-/// The answer of a point.
+/// Whether a point prevents the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Nothing about this point prevents the switch.
     Pass,
-    /// Good to know; it does not by itself prevent the switch.
+    /// The point is worth knowing; it does not by itself prevent the switch.
     Note,
-    /// looptax could not find it out.
+    /// looptax could not find out whether the point prevents the switch.
     Unknown,
     /// The switch would not work, or not safely.
     Fail,
 }
 
-/// The result for one connection that was found.
+/// The result for one of the connections in a file or a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedConnection {
-    /// Where it was found.
+    /// Where the connection was found.
     pub source: String,
-    /// The applications that the file may belong to; empty for a connection that was only seen on a process.
+    /// The applications to which the file may belong; empty for a connection that was seen only in a process.
     pub applications: Vec<String>,
-    /// Which of the file's connections this is.
+    /// The name that distinguishes this connection from the others in the file.
     pub label: String,
-    /// The server at the other end: `mysql`.
+    /// The kind of server at the other end: `mysql`.
     pub product: String,
-    /// Its present address, for a person.
+    /// The connection's present address, for a person.
     pub place: String,
-    /// Its line in the file.
+    /// The number of the line in the file that configures the connection.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,
-    /// Its state.
+    /// Whether the connection could use the socket.
     pub verdict: SwitchVerdict,
     /// The points of the check.
     pub points: Vec<Point>,
@@ -135,19 +135,19 @@ pub struct CheckedConnection {
     pub changes: Vec<Change>,
 }
 
-/// The state of one connection.
+/// Whether a connection could use the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchVerdict {
-    /// The connection uses the socket already.
+    /// The connection already uses the socket.
     AlreadyThere,
     /// The connection would work over the socket.
     WouldWork,
-    /// Nothing is known that prevents the switch, but some point is open.
+    /// No point is known to prevent the switch, but at least one point could not be checked.
     Open,
     /// The connection would not work over the socket.
     WouldNotWork,
-    /// Nothing listens where the configuration points: perhaps it is not in use.
+    /// Nothing listens at the configured address: perhaps the configuration is not in use.
     NobodyThere,
 }
 
@@ -156,33 +156,33 @@ pub enum SwitchVerdict {
 pub struct Change {
     /// The application.
     pub title: String,
-    /// Setting by setting.
+    /// The settings to change, one entry for each.
     pub edits: Vec<Edit>,
-    /// Steps in addition to the edits or instead of them.
+    /// Steps that are necessary in addition to the edits, or instead of them.
     pub advice: String,
-    /// The programs to restart and caches to clear.
+    /// The programs to restart and the caches to clear.
     pub restart: String,
-    /// Typical mistakes with this change.
+    /// Mistakes that people often make with this change.
     pub traps: Vec<String>,
-    /// Whether a test or a source shows this; `false` if it is only generally known.
+    /// Whether a test or a source shows that this change is right; `false` if it is only generally known.
     pub is_read: bool,
 }
 
-/// One changed setting, without its password.
+/// A changed setting, without its password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Edit {
-    /// Its line; `null` in an environment.
+    /// The number of its line; `null` in an environment.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,
-    /// The present text; `null` for a setting that is added below that line.
+    /// The present text; `null` if the setting is added below `line`.
     pub before: Option<String>,
-    /// The new text; `null` for a setting that is removed.
+    /// The new text; `null` if the setting is removed.
     pub after: Option<String>,
 }
 
 impl Point {
-    /// A point without a next step.
+    /// Makes a point without a next step.
     pub fn new(
         topic: Topic,
         code: PointCode,
@@ -199,7 +199,7 @@ impl Point {
         self
     }
 
-    /// Adds the commands to run or the lines to write.
+    /// Adds commands to run or lines to write.
     #[must_use]
     pub fn with_steps<T: Into<String>>(mut self, place: StepPlace, texts: impl IntoIterator<Item = T>) -> Self {
         let step = |text: T| Step { place, text: text.into() };
@@ -209,7 +209,7 @@ impl Point {
 }
 
 impl Topic {
-    /// The word as it is saved and shown.
+    /// Returns the topic's name as it is saved and shown.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",

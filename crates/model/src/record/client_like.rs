@@ -1,16 +1,16 @@
-//! A real client whose way of waiting the load generator imitated.
+//! The real client that the load generator imitated: it waited for answers as this client does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Client;
 
-/// The real client that the user selected, and the client models that come closest to it.
+/// The real client that the user selected, and the client models that are most similar to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientLike {
-    /// `mysqlnd`.
+    /// The client's name in commands: `mysqlnd`.
     pub name: String,
-    /// Its name as used in a sentence: "PHP's mysqlnd".
+    /// The client's name in a sentence: "PHP's mysqlnd".
     pub library: String,
     /// The client model of each arm, in the order of the arms.
     pub models: Vec<Client>,

@@ -1,8 +1,8 @@
-//! Codes that accompany sentences for readers: kebab-case, stable, for programs.
+//! Codes for programs, one for each sentence that a person reads: in kebab-case, and stable.
 //!
-//! Each code has one sentence, which is its documentation in the schema and in docs/codes.md.
+//! Each code is documented by one sentence, which is printed in the schema and in docs/codes.md.
 
-/// Makes an enum of codes with a list in which the comment of each variant is its sentence.
+/// Makes an enum of codes, with a list that has the comment of each variant as the variant's sentence.
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident { $($(#[doc = $sentence:literal])+ $variant:ident,)+ }) => {
         $(#[$meta])*
@@ -13,7 +13,7 @@ macro_rules! codes {
         }
 
         impl $name {
-            /// Every code with its sentence, in the order of the docs.
+            /// Every code with its sentence, in the order of the documentation.
             pub const ALL: &[(Self, &str)] = &[$((Self::$variant, concat!($($sentence),+)),)+];
         }
     };
@@ -31,7 +31,7 @@ codes! {
         NothingListens,
         /// Something listens on the port, but looptax cannot see what.
         ListenerUnknown,
-        /// The server that listens on the port speaks another protocol than the address says.
+        /// The server that listens on the port speaks another protocol than the address names.
         ListenerOfAnotherKind,
         /// The host is another machine.
         ServerElsewhere,
@@ -39,9 +39,10 @@ codes! {
         ServerInContainer,
         /// The host is the loopback address of a container, whose server looptax cannot query from here.
         LoopbackOfContainer,
-        /// The driver ignores the port, because the host is `localhost`, and the socket belongs to another server.
+        /// The driver ignores the port because the host is `localhost`, and the socket that it uses belongs to another
+        /// server.
         PortIgnored,
-        /// libpq takes parameters from a service file.
+        /// libpq reads parameters from a service file.
         ServiceRead,
         /// A variable of this environment would decide where libpq connects, or whether it uses a socket.
         VariableDecides,
@@ -49,32 +50,32 @@ codes! {
         PortsHeld,
         /// The server listens only on TCP.
         SocketMissing,
-        /// A change of the server's own file is to make it listen on a socket.
+        /// A planned change in the server's own file makes the server listen on a socket.
         SocketToBeMade,
-        /// The server cannot make a socket in the folder that is meant for it, or the folder does not let the client
+        /// The server cannot make a socket in the folder that is planned for it, or the folder does not let the client
         /// through.
         FolderUnfit,
         /// The application's program, or the user that it runs as, is not known.
         ClientUnknown,
-        /// Programs that are not moved are connected to a port that the server gives up for the socket.
+        /// Programs that will not be moved are connected to a port that the server gives up for the socket.
         OthersAtPort,
         /// The client can connect to the socket.
         SocketReachable,
-        /// The client does not see the socket, or a folder on the path to it.
+        /// The client cannot see the socket, or a folder on the path to it.
         SocketNotVisible,
-        /// Nothing is at the path, and no process listens on a socket of that name.
+        /// There is no file at the path, and no process listens on a socket of that name.
         SocketAbsent,
-        /// No volume of the file mounts the socket's folder in the container.
+        /// No volume of the file mounts the socket's folder into the container.
         FolderNotInContainer,
         /// The path is inside a container, and looptax does not know what is there.
         SocketInContainer,
         /// The path is in a volume that the file defines.
         SocketInVolume,
-        /// A setting of the unit forbids its program Unix sockets.
+        /// A setting of the unit forbids its program to use Unix sockets.
         UnitForbidsSockets,
         /// A setting of the unit hides the socket from its program.
         UnitHidesSocket,
-        /// The unit's user does not exist here.
+        /// The unit's user does not exist on this machine.
         UnitUserUnknown,
         /// A folder on the path to the socket does not let the client through.
         FolderDenied,
@@ -90,11 +91,11 @@ codes! {
         PathTooLong,
         /// The permissions allow the connection, but a security module denies it.
         ConfinementDenies,
-        /// Whether the client can reach the socket could not be tried.
+        /// looptax could not try whether the client can reach the socket.
         PathNotTried,
         /// The socket does not exist yet; its permissions will let the client connect.
         SocketWillLetIn,
-        /// There is already something at the path where the socket is to be made.
+        /// Something already exists at the path where the socket is to be made.
         PathTaken,
         /// Other programs connect to the same port, on which no process would listen any more.
         PortUsedByOthers,
@@ -104,13 +105,13 @@ codes! {
         NotConfined,
         /// The client is confined, and looptax does not know what its policy allows.
         Confined,
-        /// Whether the client is confined cannot be determined.
+        /// looptax cannot determine whether the client is confined.
         ConfinementUnknown,
-        /// Both endpoints belong to one server.
+        /// Both endpoints belong to the same server.
         ServerSame,
-        /// The endpoints belong to two servers.
+        /// The endpoints belong to two different servers.
         ServersDiffer,
-        /// Whether both endpoints belong to one server is not known.
+        /// It is not known whether both endpoints belong to the same server.
         ServerSameUnknown,
         /// The account is the same over both transports, with the same rights.
         AccountSame,
@@ -133,15 +134,15 @@ codes! {
         CredentialsUnknown,
         /// No login was tried over the socket, because the socket was not reached.
         LoginNotTried,
-        /// No login was tried, because nothing shows that the server listens there.
+        /// No login was tried, because nothing shows that the server listens at this address.
         PeerUnproved,
         /// The server accepts the login but gives unusable answers to queries, so nothing is known about the account.
         AnswersUnfit,
-        /// libpq insists on something that a connection over the socket provides.
+        /// libpq requires something that a connection over the socket provides.
         ConditionMet,
-        /// libpq insists on something that no connection over the socket provides.
+        /// libpq requires something that no connection over the socket provides.
         ConditionUnmet,
-        /// libpq insists on something, and whether a connection over the socket provides it is not known.
+        /// libpq requires something, and it is not known whether a connection over the socket provides it.
         ConditionUnknown,
         /// The login works over both transports.
         LoginWorks,
@@ -156,23 +157,24 @@ codes! {
         LoginFails,
         /// The account demands TLS on the socket, too.
         AccountDemandsTls,
-        /// The URL demands TLS, or the server demands it over TCP, and the server's socket offers none.
+        /// The URL demands TLS, or the server demands TLS over TCP, but the server's socket does not offer TLS.
         TlsNotOnSocket,
-        /// The URL demands TLS, or the server demands it over TCP, and a driver may still pay for TLS on the socket.
+        /// The URL demands TLS, or the server demands TLS over TCP; with some drivers, connections over the socket may
+        /// then still use TLS.
         TlsOnSocket,
-        /// Sessions on the socket are encrypted at the moment.
+        /// At the moment, sessions on the socket are encrypted.
         SessionsSealedOnSocket,
-        /// Sessions from this machine over TCP are encrypted at the moment.
+        /// At the moment, sessions from this machine over TCP are encrypted.
         SessionsSealedOverTcp,
         /// The server demands a secure transport, and a socket counts as one.
         SocketCountsAsSecure,
-        /// The account's plugin fails with some drivers while the server's password cache is cold.
+        /// The account's plugin fails with some drivers while the password is not in the server's cache.
         PasswordCacheCold,
         /// `pg_hba.conf` was not found, or looptax may not read it.
         HbaNotReadable,
-        /// No `local` line of `pg_hba.conf` is for this user and database.
+        /// No `local` line of `pg_hba.conf` is valid for this user and database.
         HbaLineMissing,
-        /// Which line of `pg_hba.conf` decides is not certain.
+        /// It is not certain which line of `pg_hba.conf` decides.
         HbaLineUnsure,
         /// The line of `pg_hba.conf` refuses the socket.
         HbaRejects,
@@ -192,51 +194,51 @@ codes! {
         BacklogShort,
         /// The socket's queue is too short for a burst of connections, but the client waits until there is space.
         BacklogWaits,
-        /// How many connections arrive together, or how many may wait, is not known.
+        /// It is not known how many connections arrive together, or how many may wait.
         BacklogUnknown,
         /// Tools that see only TCP connections no longer see these connections.
         TcpToolsBlind,
-        /// The configuration uses the socket already.
+        /// The configuration already uses the socket.
         TakesSocket,
-        /// The present configuration reaches nothing, or not the socket that it names.
+        /// The present configuration does not reach a server, or does not reach the socket that it names.
         ReachesNothing,
         /// The configuration uses TCP.
         TakesTcp,
         /// The configuration uses TCP, to a server whose protocol looptax does not speak.
         TakesTcpUnspoken,
-        /// Which transport the configuration uses is not known.
+        /// It is not known which transport the configuration uses.
         TransportUnknown,
-        /// The process is connected over TCP, and which file contains the address is not known.
+        /// The process is connected over TCP, and it is not known which file contains the address.
         ConnectedOverTcp,
     }
 }
 
 codes! {
-    /// The fact in a note of `looptax find`.
+    /// The fact that a note of `looptax find` reports.
     NoteCode {
         /// looptax may not inspect processes of other users.
         ProcessesHidden,
-        /// looptax may not enter the network namespaces of containers.
+        /// looptax may not inspect the network namespaces of containers.
         NamespacesClosed,
-        /// Sockets were listed in a form that looptax does not understand.
+        /// The list of sockets has a form that looptax does not understand.
         SocketsUnread,
         /// A server listens only on TCP.
         SocketMissing,
-        /// Many short connections over TCP are opened and closed.
+        /// Many connections over TCP are opened and closed after a short time.
         ConnectionsShortLived,
-        /// The file of a server's socket is gone while the server runs.
+        /// The file of a server's socket was deleted while the server runs.
         SocketLost,
         /// The file of a server's socket was replaced by another file while the server runs.
         SocketReplaced,
         /// No process listens on a socket that a server left.
         SocketDeserted,
-        /// A client over TCP does not see its server's socket.
+        /// A client that uses TCP cannot see its server's socket.
         SocketNotVisible,
         /// The cost of a request over TCP was measured, but gave no usable figure.
         CostNotMeasured,
         /// A process like those that a switch moved uses TCP again.
         FellBack,
-        /// Requests were not counted, because looptax had no room for more processes.
+        /// The requests of some processes were not counted, because looptax reached its limit of processes.
         HopsLost,
         /// Connections on a server's socket are encrypted.
         SealedOnSocket,
@@ -250,9 +252,9 @@ codes! {
     StepCode {
         /// The files are written.
         FilesWritten,
-        /// The server's own file was written; the application's follows.
+        /// The server's own file was written; the application's file will be written next.
         ServerFileWritten,
-        /// A file could not be written; all are as they were.
+        /// A file could not be written; all files are as they were.
         FilesNotWritten,
         /// The user's reload command has run.
         Reloaded,
@@ -260,7 +262,7 @@ codes! {
         ReloadFailed,
         /// The user gave no reload command; the application has to be reloaded by hand.
         ReloadByHand,
-        /// The server sees the account over the socket, and the application opens nothing over TCP.
+        /// The server sees the account over the socket, and the application opens no connections over TCP.
         SeenOverSocket,
         /// The application still connects over TCP.
         StillOverTcp,
@@ -280,19 +282,19 @@ codes! {
         PageAsBefore,
         /// The page is not as it was before.
         PageDiffers,
-        /// How many requests for the page failed during the switch.
+        /// The number of requests for the page that failed during the switch.
         PageVisited,
         /// The user stopped the switch.
         Stopped,
-        /// The old files are back.
+        /// The old files were put back.
         FilesPutBack,
         /// The old files could not be put back.
         FilesNotPutBack,
         /// The application works as before.
         WorksAsBefore,
-        /// Nothing showed whether the application works as before.
+        /// looptax did not see whether the application works as before.
         NotSeenAgain,
-        /// How long requests took before and after.
+        /// The time that requests took before and after the switch.
         RequestsTimed,
         /// A note about the proof.
         ProofNote,

@@ -1,7 +1,7 @@
-//! Whole commands, which ran in place of the load generator's requests.
+//! The whole commands that ran instead of requests of the load generator.
 //!
-//! The command lines are saved as they were run, except that the passwords that looptax knows are masked. Variables are
-//! listed only by name, because their values may be secret.
+//! The command lines are saved as they were run, but the passwords that looptax knows are masked. Only the names of
+//! environment variables are saved, because their values may be secret.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 /// The commands of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Commands {
-    /// The line as it was given, with `{transport}`; `null` if each arm was given its own line.
+    /// The command line as the user gave it, with `{transport}`; `null` if the user gave a separate line for each arm.
     pub template: Option<String>,
     /// The command lines that ran, one for each arm, in the order of the arms.
     pub lines: Vec<CommandLine>,
-    /// The longest time that a run was allowed to take.
+    /// The time limit of a run.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub timeout_s: u64,
@@ -25,7 +25,7 @@ pub struct Commands {
 pub struct CommandLine {
     /// The arm.
     pub arm: String,
-    /// Its words, quoted for a shell.
+    /// The command and its arguments, quoted for a shell.
     pub line: String,
     /// Names of the environment variables that were set for the command.
     #[serde(default)]

@@ -1,6 +1,6 @@
-//! One comparison: some arms of one server under one workload, placement and client model.
+//! One comparison: some arms of one server, with the same workload, placement and client model.
 //!
-//! Each comparison is complete in itself: a reader needs no other part of the run.
+//! Each comparison is complete: its reader needs no other part of the run.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::record::{
 
 /// Some arms of one server, compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-// serde derives a function of the type. The function that the trait has checks the values that were read: see
-// `consistent`.
+// With this attribute serde derives a function of the type, not the trait. The trait is implemented in `consistent`,
+// and checks the values that were read.
 #[serde(remote = "Self")]
 pub struct Comparison {
     /// The server.
@@ -26,61 +26,61 @@ pub struct Comparison {
     #[serde(deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub connections: u32,
-    /// Which cores the two ends of the connections ran on.
+    /// The cores on which the two ends of the connections ran.
     pub placement: PlacementUsed,
-    /// How the load generator waited; if that differs between the arms, how it waited in the baseline.
+    /// How the load generator waited for answers; if the arms differ in this, how it waited in the baseline.
     pub client: Client,
-    /// The real client that the load generator imitates, if the run was to imitate one.
+    /// The real client that the load generator imitates, if the user selected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_like: Option<ClientLike>,
-    /// The load: when connections send a request.
+    /// The load: when the connections send a request.
     #[serde(default)]
     pub load: Load,
-    /// The remedy that this comparison measures, if the run was to measure remedies.
+    /// The remedy that this comparison measures, if the run measured remedies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<RemedyKind>,
-    /// The whole commands that ran instead of requests; `null` if requests were measured.
+    /// The whole commands that ran instead of requests; `null` if the load generator sent requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
-    /// The application whose pages were measured; `null` if requests were measured.
+    /// The application whose pages were measured; `null` if the load generator sent requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
-    /// The CPU time of its requests by layer, for each arm except the baseline; empty if it was not requested.
+    /// The CPU time of the requests by layer, for each arm except the baseline; empty if the user did not request it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
-    /// When what ran.
+    /// The plan of the measurement: lengths of slices, looks at the data, and the seed.
     pub schedule: Schedule,
-    /// The arms; indexes elsewhere point into this list.
+    /// The arms; indexes in other fields are indexes into this list.
     pub arms: Vec<Arm>,
-    /// The cost of each other arm compared with the baseline.
+    /// The cost of each of the other arms, compared with the baseline.
     pub tax: Vec<Tax>,
-    /// How much each arm adds to another arm, if there are several.
+    /// How much each arm adds to another arm, if more than two arms were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
-    /// Warnings to read before believing the figures.
+    /// Warnings to read before relying on the figures.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// Slices whose last answers came late.
     #[serde(default)]
     pub stalls: Vec<Stall>,
-    /// The server's own count of requests, if the server has a counter and no other client uses it.
+    /// The server's own count of requests, if the server has a counter that no other client changes.
     #[serde(default)]
     pub server_count: Option<ServerCount>,
-    /// Closed TCP connections that keep their ports, if the workload leaves such connections.
+    /// Closed TCP connections that still hold their ports, if the workload causes such connections.
     #[serde(default)]
     pub time_wait: Option<TimeWait>,
-    /// Every epoch, as it was counted.
+    /// The counts of every epoch.
     pub raw: Raw,
 }
 
 impl Comparison {
-    /// Whether another program made the requests: a whole command, or an application that served pages.
+    /// Returns whether another program made the requests: a whole command, or an application that served pages.
     pub fn is_of_program(&self) -> bool {
         self.commands.is_some() || self.trial.is_some()
     }
 
-    /// Whether pages took longer over the socket and may have done so only because of the supervisor. An application
-    /// whose configuration names the socket runs without the supervisor.
+    /// Returns whether pages took longer over the socket, and the supervisor may be the only cause. An application
+    /// whose own configuration names the socket runs without the supervisor.
     pub fn is_slower_by_supervisor(&self) -> bool {
         let added = self.trial.as_ref().map(|it| &it.added_by_configuration_us);
         let highest = added.and_then(Figure::known).map(|it| it.hi);
@@ -91,7 +91,7 @@ impl Comparison {
         is_slower && highest.is_some_and(|hi| hi.is_none_or(|hi| hi >= 0.0))
     }
 
-    /// A comparison over one connection per arm in which nothing is measured or judged yet.
+    /// Makes a comparison with one connection per arm, in which nothing is measured or judged yet.
     pub fn unmeasured(
         target: Target,
         workload: Workload,
@@ -124,50 +124,51 @@ impl Comparison {
     }
 }
 
-/// A database server. No field of it can hold a password.
+/// A database server. No field can hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` if the commands brought their
+    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` if the commands used their
     /// own server.
     pub kind: String,
     /// The version as the server reports it; empty for the echo server.
     pub version: String,
     /// Whether looptax started it.
     pub private: bool,
-    /// The target as it was given: `private:mariadb`, or the URL without its password.
+    /// The target as the user gave it: `private:mariadb`, or the URL without its password.
     pub name: String,
-    /// Settings that matter, as the server reports them.
+    /// The settings that matter for the result, as the server reports them.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// The server's process, if it has one that is known.
+    /// The server's process id, if it is known.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
-    /// The number of processes that serve only one arm; they are alike except for the address, and a coin picks one of
-    /// them in each epoch (memcached listens either on a socket or on TCP). `null` if one server serves all arms.
+    /// The number of processes that serve only one arm, for servers such as memcached that listen either on a socket
+    /// or on TCP. These processes differ only in the address, and a coin selects one of them for each epoch. `null` if
+    /// one server serves all arms.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub processes_per_arm: Option<u32>,
-    /// When the server started, RFC 3339, if known.
+    /// Time at which the server started, RFC 3339; `null` if it is not known.
     pub started_at: Option<String>,
-    /// Whether the server offers TLS on the port of `tcp`, if the server tells.
+    /// Whether the server offers TLS on the port of the arm `tcp`; `null` if the server does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offers_tls: Option<bool>,
-    /// How often the server's own clients were seen on its core before the measurement.
+    /// How often the server's own clients ran on the server's core, as observed before the measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meetings: Option<Meetings>,
 }
 
-/// How often the clients of a single-threaded server were found on the server's core.
+/// How often the clients of a single-threaded server ran on the server's core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Meetings {
     /// The clients' programs.
     pub programs: Vec<String>,
-    /// Number of times that looptax looked at a client's thread that had run since the previous look.
+    /// Number of observations: looptax looked at a client's thread that had run since the previous look.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_looks: u32,
-    /// The looks that found the client's thread on the core where the server's thread ran last.
+    /// Number of the observations in which the client's thread was on the core where the server's thread ran last.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_same: u32,
@@ -176,23 +177,22 @@ pub struct Meetings {
 /// The workload of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// A word of `looptax compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole
-    /// command.
+    /// A workload from `compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole command.
     pub name: String,
-    /// How a request is sent: `prepared` or `text`; `null` if there is only one way.
+    /// How a request is sent: `prepared` or `text`; `null` if the server has only one form.
     pub protocol: Option<String>,
-    /// Statements that one request runs one after another.
+    /// Number of statements in a request; they run one after another.
     #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub statements: u32,
-    /// Commands that one request sends together.
+    /// Number of commands that one request sends together.
     #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub pipeline: u32,
-    /// How requests are distributed over the keys, if not uniformly: `zipf:0.99`.
+    /// The distribution of requests over the keys: `zipf:0.99`; `null` if it is uniform.
     #[serde(default)]
     pub distribution: Option<String>,
-    /// Rows or keys that requests choose from.
+    /// Number of rows or keys from which requests choose.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub rows: Option<u64>,
@@ -204,19 +204,19 @@ pub struct Workload {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub response_bytes: Option<u64>,
-    /// The data that one request moves, if it is a stream.
+    /// The data that one request transfers, if the request is a stream.
     #[serde(default)]
     pub stream: Option<Stream>,
 }
 
-/// A request that is long enough for bytes per second to matter more than requests.
+/// A request that transfers so much data that bytes per second matter more than requests per second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stream {
-    /// Bytes that one request moves.
+    /// Number of bytes that one request transfers.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub bytes: u64,
-    /// Size of one write, if the client writes the data.
+    /// Size of one write call, if the client sends the data.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub write_bytes: Option<u64>,
@@ -226,18 +226,18 @@ fn one() -> u32 {
     1
 }
 
-/// When connections send a request: as soon as they have the previous answer, or after a pause, or by a schedule.
+/// When connections send a request: directly after the previous answer, after a pause, or by a schedule.
 ///
-/// With a pause or a schedule the verdict comes from the response time, not from the rate: θ is then ln of the other
-/// arm's median response time over the baseline's, and the tax is the share of the other arm's response time that
-/// exceeds the baseline's.
+/// With a pause or a schedule, the verdict is computed from the response time, not from the rate: θ is then the
+/// logarithm of the other arm's median response time divided by the baseline's median response time. The tax is the
+/// share of the other arm's response time that exceeds the baseline's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
-    /// Requests per second that were due, over all connections of an arm; `null` in a closed loop.
+    /// Planned requests per second, over all connections of an arm; `null` in a closed loop.
     #[serde(default, deserialize_with = "Positive::read")]
     #[schemars(with = "Option<Positive>")]
     pub rate_per_s: Option<f64>,
-    /// The slower arm's rate in a closed loop just before, if the rate is a share of it.
+    /// If the rate is a share of the capacity: the rate that the slower arm reached in a closed loop shortly before.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub capacity_per_s: Option<f64>,
@@ -247,20 +247,20 @@ pub struct Load {
     pub share_pct: Option<f64>,
     /// Distribution of the gaps between requests: `poisson` or `fixed`.
     pub arrivals: Option<String>,
-    /// Whether client threads spun through waits under 60 µs, to send on time.
+    /// Whether client threads spun, instead of sleeping, in waits under 60 µs, to send on time.
     pub spins: bool,
-    /// Pause between an answer and the connection's next request, µs; `null` for none.
+    /// Pause between an answer and the next request of the connection, µs; `null` if there is no pause.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub think_us: Option<f64>,
-    /// Requests after which a connection was closed and another opened; `null` for never.
+    /// Number of requests after which a connection was closed and a new one opened; `null` if connections stay open.
     #[serde(default, deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "Option<AtLeastOne>")]
     pub reconnect_every: Option<u32>,
 }
 
 impl Load {
-    /// Whether only the server's answers set the rate.
+    /// Returns whether connections send the next request directly after each answer.
     pub fn is_flat_out(&self) -> bool {
         self.rate_per_s.is_none() && self.think_us.is_none()
     }
@@ -271,17 +271,17 @@ impl Load {
 pub struct ServerCount {
     /// The server's counter: `Com_stmt_execute`, `xact_commit`, `commandstats calls of get` …
     pub counter: String,
-    /// The requests that looptax sent by its own count, including the warm-up.
+    /// Number of requests that looptax sent by its own count, including the warm-up.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub sent: u64,
-    /// By how much the server's counter grew during that time.
+    /// Increase of the server's counter during that time.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub counted: u64,
 }
 
-/// Sockets in `TIME_WAIT` before and after a comparison, and the number of local ports.
+/// Number of sockets in `TIME_WAIT` before and after a comparison, and the number of local ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeWait {
     /// Before the comparison.
@@ -292,22 +292,22 @@ pub struct TimeWait {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub after: u64,
-    /// Number of local ports that the kernel chooses from.
+    /// Number of local ports from which the kernel chooses.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub local_ports: u64,
-    /// `net.ipv4.tcp_tw_reuse`: 0 never, 1 always, 2 on loopback after a second.
+    /// `net.ipv4.tcp_tw_reuse`: 0 means never, 1 always, 2 on loopback after a second.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub reuse: u64,
 }
 
-/// The placement that was requested, and the one that resulted.
+/// The placement that the user requested, and the resulting placement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementUsed {
     /// The requested placement.
     pub asked: Placement,
-    /// The real placement, for a person: "16 pairs dealt over 2 cores".
+    /// The resulting placement, for a person: "16 pairs dealt over 2 cores".
     pub real: String,
 }
 
@@ -324,7 +324,7 @@ pub struct Stall {
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub slice_idx: u32,
-    /// How long after the end of the window the last answer arrived.
+    /// Time from the end of the window to the last answer, ms.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub drain_ms: f64,

@@ -1,17 +1,17 @@
-//! Checks, while a comparison is read, that its parts fit each other.
+//! Checks, while a comparison is read, that its parts are consistent.
 //!
-//! Lists that are walked in parallel have the same length, indexes lie inside their lists, and the sums of numbers fit
-//! their type. Ranges of single numbers are in [`crate::stats::range`]. Called by serde.
+//! Lists that belong together have the same length, indexes are inside their lists, and sums of numbers fit into their
+//! type. The ranges of single numbers are in [`crate::stats::range`]. Called by serde.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::record::{Comparison, CpuTicks, Epoch, Slice, Trial, Why};
 
-/// The most latencies that a record may hold: those of a quarter of an hour at 150,000 requests per second. A
-/// measurement keeps no more, and a file cannot make its reader unpack more.
+/// The largest number of latencies in a record: a quarter of an hour at 150,000 requests per second. A measurement
+/// keeps no more latencies than this, and a file cannot make its reader unpack more.
 pub const MOST_SAMPLES: u64 = 1 << 27;
-/// Upper limit of the sum of all whole numbers of a comparison. A 64-bit sum can hold more than a hundred times as
-/// much, so that no sum of a part overflows.
+/// Upper limit of the sum of all integers of a comparison. A 64-bit number can be more than a hundred times larger, so
+/// no sum of some of the integers overflows.
 const MOST_TOGETHER: u128 = 1 << 57;
 
 impl Serialize for Comparison {
@@ -180,7 +180,7 @@ fn total<'a>(numbers: impl IntoIterator<Item = &'a u64>) -> u128 {
     numbers.into_iter().map(|it| u128::from(*it)).sum()
 }
 
-/// Sum of all numbers of an epoch that the statistics may add up. Times in microseconds are converted to nanoseconds.
+/// Adds up all numbers of an epoch that the statistics may add up. Times in microseconds are converted to nanoseconds.
 fn sum_of(epoch: &Epoch) -> u128 {
     let ticks = epoch.cpu_ticks.map(|it| {
         let CpuTicks { user, nice, system, idle, iowait, irq, softirq, steal } = it;
@@ -192,7 +192,7 @@ fn sum_of(epoch: &Epoch) -> u128 {
 }
 
 fn sum_of_slice(slice: &Slice) -> u128 {
-    // Every field is named, so that the compiler reports a new field that is not added here.
+    // The pattern lists every field, so the compiler reports a new field that is missing in the sum.
     let Slice {
         arm_idx: _,
         start_ns,
@@ -262,7 +262,7 @@ fn sum_of_slice(slice: &Slice) -> u128 {
     ];
     let seen = seats.map_or([0; 3], |it| [u64::from(it.same), u64::from(it.split), it.moves.unwrap_or(0)]);
     let small = drained_ns.iter().chain(completions_per_100ms);
-    // A start is a point in time; the statistics add only the times of its own slice to it.
+    // A start is a point in time; the statistics add to it only the times of its own slice.
     let start = u128::from(*start_ns) / 1_000_000;
     start
         + total(&seen)

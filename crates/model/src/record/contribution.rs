@@ -1,7 +1,7 @@
-//! One machine's part of a pool of results: the figures, and the facts about the machine that change them. Nothing in
-//! it identifies the machine.
+//! One machine's contribution to a pool of results: its figures, and the facts about the machine that change them. No
+//! field identifies the machine.
 //!
-//! `looptax show --publish` writes it as one line of JSON; `looptax-fleet` makes and checks it.
+//! `looptax show --publish` writes a contribution as one line of JSON; `looptax-fleet` makes and checks contributions.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Client, Figure, Placement, Verdict};
 use crate::stats::range::{Real, SmallCount, Version};
 
-/// The version of [`Contribution`]. Raised when a field changes its meaning or is removed.
+/// The version of [`Contribution`]. It is raised if a field changes its meaning or is removed.
 pub const CONTRIBUTION_SCHEMA_VERSION: u32 = 1;
 
-/// Results of one machine, without its name and without any path, label or user.
+/// Results of one machine, without the machine's name and without any path, label or user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contribution {
     /// The version of this form: [`CONTRIBUTION_SCHEMA_VERSION`].
@@ -22,13 +22,13 @@ pub struct Contribution {
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub schema_version: u32,
-    /// The version of looptax that measured.
+    /// The version of looptax that made the measurements.
     pub looptax_version: String,
-    /// The month in which it was measured: `2026-11`.
+    /// The month of the measurements: `2026-11`.
     pub month: String,
     /// The machine.
     pub machine: ContributedMachine,
-    /// Its results, in the order in which they were measured.
+    /// The machine's results, in the order in which they were measured.
     pub results: Vec<ContributedResult>,
     /// SHA-256, in hexadecimal, of this object as one line of JSON in which this field is empty.
     pub sha256: String,
@@ -49,7 +49,7 @@ pub struct ContributedMachine {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub cpus: u32,
-    /// Whether this is a virtual machine.
+    /// Whether the machine is virtual.
     pub hypervisor: Option<bool>,
     /// Whether a core runs more than one hardware thread.
     pub smt: Option<bool>,
@@ -59,7 +59,7 @@ pub struct ContributedMachine {
     pub governor: Option<String>,
     /// The control group's `cpu.max`.
     pub cgroup_cpu_max: Option<String>,
-    /// Mitigations of CPU faults: name to state.
+    /// Mitigations of CPU vulnerabilities: the name of each, and its state.
     pub mitigations: BTreeMap<String, String>,
 }
 
@@ -68,15 +68,15 @@ pub struct ContributedMachine {
 pub struct ContributedResult {
     /// The server's kind.
     pub kind: String,
-    /// Its version.
+    /// The server's version.
     pub version: String,
-    /// Whether looptax started it.
+    /// Whether looptax started the server.
     pub private: bool,
-    /// A built-in workload.
+    /// The name of a built-in workload.
     pub workload: String,
     /// How statements were sent.
     pub protocol: Option<String>,
-    /// Requests that are sent together.
+    /// Number of requests that are sent together.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub pipeline: u32,
@@ -84,31 +84,31 @@ pub struct ContributedResult {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub connections: u32,
-    /// Which cores the two ends ran on.
+    /// The cores on which the two ends ran.
     pub placement: Placement,
-    /// How the client waited.
+    /// How the client waited for answers.
     pub client: Client,
-    /// The rate as a percentage of what the slower arm can serve; `null` if there was no limit on the rate.
+    /// The rate as a percentage of the slower arm's capacity; `null` if the rate was not limited.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share_pct: Option<f64>,
-    /// Requests after which a connection was closed and opened again; `null` for never.
+    /// Number of requests after which a connection was closed and a new one opened; `null` if connections stay open.
     pub reconnect_every: Option<u32>,
-    /// The arm that other arms are compared with.
+    /// The arm with which `arm` is compared.
     pub baseline: String,
-    /// The arm that is compared with it.
+    /// The arm that is compared with the baseline.
     pub arm: String,
     /// Throughput lost, percent, with its interval; missing if its size is uncertain.
     pub tax_pct: Figure,
-    /// The range that holds the tax, percent, if its size is uncertain.
+    /// The range that contains the tax, percent, if the tax's size is uncertain.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub range_pct: Option<[f64; 2]>,
-    /// CPU time that other processes took, percent of the machine; `null` if not known.
+    /// CPU time that other processes used, percent of the machine; `null` if it is not known.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
-    /// CPU time that the hypervisor took, percent of the machine; `null` if not known.
+    /// CPU time that the hypervisor took, percent of the machine; `null` if it is not known.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub steal_pct: Option<f64>,

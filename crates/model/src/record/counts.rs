@@ -1,24 +1,24 @@
-//! The raw counts of a record in the form that the statistics need.
+//! Converts the raw counts of a record to the form that the statistics need.
 //!
-//! A record may come from anyone: if its counts do not fit together, the epoch has no effect, and nothing panics.
-//! Called by the experiment at its looks, and by the code that judges a record.
+//! A record may come from an untrusted source: if an epoch's counts are inconsistent, the epoch has no effect, and
+//! nothing panics. Called by the experiment at its looks, and by the code that judges a record.
 
 use crate::stats::{self as stats, Noise, Response, Side};
 
 use crate::record::{CpuTicks, Epoch, Raw, Samples, Seats, Slice};
 
 impl Raw {
-    /// The epochs of `pair` (arms' indexes, `[baseline, other]`), each with its index among all epochs, in the order of
-    /// time.
+    /// Returns the epochs of `pair` (the indexes of its arms, `[baseline, other]`) in order of time, each with its
+    /// index among all epochs.
     pub fn of_pair(&self, pair: [u32; 2]) -> impl Iterator<Item = (usize, &Epoch)> + Clone {
         let epochs = self.epochs.iter().enumerate();
         epochs.filter(move |(_, epoch)| epoch.pair == pair)
     }
 
-    /// The counts and latencies of the epochs of `pair`, in the order of time.
+    /// Returns the counts and latencies of the epochs of `pair`, in order of time.
     ///
-    /// `unpack` turns the packed samples of the record into nanoseconds. An epoch whose latencies were not kept has no
-    /// latencies here.
+    /// `unpack` turns the packed samples of the record into nanoseconds. An epoch whose latencies were not saved has
+    /// no latencies in the result.
     pub fn counts(&self, pair: [u32; 2], mut unpack: impl FnMut(&Samples) -> Vec<u32>) -> Vec<stats::Epoch> {
         self.of_pair(pair)
             .map(|(_, epoch)| stats::Epoch {
@@ -30,7 +30,7 @@ impl Raw {
 }
 
 impl Epoch {
-    /// The counts of this epoch, without latencies.
+    /// Returns the counts of this epoch, without latencies.
     pub fn counts(&self) -> stats::Epoch {
         stats::Epoch {
             slices: self.sided().map(|it| self.slice_counts(it)).collect(),
@@ -39,10 +39,10 @@ impl Epoch {
         }
     }
 
-    /// The slices, each with its side.
+    /// Returns the slices, each with its side.
     ///
-    /// `order` decides the side, not the arm: in an A/A run both sides are the same arm. A slice without a known letter
-    /// is left out; the epoch is then unbalanced and so without an effect.
+    /// The side is taken from `order`, not from the arm: in an A/A run both sides have the same arm. A slice without a
+    /// valid letter in `order` is left out; the epoch is then unbalanced and has no effect.
     pub fn sided(&self) -> impl Iterator<Item = (Side, &Slice)> {
         let slices = self.order.chars().zip(&self.slices);
         slices.filter_map(|(order, slice)| {
@@ -51,14 +51,14 @@ impl Epoch {
         })
     }
 
-    /// The slices of one side, in the order of time.
+    /// Returns the slices of one side, in order of time.
     pub fn slices_of(&self, side: Side) -> impl Iterator<Item = &Slice> {
         let of_side = move |(ran, slice)| (ran == side).then_some(slice);
         self.sided().filter_map(of_side)
     }
 
-    /// Whether a slice ran in the placement that the epoch's client kept to. The answer does not depend on the slice's
-    /// arm; it is `false` if the slice's placement is not known.
+    /// Returns whether a slice ran in the placement that the epoch's client kept. The result does not depend on the
+    /// slice's arm; it is `false` if the slice's placement is not known.
     pub fn is_in_place(&self, slice: &Slice) -> bool {
         self.follows.is_none_or(|wanted| slice.seats.and_then(Seats::placement) == Some(wanted))
     }
@@ -81,7 +81,7 @@ impl Epoch {
         }
     }
 
-    /// Whether an end of a connection could move to another core.
+    /// Returns whether an end of a connection could move to another core.
     pub fn can_move(&self) -> bool {
         self.client_cores.iter().chain(&self.server_cores).any(Option::is_none)
     }
@@ -100,7 +100,7 @@ impl Epoch {
     }
 }
 
-/// The letter of a side in [`Epoch::order`].
+/// Returns the letter of a side in [`Epoch::order`].
 pub fn letter(side: Side) -> char {
     match side {
         Side::Baseline => 'b',
@@ -112,7 +112,7 @@ pub fn letter(side: Side) -> char {
 mod tests {
     use super::*;
 
-    /// An epoch of `obboboob` with these requests per slice of 50 ms, `[baseline, other]`.
+    /// Makes an epoch in the order `obboboob` with these requests per slice of 50 ms, `[baseline, other]`.
     fn epoch(pair: [u32; 2], counts: [u64; 2]) -> Epoch {
         let order = "obboboob";
         let slice = |letter| {

@@ -1,7 +1,7 @@
 //! Diagnostics of the data of a comparison.
 //!
-//! They help to judge whether to believe a verdict. `null` means not computed, for example with too few epochs. All of
-//! them can be computed again from the epochs.
+//! They help a reader decide whether to trust a verdict. `null` means that a diagnostic was not computed, for example
+//! because there were too few epochs. All diagnostics can be computed again from the epochs.
 
 use crate::stats::range::{Amount, Probability, Real, SmallCount};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Diagnostics of one arm compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostics {
-    /// Half the difference in θ between epochs that start with one arm and epochs that start with the other.
+    /// Half the difference between θ in epochs that start with one arm and θ in epochs that start with the other arm.
     pub order_effect: Option<Tested>,
     /// Rank correlation of θ with time.
     pub trend: Option<Tested>,
@@ -22,19 +22,19 @@ pub struct Diagnostics {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub theta_sd: Option<f64>,
-    /// Variance of the slice counts within an arm divided by their mean.
+    /// Variance of the slice counts of an arm divided by the mean of these counts.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub dispersion: Option<f64>,
-    /// The smallest half-width, in percentage points, that any design could reach in the same time.
+    /// The smallest half width, in percentage points, that any design could reach in the same time.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub sampling_floor_pct: Option<f64>,
-    /// Number of epochs that do not count for the tax.
+    /// Number of epochs that are not used for the tax.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_epochs_left_out: u32,
-    /// Whether the totals, stalls included, contradict the estimate.
+    /// Whether the totals, which include stalls, contradict the estimate.
     pub totals_disagree: Option<bool>,
     /// CPU time that the hypervisor gave to other machines, percent of all CPU time.
     #[serde(default, deserialize_with = "Real::read")]
@@ -44,12 +44,12 @@ pub struct Diagnostics {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
-    /// Requests in flight by Little's law divided by the number of connections, `[baseline, other]`; 1 if all is well.
+    /// Requests in flight by Little's law divided by the number of connections, `[baseline, other]`; 1 is correct.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub littles_law_ratio: Option<[f64; 2]>,
-    /// Rate in the first 10 ms of the windows divided by the rate in the rest, `[baseline, other]`; 1 if the guard was
-    /// long enough.
+    /// Rate in the first 10 ms of the windows divided by the rate in the rest of the windows, `[baseline, other]`; 1
+    /// if the guard was long enough.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub guard_transient_ratio: Option<[f64; 2]>,
@@ -58,7 +58,7 @@ pub struct Diagnostics {
     pub modes: Vec<RateModes>,
     /// θ with short slices minus θ with long slices, in percentage points, if it was measured.
     pub slice_invariance_pct: Option<crate::record::Figure>,
-    /// Arms whose rate was limited by the client and not by the server, each with its cause.
+    /// Arms whose rate was limited by the client, not by the server, each with the reason.
     #[serde(default)]
     pub client_limits: Vec<ClientLimit>,
 }
@@ -68,11 +68,11 @@ pub struct Diagnostics {
 pub struct ClientLimit {
     /// The arm.
     pub arm: String,
-    /// The sign that shows it.
+    /// The observation that shows this.
     pub cause: ClientLimitCause,
 }
 
-/// The sign that shows that the client is the bottleneck.
+/// An observation that shows that the client is the bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ClientLimitCause {
@@ -90,10 +90,10 @@ pub enum ClientLimitCause {
         #[schemars(with = "Real")]
         busy_pct: f64,
     },
-    /// The client sent requests of an open loop late through its own fault, by an amount that is a large part of the
-    /// latency's p99.
+    /// The client sent requests of an open loop late, and this delay is a large part of the latency's p99. The delay
+    /// was caused by the client itself.
     Late {
-        /// The 99th percentile of this lateness, µs; median over epochs.
+        /// The 99th percentile of this delay, µs; median over epochs.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         by_us: f64,

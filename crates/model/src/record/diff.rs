@@ -1,4 +1,4 @@
-//! The comparison of two runs, as `looptax diff` shows and prints it.
+//! The comparison of two runs, as `looptax diff` prints it.
 
 use crate::stats::range::{AtLeastOne, Probability};
 use schemars::JsonSchema;
@@ -10,14 +10,14 @@ use crate::record::{Client, Figure, Placement};
 pub struct Diff {
     pub before: String,
     pub after: String,
-    /// The labels that the users gave the two runs, the earlier run first.
+    /// The labels that the user gave to the two runs, the earlier run first.
     #[serde(default)]
     pub labels: [Option<String>; 2],
     /// The conditions in which the two runs differ.
     pub conditions: Vec<Condition>,
-    /// The measurements that both runs made.
+    /// The comparisons that both runs measured.
     pub pairs: Vec<DiffPair>,
-    /// The measurements that only one of the runs made, in words.
+    /// The comparisons that only one of the runs measured, each as a sentence.
     pub left_out: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub struct Condition {
     pub after: String,
 }
 
-/// One comparison that both runs made.
+/// A comparison that both runs measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffPair {
     pub kind: String,
@@ -47,14 +47,15 @@ pub struct DiffPair {
     pub layers: Vec<DiffLayers>,
 }
 
-/// Where the CPU time of a request was spent in both runs.
+/// The layers in which a request's CPU time was spent in the two runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLayers {
     pub arm: String,
     /// The arm whose time is subtracted; `None` if the figures are the arm's own time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
-    /// The layers that occur in either run; then their sum, and the time by the kernel's clocks without the sampler.
+    /// The layers that occur in at least one of the runs, then their sum, and the time by the kernel's clocks without
+    /// the sampler.
     pub rows: Vec<DiffLayer>,
 }
 
@@ -62,12 +63,12 @@ pub struct DiffLayers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLayer {
     pub name: String,
-    /// In the earlier run, µs.
+    /// CPU time in the earlier run, µs.
     pub before_us: Figure,
     pub after_us: Figure,
     pub change_us: Figure,
-    /// Probability of such a change or a larger one if there is no change, corrected by Holm over all layers of the
-    /// arm.
+    /// Probability of this change or a larger change if there is in fact no change, corrected by Holm's method for the
+    /// number of layers of the arm.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
@@ -81,9 +82,9 @@ pub struct DiffTax {
     /// Throughput lost in the earlier run, percent.
     pub before_pct: Figure,
     pub after_pct: Figure,
-    /// The later tax minus the earlier one, percentage points.
+    /// The tax of the later run minus the tax of the earlier run, percentage points.
     pub change_points: Figure,
-    /// CPU time that the arm adds to a request at both ends in the earlier run, µs.
+    /// CPU time that the arm adds to a request in the earlier run, both ends together, µs.
     pub before_cpu_us: Figure,
     pub after_cpu_us: Figure,
     pub change_cpu_us: Figure,

@@ -1,4 +1,4 @@
-//! The result of `looptax doctor`: whether this machine allows honest verdicts.
+//! The result of `looptax doctor`: whether verdicts from this machine can be trusted.
 //!
 //! A JSON form separate from records of runs.
 
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Hex64;
 
-/// The checks of one machine, and the conclusion from them.
+/// The checks of a machine, and the conclusion from these checks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Doctor {
-    /// The server that was used.
+    /// The server that was measured.
     pub target: String,
-    /// Its version.
+    /// The server's version.
     pub version: String,
     /// Seed of the first run.
     pub seed: Hex64,
-    /// Epochs of each run.
+    /// Number of epochs in each run.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub epochs_per_run: u32,
-    /// Number of runs requested for each check.
+    /// Number of runs that were requested for each check.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub runs: u32,
-    /// How the client waited.
+    /// How the client waited for answers.
     pub client: String,
-    /// CPU time that other processes took during the checks, percent; `null` if unknown.
+    /// CPU time that other processes used during the checks, percent; `null` if it is not known.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
-    /// CPU time that the hypervisor took during the checks, percent; `null` if unknown.
+    /// CPU time that the hypervisor took during the checks, percent; `null` if it is not known.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub steal_pct: Option<f64>,
-    /// Whether other processes and the hypervisor took too much.
+    /// Whether other processes and the hypervisor used too much CPU time.
     pub is_busy: bool,
     /// The result of each check.
     pub checks: Vec<DoctorResult>,
@@ -47,21 +47,21 @@ pub struct Doctor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoctorAnswer {
-    /// A check failed: verdicts of this machine cannot be trusted.
+    /// At least one check failed: verdicts from this machine cannot be trusted.
     Failed,
-    /// No check gave an answer.
+    /// None of the checks gave a result.
     Unanswered,
-    /// The machine was busy during the checks: nothing is known about it.
+    /// The machine was busy during the checks, so they show nothing about it.
     Busy,
-    /// No check failed, but some gave no answer.
+    /// No check failed, but at least one check gave no result.
     SomeOpen,
-    /// No check failed, but with so few runs only gross errors would show.
+    /// No check failed, but with so few runs only large errors would be found.
     NoGrossError,
-    /// Verdicts of this machine can be believed.
+    /// Verdicts from this machine can be trusted.
     Believable,
 }
 
-/// One check.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "check", rename_all = "lowercase")]
 pub enum DoctorResult {
@@ -74,7 +74,7 @@ pub enum DoctorResult {
 }
 
 impl DoctorResult {
-    /// Whether it passed; `None` if it gave no answer.
+    /// Returns whether the check passed; `None` if it gave no result.
     pub const fn passed(&self) -> Option<bool> {
         match self {
             Self::Aa(check) => check.passed,
@@ -89,21 +89,21 @@ impl DoctorResult {
 pub struct AaCheck {
     /// The arm.
     pub arm: String,
-    /// Whether it passed; `null` if it gave no answer.
+    /// Whether the check passed; `null` if it gave no result.
     pub passed: Option<bool>,
-    /// Runs that were made.
+    /// Number of runs that were made.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub runs: u64,
-    /// Runs that report that the arm differs from itself.
+    /// Number of runs that report a difference between the arm and itself.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub alarms: u64,
-    /// How many such runs chance explains.
+    /// The largest number of such runs that chance explains.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub accepted: u64,
-    /// The alarms whose verdict is a difference.
+    /// Number of these runs whose verdict is a difference.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub of_which_difference: u64,
@@ -115,9 +115,9 @@ pub struct AaCheck {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub mean_theta_z: Option<f64>,
-    /// How many p-values are below some levels.
+    /// How many p-values are below each of four levels.
     pub p_values_below: PValuesBelow,
-    /// Half the width of the widest interval, percentage points; `null` if an interval is unbounded.
+    /// Half width of the widest interval, percentage points; `null` if an interval is unbounded.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub half_width_points: Option<f64>,
@@ -127,43 +127,43 @@ pub struct AaCheck {
     pub thetas: Vec<f64>,
 }
 
-/// How many p-values are below each of four levels.
+/// Number of p-values below each of four levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PValuesBelow {
-    /// Below 0.01.
+    /// Number below 0.01.
     #[serde(rename = "0.01", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub p01: u64,
-    /// Below 0.05.
+    /// Number below 0.05.
     #[serde(rename = "0.05", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub p05: u64,
-    /// Below 0.25.
+    /// Number below 0.25.
     #[serde(rename = "0.25", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub p25: u64,
-    /// Below 0.5.
+    /// Number below 0.5.
     #[serde(rename = "0.5", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub p50: u64,
 }
 
-/// A busy wait of known length before each send.
+/// The check with a busy wait of known length before each send.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectCheck {
     /// The arm.
     pub arm: String,
-    /// Whether it passed; `null` if it gave no answer.
+    /// Whether the check passed; `null` if it gave no result.
     pub passed: Option<bool>,
-    /// The result; `null` if the scheduler could not be made to run the two ends in turns.
+    /// The result; `null` if the scheduler could not be made to run the two ends by turns.
     #[serde(flatten)]
     pub delay: Option<InjectedDelay>,
-    /// Why there is no answer; `null` if there is a result.
+    /// Why the check gave no result; `null` if there is a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// The result of one delay, with the two ends scheduled in turns.
+/// The result for one delay, with the two ends scheduled by turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedDelay {
     /// The delay as a percentage of a request's time.
@@ -174,54 +174,55 @@ pub struct InjectedDelay {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub delay_ns: f64,
-    /// Runs that were made.
+    /// Number of runs that were made.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub runs: u64,
-    /// Runs whose interval covers the delay.
+    /// Number of runs whose interval contains the delay.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub covered: u64,
-    /// How many intervals must cover it.
+    /// The smallest number of intervals that must contain the delay.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub least: u64,
-    /// Half the width of the typical interval, percentage points; `null` without runs.
+    /// Half width of the typical interval, percentage points; `null` if there are no runs.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub half_width_points: Option<f64>,
     /// The interval of each run.
     pub intervals: Vec<InjectedRun>,
-    /// One more run, with normal scheduling: shown, not judged.
+    /// An additional run with normal scheduling; it is printed but not judged.
     pub normal_scheduling: Option<InjectedRun>,
 }
 
 /// One run with a delay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedRun {
-    /// The tax that the delay must cause, percent.
+    /// The tax that the delay causes by calculation, percent.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub truth_pct: f64,
-    /// The measured tax, percent: value and interval.
+    /// The measured tax, percent: the value and the two ends of its interval.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 3]")]
     pub tax_pct: [Option<f64>; 3],
-    /// How often per request the scheduler took the core from the client: without and with the delay.
+    /// Number of times per request that the scheduler took the core away from the client: without the delay, and with
+    /// it.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 2]")]
     pub client_switches_forced_per_request: [Option<f64>; 2],
 }
 
-/// Slices of 50 ms compared with slices of 500 ms.
+/// The check that compares slices of 50 ms with slices of 500 ms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlicesCheck {
-    /// Whether it passed; `null` if it gave no answer.
+    /// Whether the check passed; `null` if it gave no result.
     pub passed: Option<bool>,
-    /// The result; `null` if a run gave no estimate.
+    /// The result; `null` if one of the runs gave no estimate.
     #[serde(flatten)]
     pub taxes: Option<SliceTaxes>,
-    /// Why there is no result; `null` if there is one.
+    /// Why the check gave no result; `null` if there is a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -229,15 +230,15 @@ pub struct SlicesCheck {
 /// The taxes with short and with long slices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SliceTaxes {
-    /// The tax with slices of 50 ms, percent: value and interval.
+    /// The tax with slices of 50 ms, percent: the value and the two ends of its interval.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 3]")]
     pub tax_50ms_pct: [Option<f64>; 3],
-    /// The tax with slices of 500 ms, percent: value and interval.
+    /// The tax with slices of 500 ms, percent: the value and the two ends of its interval.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 3]")]
     pub tax_500ms_pct: [Option<f64>; 3],
-    /// The difference of the two taxes, percentage points: value and interval.
+    /// The difference of the two taxes, percentage points: the value and the two ends of its interval.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Option<Real>; 3]")]
     pub difference_points: [Option<f64>; 3],

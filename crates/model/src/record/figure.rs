@@ -1,13 +1,13 @@
-//! A number with its interval, or the reason why there is none.
+//! A number with its interval, or the reason why the number is missing.
 //!
-//! Measured figures are saved only in this form. It contains no formula: the numbers come from the statistics. JSON has
-//! no infinity, so an unbounded end is `null`.
+//! Measured figures are saved only in this form. There are no formulas in this file: the numbers come from the
+//! statistics. JSON cannot represent infinity, so an unbounded end of an interval is `null`.
 
 use crate::stats::range::{Count, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// A point estimate with the interval that belongs to it, in the unit of the field that holds it.
+/// A point estimate with its interval, in the unit of the field that holds the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The point estimate; always finite.
@@ -22,33 +22,34 @@ pub struct Estimate {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub hi: Option<f64>,
-    /// Number of independent units (epochs, blocks) behind the estimate.
+    /// Number of independent units (epochs, blocks) from which the estimate was computed.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n: u64,
 }
 
 impl Estimate {
-    /// Whether the interval is wholly on one side of zero; an unbounded end does not count as bounded away from zero.
+    /// Returns whether the whole interval is on one side of zero. If the end towards zero is unbounded, the result is
+    /// `false`.
     pub fn excludes_zero(&self) -> bool {
         self.lo.is_some_and(|lo| lo > 0.0) || self.hi.is_some_and(|hi| hi < 0.0)
     }
 }
 
-/// Why there is no figure.
+/// The reason why a figure is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     /// The reason, for a person: "needs about 40 s".
     pub na: String,
 }
 
-/// An estimate, or the reason why there is none.
+/// An estimate, or the reason why the estimate is missing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Figure {
     /// The estimate.
     Known(Estimate),
-    /// The reason why there is no estimate.
+    /// The reason why the estimate is missing.
     Missing(Missing),
 }
 
@@ -80,10 +81,10 @@ impl<'de> Deserialize<'de> for Figure {
 }
 
 impl Figure {
-    /// A figure from plain numbers.
+    /// Makes a figure from plain numbers.
     ///
-    /// A value that is not finite, or that no record may hold, gives [`Figure::Missing`]; an end of the interval that
-    /// is one of these becomes `None`.
+    /// If the value is not finite, or is outside the range that a record may hold, the result is [`Figure::Missing`].
+    /// If an end of the interval is such a number, the end becomes `None`.
     pub fn new(value: f64, lo: f64, hi: f64, n: u64) -> Self {
         if !Real::holds(value) {
             return Self::missing(format!("the estimate is {value}"));
@@ -96,7 +97,7 @@ impl Figure {
         Self::Missing(Missing { na: reason.into() })
     }
 
-    /// The estimate, if there is one.
+    /// Returns the estimate; `None` if it is missing.
     pub fn known(&self) -> Option<&Estimate> {
         match self {
             Self::Known(estimate) => Some(estimate),

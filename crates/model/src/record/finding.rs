@@ -1,15 +1,16 @@
-//! The connections in a file of a source tree, found only from its text, and the lines that would be written there.
+//! The connections that `check` finds in the text of a file in a source tree, and the lines that it proposes to write
+//! there.
 //!
-//! Found by the switch's room, printed by the report. Like every record, it holds no password.
+//! Found by the room `switch`, printed by the room `report`. Like every record, this form holds no password.
 
 use super::code::PointCode;
 
 /// A file with its findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its path relative to the given folder, as a URI; an absolute URI if it is not below that folder.
+    /// The file's path relative to the given folder, as a URI. If the file is not below that folder: its absolute URI.
     pub uri: String,
-    /// The encoding's name, if it is not UTF-8.
+    /// The name of the file's encoding, if it is not UTF-8.
     pub encoding: Option<&'static str>,
     pub findings: Vec<Finding>,
 }
@@ -21,7 +22,7 @@ pub struct Finding {
     /// The message for a person.
     pub message: String,
     pub region: Region,
-    /// The replacements that switch it to the socket; empty if nothing is written.
+    /// The replacements that switch the connection to the socket; empty if nothing is to be written.
     pub fix: Vec<Replacement>,
 }
 
@@ -31,25 +32,25 @@ pub enum FindingLevel {
     Error,
     /// The connection uses TCP although it could use a socket.
     Warning,
-    /// The transport is not known, or the change is left to people.
+    /// The transport is not known, or a person has to make the change.
     Note,
 }
 
-/// A part of a text, counted from 1; the end is the position after its last character.
+/// A part of a text; `end` is the position after the last character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
     pub start: TextPlace,
     pub end: TextPlace,
 }
 
-/// A line, and a column in characters.
+/// A position in a text: the line and the column, both counted from 1, the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextPlace {
     pub line: usize,
     pub column: usize,
 }
 
-/// A part of a text and the text that replaces it; an empty part is a position at which text is inserted.
+/// A part of a text, and the text that replaces it. If the part is empty, the new text is inserted at this position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     pub region: Region,
@@ -57,7 +58,7 @@ pub struct Replacement {
 }
 
 impl Region {
-    /// The position of these bytes in a text; `None` if they cut a character.
+    /// Returns the part of the text that has these bytes; `None` if an end is inside a character.
     pub fn of(text: &str, bytes: &std::ops::Range<usize>) -> Option<Self> {
         Some(Self { start: TextPlace::of(text, bytes.start)?, end: TextPlace::of(text, bytes.end)? })
     }

@@ -1,6 +1,6 @@
-//! The result of `looptax fleet report` about many machines.
+//! The results of `looptax fleet report` and similar commands, about many machines.
 //!
-//! A JSON form separate from records of runs. Every name in it was chosen by somebody else and arrived through a
+//! A JSON form separate from records of runs. Every name in it was chosen by other people, and arrived through a
 //! collector.
 
 use crate::stats::range::{Amount, Count, Probability, Real, UnixTime, Version};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Estimate;
 
-/// The version of what `fleet report` prints as JSON.
+/// The version of the JSON that `fleet report` prints.
 pub const FLEET_SCHEMA_VERSION: u32 = 1;
 
-/// A fleet, according to the newest report of each machine.
+/// A fleet as the newest report of each machine shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fleet {
     /// Version of this form: [`FLEET_SCHEMA_VERSION`].
@@ -23,11 +23,11 @@ pub struct Fleet {
     pub looptax_version: String,
     /// Time of the query, with the offset to UTC.
     pub at: String,
-    /// Machines that reported within the last week.
+    /// Number of machines that sent a report within the last week.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts: u64,
-    /// Machines with clients that use TCP.
+    /// Number of machines with clients that use TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts_over_tcp: u64,
@@ -35,63 +35,64 @@ pub struct Fleet {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub tcp_requests_per_s: f64,
-    /// CPU time that these requests cost more than over the socket; `null` if too little was measured.
+    /// CPU time that these requests cost over TCP in addition to their cost over the socket; `null` if too little was
+    /// measured.
     pub lost: Option<FleetLost>,
-    /// Kinds of server that no machine measured; the kinds with the most requests come first. They are not in `lost`.
+    /// Kinds of server that no machine measured, sorted by requests, the most first. These kinds are not in `lost`.
     pub not_measured: FleetList<FleetUnmeasured>,
-    /// Programs and kinds of server over all machines; those that lose most come first.
+    /// Pairs of a client's program and a kind of server, over all machines, sorted by loss, the largest first.
     pub pairs: FleetList<FleetPair>,
-    /// Clients of one machine; those whose move saves most come first.
+    /// Clients on single machines, sorted by what a move to the socket saves, the most first.
     pub first: FleetList<FleetMove>,
-    /// How much CPU time TCP adds to a request, by condition.
+    /// How much CPU time TCP adds to a request, for machines grouped by each condition.
     pub effects: Vec<FleetEffects>,
-    /// Machines whose own measurement differs from those of others with the same kind of server.
+    /// Machines whose own measurement differs from the measurements of other machines with the same kind of server.
     pub unlike: FleetList<FleetUnlike>,
     /// The combinations of kernel and CPU in the fleet.
     pub conditions: FleetList<FleetCondition>,
     /// Clients that were switched to the socket and use TCP again.
     pub fell_back: FleetList<FleetFallen>,
-    /// Clients of a server on one machine that use another transport than a week ago.
+    /// Clients that use another transport to a server on their machine than a week ago.
     pub movers: FleetList<FleetMover>,
-    /// Machines from which nothing has arrived for two days.
+    /// Machines whose last report arrived more than two days ago.
     pub silent: FleetList<FleetSilent>,
 }
 
-/// The first rows of a list.
+/// The first rows of a list, and the list's length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetList<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// Number of rows in all, in `rows` or not; in a very long list, the number of rows that were examined.
+    /// Number of rows in the whole list; for a very long list, the number of rows that were examined.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n: u64,
-    /// Whether there are more than `n` rows, which were not examined.
+    /// Whether the list has more than `n` rows; the rows after `n` were not examined.
     pub has_more_than_n: bool,
 }
 
-/// CPU time that a fleet loses by using TCP.
+/// CPU time that a fleet loses because clients use TCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetLost {
-    /// Cores, with the 95 % interval; `n` is the number of servers in the sum.
+    /// Number of cores lost, with the 95 % interval; its `n` is the number of servers in the sum.
     pub cores: Estimate,
-    /// Servers on machines with their own measurement.
+    /// Number of servers whose loss was computed from their own machine's measurement.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_measured: u64,
-    /// Servers for which the measurements of other servers of their kind were used.
+    /// Number of servers whose loss was computed from measurements of other servers of the same kind.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_predicted: u64,
-    /// Standard error that comes from the errors of the measurements, in cores.
+    /// Standard error of the sum, in cores, that comes from the errors of the measurements.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub error_of_measured: f64,
-    /// Standard error that comes from differences between the servers that were not measured, in cores.
+    /// Standard error of the sum, in cores, that comes from differences between the servers that were not measured.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub error_of_predicted: f64,
-    /// Standard error that comes from the errors of the kinds' means, in cores.
+    /// Standard error of the sum, in cores, that comes from the errors of the means of the kinds.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub error_of_means: f64,
@@ -108,18 +109,18 @@ pub struct FleetUnmeasured {
     pub requests_per_s: f64,
 }
 
-/// A program and a kind of server, over all machines.
+/// A client's program and a kind of server, over all machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetPair {
     /// The client's program.
     pub client: String,
     /// The server's kind.
     pub server: String,
-    /// Machines on which the program uses TCP to this kind of server.
+    /// Number of machines on which the program uses TCP to this kind of server.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts: u64,
-    /// The machines among them on which that server has a socket.
+    /// Number of those machines on which this server also has a socket.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts_with_socket: u64,
@@ -127,11 +128,11 @@ pub struct FleetPair {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Cores lost, with the 95 % interval; `null` if no machine measured this kind of server.
+    /// Number of cores lost, with the 95 % interval; `null` if no machine measured this kind of server.
     pub cores: Option<Estimate>,
 }
 
-/// A client of one machine that pays for TCP.
+/// A client on one machine that uses TCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMove {
     /// The machine's name.
@@ -144,36 +145,36 @@ pub struct FleetMove {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Connections over TCP.
+    /// Number of connections over TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub connections: u64,
     /// Whether the server has a socket.
     pub has_socket: bool,
-    /// Cores lost, with the 95 % interval; `null` if no machine measured this kind of server.
+    /// Number of cores lost, with the 95 % interval; `null` if no machine measured this kind of server.
     pub cores: Option<Estimate>,
-    /// Whether this machine's own measurement was used.
+    /// Whether `cores` was computed from this machine's own measurement.
     pub is_measured: bool,
-    /// Probability that this client is among the twenty that lose most, of all clients whose cost is known; `null` if
-    /// its own cost is not.
+    /// Probability that this client is among the twenty clients with the largest loss, of all clients whose loss is
+    /// known; `null` if this client's loss is not known.
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub top_probability: Option<f64>,
 }
 
-/// How much CPU time TCP adds to a request, in groups of machines.
+/// How much CPU time TCP adds to a request, for groups of machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetEffects {
     /// The condition by which machines are grouped: `server`, `server version`, `kernel`, `cpu`, `virtualised`.
     pub condition: String,
-    /// The groups, the largest first.
+    /// The groups, sorted by size, the largest first.
     pub groups: Vec<FleetGroup>,
-    /// Number of groups that are left out; they are the smallest.
+    /// Number of groups that are left out because they are the smallest.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_more: u64,
-    /// Probability that groups with equal means differ at least as much, adjusted for all conditions (Benjamini and
-    /// Hochberg).
+    /// Probability that groups with equal means differ at least as much as these groups, adjusted for the number of
+    /// conditions (Benjamini and Hochberg).
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
@@ -182,39 +183,40 @@ pub struct FleetEffects {
 /// Machines that have the same value of a condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetGroup {
-    /// The value that they have in common.
+    /// The value of the condition on these machines.
     pub label: String,
-    /// CPU time that TCP adds to a request at both ends, in µs: the mean of the true effects with its 95 % interval;
-    /// `n` is the number of measurements. For a single machine, its own measurement.
+    /// CPU time that TCP adds to a request, both ends together, in µs: the mean of the true effects with its 95 %
+    /// interval; its `n` is the number of measurements. For a single machine: its own measurement.
     pub cpu_us: Estimate,
-    /// The interval for one more such machine; without ends if there are fewer than three.
+    /// The prediction interval for one more machine of this group; it has no ends if the group has fewer than three
+    /// machines.
     pub one_more: Estimate,
     /// τ: the spread of the true effects, in µs; `null` for a single machine.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub tau_us: Option<f64>,
-    /// I²: the share of the variation between measurements that their errors do not explain, 0 to 1; `null` for a
-    /// single machine.
+    /// I²: the share of the variation between measurements that the errors of the measurements do not explain, from 0
+    /// to 1; `null` for a single machine.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub i_squared: Option<f64>,
 }
 
-/// A machine whose measurement differs from the others'.
+/// A machine whose measurement differs from the measurements of the other machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetUnlike {
     /// The machine's name.
     pub host: String,
     /// The server's kind.
     pub server: String,
-    /// Its measurement, in µs of CPU time per request.
+    /// The machine's measurement, in µs of CPU time per request.
     pub cpu_us: Estimate,
-    /// The mean of the measurements of its kind of server.
+    /// The mean of the measurements of this kind of server, in µs.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub mean_us: f64,
-    /// Upper limit of the share of machines in this list that are there by chance (Benjamini and Hochberg), if the list
-    /// is cut at this machine.
+    /// The list may be cut after this machine; then this is an upper limit of the share of machines in the list that
+    /// are there only by chance (Benjamini and Hochberg).
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub q: f64,
@@ -227,9 +229,9 @@ pub struct FleetCondition {
     pub kernel: String,
     /// CPU model.
     pub cpu_model: String,
-    /// `yes`, `no`, or empty.
+    /// Whether the machines are virtual: `yes`, `no`, or empty if it is not known.
     pub virtualised: String,
-    /// Machines.
+    /// Number of machines.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts: u64,
@@ -248,11 +250,11 @@ pub struct FleetFallen {
     pub client: String,
     /// The server's kind.
     pub server: String,
-    /// When it was seen, by the machine's own clock: seconds since 1970.
+    /// When the client was seen to use TCP, by the machine's own clock, in seconds since 1970.
     #[serde(deserialize_with = "UnixTime::read")]
     #[schemars(with = "UnixTime")]
     pub at_s: i64,
-    /// Connections over TCP.
+    /// Number of connections over TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub connections: u64,
@@ -262,7 +264,7 @@ pub struct FleetFallen {
     pub requests_per_s: Option<f64>,
 }
 
-/// The list of `fleet changes`.
+/// The result of `fleet changes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMovers {
     /// Clients that changed their transport.
@@ -271,7 +273,7 @@ pub struct FleetMovers {
     pub fell_back: FleetList<FleetFallen>,
 }
 
-/// A program and a kind of server on one machine, between which the transport changed.
+/// A program and a kind of server on one machine between which the transport changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMover {
     /// The machine's name.
@@ -284,13 +286,14 @@ pub struct FleetMover {
     pub before: String,
     /// The transport now: `socket`, `tcp`, or `both`.
     pub now: String,
-    /// `to socket` or `to tcp`.
+    /// The direction of the change: `to socket` or `to tcp`.
     pub direction: String,
     /// Requests per second now.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
-    /// CPU time that the program saves now, in cores; `null` if it uses TCP, or if requests or costs are not known.
+    /// CPU time that the program saves now, in cores; `null` if it uses TCP, or if its requests or their cost are not
+    /// known.
     #[serde(default)]
     pub cores: Option<Estimate>,
 }
@@ -300,7 +303,7 @@ pub struct FleetMover {
 pub struct FleetSilent {
     /// The machine's name.
     pub host: String,
-    /// Whole days since its last report arrived.
+    /// Number of whole days since the machine's last report arrived.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub days: u64,
@@ -309,13 +312,13 @@ pub struct FleetSilent {
 /// A machine with clients that use TCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetHost {
-    /// Its name.
+    /// The machine's name.
     pub host: String,
-    /// Pairs of a program and a kind of server over TCP.
+    /// Number of pairs of a program and a kind of server that use TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub pairs: u64,
-    /// Connections over TCP.
+    /// Number of connections over TCP.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub connections: u64,
@@ -323,57 +326,57 @@ pub struct FleetHost {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Cores lost, with the 95 % interval; the kinds in `not_measured` are not included.
+    /// Number of cores lost, with the 95 % interval; the kinds in `not_measured` are not included.
     pub cores: Option<Estimate>,
-    /// Kinds of server that no machine measured; the kinds with the most requests come first.
+    /// Kinds of server that no machine measured, sorted by requests, the most first.
     pub not_measured: Vec<String>,
 }
 
-/// One machine, according to its newest report.
+/// A machine as its newest report shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMachine {
-    /// Its name.
+    /// The machine's name.
     pub host: String,
-    /// The machine's identifier, which it keeps when it is renamed.
+    /// The machine's identifier, which does not change when the machine is renamed.
     pub host_id: String,
-    /// When the machine was examined, by its own clock: seconds since 1970.
+    /// When the machine was examined, by the machine's own clock, in seconds since 1970.
     #[serde(deserialize_with = "UnixTime::read")]
     #[schemars(with = "UnixTime")]
     pub at_s: i64,
-    /// When the report arrived, by the collector's clock.
+    /// When the report arrived, by the collector's clock, in seconds since 1970.
     #[serde(deserialize_with = "UnixTime::read")]
     #[schemars(with = "UnixTime")]
     pub received_s: i64,
-    /// The version of looptax that examined it.
+    /// The version of looptax that examined the machine.
     pub looptax: String,
     /// Kernel release and version.
     pub kernel: String,
     /// CPU model.
     pub cpu_model: String,
-    /// CPUs.
+    /// Number of CPUs.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub cpus: u64,
-    /// Whether looptax could inspect every process; if not, clients are missing.
+    /// Whether looptax could inspect every process; if not, clients may be missing.
     pub sees_all: bool,
-    /// Which client is connected to which server.
+    /// The clients, each with its server.
     pub findings: Vec<FleetFinding>,
-    /// Its measurements.
+    /// The machine's measurements.
     pub measured: Vec<FleetMeasured>,
 }
 
-/// A client and a server of one machine.
+/// A client and its server, on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetFinding {
     /// The client's program.
     pub client: String,
-    /// The user that it runs as.
+    /// The user that the client runs as.
     pub client_user: String,
     /// The server's kind.
     pub server: String,
-    /// The way of the connections: `unix`, `loopback`, and so on.
+    /// The transport of the connections: `unix`, `loopback`, and so on.
     pub way: String,
-    /// Connections.
+    /// Number of connections.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub connections: u64,
@@ -392,8 +395,8 @@ pub struct FleetFinding {
 pub struct FleetMeasured {
     /// The server's kind.
     pub server: String,
-    /// Its version.
+    /// The server's version.
     pub server_version: String,
-    /// CPU time at both ends, in µs.
+    /// Added CPU time, both ends together, in µs.
     pub cpu_us: Estimate,
 }

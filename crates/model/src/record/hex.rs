@@ -1,7 +1,7 @@
-//! Numbers of 64 bits that a JSON reader must not round.
+//! A 64-bit number that a JSON reader must not round.
 //!
-//! JavaScript and many other readers keep only 53 bits of a JSON number and would return a different seed. Used for
-//! seeds and checksums; counts and nanoseconds stay numbers.
+//! JavaScript and many other readers keep only 53 bits of a JSON number, and would change a seed. This type is used
+//! for seeds and checksums; counts and nanoseconds remain JSON numbers.
 
 use std::borrow::Cow;
 use std::fmt;

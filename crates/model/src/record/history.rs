@@ -1,4 +1,4 @@
-//! A line of the history: the summary of a record, whatever folder the record is in.
+//! An entry of the history: the summary of a record. It does not depend on the folder that the record is in.
 
 use crate::stats::range::{AtLeastOne, Real, Version};
 use schemars::JsonSchema;
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Client, Comparison, Direction, Estimate, Placement, Record, Storms, Verdict};
 
-/// A run, without its raw data.
+/// A run without its raw data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PastRun {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Start, RFC 3339.
+    /// Time at which the run started, RFC 3339.
     pub started_at: String,
-    /// The path at which the record was saved, absolute; `None` if it was only printed.
+    /// The absolute path at which the record was saved; `None` if the record was only printed.
     pub path: Option<String>,
     pub looptax_version: String,
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub method_version: u32,
-    /// The kernel.
+    /// The kernel's release and version.
     pub kernel: String,
     pub command: Vec<String>,
     pub interrupted: bool,
-    /// Its verdicts, in the record's order.
+    /// The run's verdicts, in the order of the record.
     pub verdicts: Vec<PastVerdict>,
 }
 
@@ -45,11 +45,11 @@ pub struct PastVerdict {
     pub arm: String,
     /// Throughput lost, percent; `None` if there is no figure.
     pub throughput_pct: Option<Estimate>,
-    /// The range that holds the loss, percent, if its size is uncertain.
+    /// The range that contains the loss, percent, if the loss's size is uncertain.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub range_pct: Option<[f64; 2]>,
-    /// For a storm: connection attempts that failed over the arm, percent, with the interval.
+    /// For a storm: the share of connection attempts over the arm that failed, percent, with its interval.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 3]>")]
     pub failed_pct: Option<[f64; 3]>,
@@ -58,7 +58,7 @@ pub struct PastVerdict {
 }
 
 impl PastRun {
-    /// Returns the summary of `record`, which is at `path`.
+    /// Makes the summary of `record`, which is saved at `path`.
     pub fn from_record(record: &Record, path: Option<String>) -> Self {
         let verdicts = record.comparisons.iter().flat_map(|comparison| {
             comparison.tax.iter().map(|tax| PastVerdict {
@@ -93,8 +93,8 @@ impl PastRun {
     }
 }
 
-/// One verdict for each size and arm. Nothing pins the ends of a storm's connections, and for most clients one thread
-/// makes all connections.
+/// Returns a verdict for each size and arm. The ends of a storm's connections are not pinned, and for most clients one
+/// thread opens all connections.
 fn of_storms(storms: &Storms) -> impl Iterator<Item = PastVerdict> {
     let kind = storms.target.rsplit(':').next().unwrap_or_default();
     storms.sizes.iter().flat_map(move |size| {

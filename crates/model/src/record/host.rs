@@ -1,6 +1,6 @@
-//! The machine on which a run took place.
+//! The machine on which a run was measured.
 //!
-//! Facts that change the result, as looptax read them; `null` if the machine does not report them.
+//! Facts that change the result, as looptax read them; a fact that the machine does not report is `null`.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::stats::range::SmallCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The machine, and those of its settings that affect loopback and sockets.
+/// The machine, and its settings that affect loopback and sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Kernel release and version.
@@ -25,36 +25,37 @@ pub struct Host {
     pub clocksource: Option<String>,
     /// CPU frequency governor.
     pub governor: Option<String>,
-    /// Whether this is a virtual machine.
+    /// Whether the machine is virtual.
     pub hypervisor: Option<bool>,
     /// Whether a core runs more than one hardware thread.
     pub smt: Option<bool>,
-    /// The control group's `cpu.max`, as the kernel prints it; quota and period of cgroup version 1 are written in the
-    /// same form.
+    /// The control group's `cpu.max`, as the kernel prints it; quota and period of cgroup version 1 are converted to
+    /// this form.
     pub cgroup_cpu_max: Option<String>,
-    /// CPUs that this process may use, as the kernel prints the list.
+    /// The CPUs that looptax may use, as the kernel prints the list.
     pub cpuset: Option<String>,
-    /// The preemption model that is in force or that the kernel was built with: `none`, `voluntary`, `full`, `lazy`, `rt`.
+    /// The preemption model that is active, or with which the kernel was built: `none`, `voluntary`, `full`, `lazy`,
+    /// `rt`.
     #[serde(default)]
     pub preemption: Option<String>,
-    /// Features of the scheduler, as the kernel prints them; only root can read them, and only if debugfs is mounted.
+    /// The scheduler's features, as the kernel prints them; only root can read them, and only if debugfs is mounted.
     #[serde(default)]
     pub sched_features: Option<String>,
-    /// Other limits of the control group and its parents, the tightest of each: `memory.max`, `memory.high`,
+    /// Other limits of the control group and its parents, the strictest of each: `memory.max`, `memory.high`,
     /// `pids.max`.
     #[serde(default)]
     pub cgroup_limits: BTreeMap<String, String>,
-    /// Mitigations of CPU faults: name to state.
+    /// Mitigations of CPU vulnerabilities: the name of each, and its state.
     #[serde(default)]
     pub mitigations: BTreeMap<String, String>,
-    /// System controls that affect loopback TCP: name to value.
+    /// The sysctls that affect loopback TCP: the name of each, and its value.
     #[serde(default)]
     pub sysctls: BTreeMap<String, String>,
     /// MTU of the loopback interface, in bytes.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub lo_mtu: Option<u32>,
-    /// Transparent huge pages: the setting in force.
+    /// The setting of transparent huge pages that is active.
     pub thp: Option<String>,
     /// Whether the kernel accounts interrupt time separately from the tasks' time.
     pub irq_time_accounting: Option<bool>,

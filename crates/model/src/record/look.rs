@@ -1,6 +1,6 @@
-//! A placement that looptax ran for some seconds without judging it.
+//! A glimpse: a placement that looptax measured for some seconds, without a verdict.
 //!
-//! The observed ranges have no interval, and nothing here is an estimate.
+//! Only observed rates are saved: they have no interval, and none of them is an estimate.
 
 use crate::stats::range::{Amount, AtLeastOne};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Client, ClientLike, PlacementUsed, Target, Workload};
 
-/// Observed rates, without a verdict.
+/// Observed rates of all arms, without a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Look {
     /// The server.
@@ -19,29 +19,29 @@ pub struct Look {
     #[serde(deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "AtLeastOne")]
     pub connections: u32,
-    /// Which cores the two ends of the connections ran on.
+    /// The cores on which the two ends of the connections ran.
     pub placement: PlacementUsed,
-    /// How the load generator waited; if that differs between the arms, how it waited in the baseline.
+    /// How the load generator waited for answers; if the arms differ in this, how it waited in the baseline.
     pub client: Client,
-    /// The real client that the load generator imitates, if the run was to imitate one.
+    /// The real client that the load generator imitates, if the user selected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_like: Option<ClientLike>,
-    /// How long all arms together were observed.
+    /// Duration of the observation, for all arms together.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub seconds: f64,
-    /// The observations of each arm.
+    /// The observed rates of each arm.
     pub arms: Vec<LookArm>,
-    /// Why it was not judged, if the short time is not the only reason.
+    /// Why there is no verdict, if the short time is not the only reason.
     pub reason: Option<String>,
 }
 
-/// The observations of one arm.
+/// The observed rates of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LookArm {
     /// `unix`, `tcp`, ….
     pub name: String,
-    /// The range of its rates over 100 ms.
+    /// The range of the arm's rates, each over 100 ms.
     pub rate_100ms_per_s: RateRange,
     /// Levels between which the rate jumps; empty if it does not jump.
     #[serde(default, deserialize_with = "Amount::read")]
@@ -52,15 +52,15 @@ pub struct LookArm {
 /// The range of some rates, per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateRange {
-    /// The smallest.
+    /// The smallest rate.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub min: f64,
-    /// The median.
+    /// The median rate.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub median: f64,
-    /// The largest.
+    /// The largest rate.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub max: f64,

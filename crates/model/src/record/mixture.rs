@@ -1,11 +1,11 @@
-//! The tax of a program that runs sometimes in one placement and sometimes in the other, from the two comparisons of a
-//! record.
+//! The tax of a program that runs on the server's core for a part of the time, computed from a record's two
+//! comparisons in the two placements.
 
 use crate::record::{Comparison, Estimate, Figure, Tax};
 use crate::stats::{self, InPlacement};
 
-/// Tax in percent of a request's time, for a program that runs on the server's core in this share of its requests: see
-/// [`stats::mixture`]. `None` if the figure of one placement is not known or must not be shown.
+/// Computes the tax, in percent of a request's time, of a program that runs on the server's core for `share` of its
+/// requests: see [`stats::mixture`]. Returns `None` if the figure of one placement is not known or must not be shown.
 pub fn mixed(share: f64, same: (&Comparison, &Tax), split: (&Comparison, &Tax)) -> Option<Estimate> {
     let [same, split] = [same, split].map(|(comparison, tax)| {
         let added = tax.latency_us.mean.known().filter(|_| tax.has_size())?;

@@ -1,7 +1,7 @@
 //! The form of a finished run on disk: versioned serde types and their JSON schema.
 //!
-//! Holds the results of other rooms, one file per object. It has no behaviour except that it makes a figure from
-//! numbers and gives raw counts to the statistics. No field can hold a password. The experiment fills the epochs and
+//! Holds the results of other rooms, one file per object. There is no logic, except that this room makes figures from
+//! numbers and gives raw counts to the statistics. No field can hold a password. The experiment fills the epochs, and
 //! the command line fills the rest; the store saves records, and the report reads them. A field that may be `null` may
 //! also be missing.
 
@@ -110,20 +110,20 @@ pub use words::{Client, Placement};
 
 pub use crate::stats::{Direction, Parts, Reason, SizeCause, UncertainSize, Verdict};
 
-/// The version of the saved form. From the first release on, it is raised when a field changes its meaning or is
+/// The version of the saved form. From the first release on, it is raised if a field changes its meaning or is
 /// removed.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The version of the method. From the first release on, it is raised with every change that can alter a reported
+/// The version of the method. From the first release on, it is raised by every change that can change a reported
 /// number.
 pub const METHOD_VERSION: u32 = 1;
 
-/// The JSON Schema (draft 2020-12) of a saved [`Record`].
+/// Returns the JSON Schema (draft 2020-12) of a saved [`Record`].
 pub fn schema() -> serde_json::Value {
     schema_of::<Record>()
 }
 
-/// The JSON Schema (draft 2020-12) of a form that is saved or printed.
+/// Returns the JSON Schema (draft 2020-12) of a form that is saved or printed.
 pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.into_generator().into_root_schema_for::<T>().to_value()

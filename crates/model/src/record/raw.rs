@@ -1,7 +1,7 @@
-//! Every epoch and slice as it was counted; verdicts are computed from these numbers.
+//! The counts of every epoch and slice; verdicts are computed from these numbers.
 //!
-//! Filled by the experiment, epoch by epoch. Only counts and nanoseconds, no estimate. The single latencies of an epoch
-//! are packed.
+//! The experiment fills this form, epoch by epoch. It has only counts and nanoseconds, no estimates. The latencies of
+//! an epoch are packed.
 
 use crate::stats::range::{Core, Count, Index, Real, SmallCount};
 use schemars::JsonSchema;
@@ -12,18 +12,18 @@ use crate::record::{Hex64, Placement};
 /// The raw data of a comparison.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Raw {
-    /// The counted epochs of all pairs of arms, in the order of time.
+    /// The epochs of all pairs of arms, in order of time.
     pub epochs: Vec<Epoch>,
 }
 
-/// Fresh connections for two arms, then their slices.
+/// An epoch: new connections for two arms, then the slices of both arms.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Epoch {
     /// The two arms, `[baseline, other]`, as indexes into the comparison's arms.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "[Index; 2]")]
     pub pair: [u32; 2],
-    /// The order of the slices, a letter each: `b` baseline, `o` other.
+    /// The arm of each slice, in order of time, as a letter: `b` baseline, `o` other.
     pub order: String,
     /// Time to connect both arms, log in and prove the transports.
     #[serde(deserialize_with = "Count::read")]
@@ -33,23 +33,23 @@ pub struct Epoch {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub prime_us: u64,
-    /// Core of each connection's client end; `null` where it is not pinned.
+    /// For each connection, the core of its client end; `null` if this end is not pinned.
     #[serde(default, deserialize_with = "Core::read")]
     #[schemars(with = "Vec<Option<Core>>")]
     pub client_cores: Vec<Option<u32>>,
-    /// Core of each connection's server end; `null` where it is not pinned.
+    /// For each connection, the core of its server end; `null` if this end is not pinned.
     #[serde(default, deserialize_with = "Core::read")]
     #[schemars(with = "Vec<Option<Core>>")]
     pub server_cores: Vec<Option<u32>>,
-    /// The placement that the client kept by following the server's threads; `null` if both ends were pinned, or
-    /// neither. Slices that ran in another placement do not count.
+    /// The placement that the client kept by moving with the server's threads; `null` if both ends were pinned, or
+    /// neither. Slices in another placement do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Placement>,
-    /// The slices, in the order of time.
+    /// The slices, in order of time.
     pub slices: Vec<Slice>,
-    /// Whether both arms gave the same answers to the same requests, as far as both have answered.
+    /// Whether both arms gave the same answers to the same requests, compared up to the shorter series of answers.
     pub answers_agree: bool,
-    /// The time of all CPUs in this epoch.
+    /// The CPU time of all CPUs in this epoch, by kind.
     pub cpu_ticks: Option<CpuTicks>,
     /// CPU time of looptax in this epoch, in ticks.
     #[serde(default, deserialize_with = "Real::read")]
@@ -59,19 +59,19 @@ pub struct Epoch {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub server_ticks: Option<f64>,
-    /// Time in which some task waited for a CPU, from the kernel's pressure stall information.
+    /// Time in which at least one task waited for a CPU, from the kernel's pressure stall information.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub cpu_pressure_us: Option<u64>,
-    /// How often the control group was throttled.
+    /// Number of times that the control group was throttled.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub n_throttled: Option<u64>,
-    /// How late an open loop's requests were sent, 99th percentile, `[baseline, other]`.
+    /// Delay with which an open loop's requests were sent, 99th percentile, `[baseline, other]`.
     #[serde(default, skip_serializing_if = "is_closed", deserialize_with = "SmallCount::read")]
     #[schemars(with = "[Option<SmallCount>; 2]")]
     pub lag_p99_ns: [Option<u32>; 2],
-    /// The latencies of the active windows, `[baseline, other]`; `null` = not kept.
+    /// The latencies of the active windows, `[baseline, other]`; `null` if they were not kept.
     #[serde(default)]
     pub samples: [Option<Samples>; 2],
 }
@@ -79,11 +79,11 @@ pub struct Epoch {
 /// A short time in which exactly one arm ran.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Slice {
-    /// The arm, as index into the comparison's arms.
+    /// The arm, as an index into the comparison's arms.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub arm_idx: u32,
-    /// Start of its guard, in time since the start of the comparison.
+    /// Start of the slice's guard: time since the start of the comparison.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub start_ns: u64,
@@ -91,36 +91,35 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub guard_ns: u64,
-    /// Length of the active window.
+    /// Length of the active window, in which requests count.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub active_ns: u64,
-    /// From the end of the window to the last answer in flight.
+    /// Time from the end of the window to the last answer.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub drain_ns: u64,
-    /// Requests answered in the active window.
+    /// Number of requests that were answered in the active window.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub completions: u64,
-    /// The completions in the first 10 ms of the window.
+    /// Number of requests that were answered in the first 10 ms of the window.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub early: u64,
-    /// Requests in flight at the end of the window, answered afterwards.
+    /// Number of requests that were in flight at the end of the window, and were answered afterwards.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub drained: u64,
-    /// Latencies of the drained requests. The end of the window cut these requests off, so they are not among the
-    /// samples.
+    /// Latencies of the drained requests. The window ended before their answers, so they are not among the samples.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<SmallCount>")]
     pub drained_ns: Vec<u32>,
-    /// All requests answered, including those of guard and drain: the CPU times belong to these requests.
+    /// Number of all answered requests, including those of guard and drain: the CPU times include these requests.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub requests: u64,
-    /// Requests that failed.
+    /// Number of requests that failed.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub errors: u64,
@@ -128,32 +127,32 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub latency_sum_ns: u64,
-    /// Latencies that did not fit into the buffer and are missing from the samples.
+    /// Number of latencies that did not fit into the buffer and are missing in the samples.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_unsampled: u64,
-    /// Median latency, in an open loop and with pauses between requests; there the verdict comes from it.
+    /// Median latency, for an open loop and for requests with pauses between them; their verdict is computed from it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub median_ns: Option<u32>,
-    /// Requests of an open loop that waited for a connection.
+    /// Number of requests of an open loop that had to wait for a free connection.
     #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub queued: u64,
-    /// Requests of an open loop that were due and not yet sent when the slice ended; each is among the samples with the
-    /// time that it had waited.
+    /// Number of requests of an open loop that were due but not yet sent when the slice ended. Each of these requests
+    /// is among the samples, with the time that it had waited until then.
     #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub unsent: u64,
-    /// How long the oldest unsent request had waited.
+    /// Time that the oldest unsent request had waited.
     #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub behind_ns: u64,
-    /// Requests answered in each 100 ms of the active window; empty for short windows.
+    /// Number of requests answered in each 100 ms of the active window; empty for short windows.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<SmallCount>")]
     pub completions_per_100ms: Vec<u32>,
-    /// System calls of the client that send, over the same span as `requests`.
+    /// System calls of the client that send, in the same period as `requests`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub sends: u64,
@@ -165,11 +164,11 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub waits: u64,
-    /// Bytes that the client received, if they were counted.
+    /// Number of bytes that the client received, if they were counted.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub received_bytes: Option<u64>,
-    /// Time that the client spent in an injected delay; 0 without such a delay.
+    /// Time that the client spent in an injected delay; 0 if no delay was injected.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub injected_ns: u64,
@@ -185,57 +184,57 @@ pub struct Slice {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub server_cpu_ns: Option<u64>,
-    /// Time that a supervisor spent on the client's connections during the slice's requests.
+    /// Time that a supervisor spent on the client's connections while the slice's requests were answered.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub supervisor_ns: Option<u64>,
-    /// Context switches of the client's threads because they waited.
+    /// Context switches of the client's threads that happened because a thread waited.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub client_voluntary_switches: Option<u64>,
-    /// Context switches of the client's threads because the scheduler took the core away.
+    /// Context switches of the client's threads that happened because the scheduler took the core away.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub client_involuntary_switches: Option<u64>,
-    /// Context switches of the server's threads, of both kinds.
+    /// Context switches of the server's threads, for both reasons.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub server_switches: Option<u64>,
-    /// Time in which the client's threads could run but had no core.
+    /// Time in which the client's threads were ready to run but had no core.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub client_run_delay_ns: Option<u64>,
-    /// Time in which the server's threads could run but had no core.
+    /// Time in which the server's threads were ready to run but had no core.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub server_run_delay_ns: Option<u64>,
-    /// Where the two ends of its connections ran; `null` if they are pinned, or if it is not known.
+    /// The cores on which the two ends of the connections ran; `null` if the ends are pinned, or if this is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seats: Option<Seats>,
     /// Checksum of the answers.
     pub checksum: Option<Hex64>,
 }
 
-/// The placement of the two ends of a slice's connections: each connection is looked at twice, before and after the
-/// slice.
+/// Whether the two ends of a slice's connections ran on the same core. looptax looks at each connection twice, before
+/// the slice and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Seats {
-    /// Looks that found both ends on the same core.
+    /// Number of looks that found both ends on the same core.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub same: u32,
-    /// Looks that found the ends on different cores.
+    /// Number of looks that found the ends on different cores.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub split: u32,
-    /// How often the scheduler moved an end between the two looks; `null` if the kernel does not report it.
+    /// Number of times that the scheduler moved an end between the two looks; `null` if the kernel does not report it.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub moves: Option<u64>,
 }
 
 impl Seats {
-    /// Returns the placement if all looks found the same.
+    /// Returns the placement, if all looks found the same placement and no end moved.
     pub fn placement(self) -> Option<Placement> {
         match (self.same, self.split, self.moves) {
             (1.., 0, Some(0) | None) => Some(Placement::Same),
@@ -254,10 +253,10 @@ fn is_closed(lags: &[Option<u32>; 2]) -> bool {
     *lags == [None, None]
 }
 
-/// A tick of `/proc`, in nanoseconds: 10 ms on every architecture (`USER_HZ` is 100).
+/// Length of a tick in `/proc`, in nanoseconds: 10 ms on every architecture (`USER_HZ` is 100).
 pub const TICK_NS: u64 = 10_000_000;
 
-/// Differences of the first line of `/proc/stat`, in ticks of 10 ms over all CPUs.
+/// The increase of each number in the first line of `/proc/stat`, in ticks of 10 ms over all CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTicks {
     /// User time.
@@ -276,15 +275,15 @@ pub struct CpuTicks {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub idle: u64,
-    /// Idle time with disk input or output outstanding.
+    /// Idle time during which a disk operation was in progress.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub iowait: u64,
-    /// Hard interrupts.
+    /// Time in hard interrupts.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub irq: u64,
-    /// Soft interrupts.
+    /// Time in soft interrupts.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub softirq: u64,
@@ -295,7 +294,7 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// Returns the increase since `then`, for counters that only grow.
+    /// Returns the increase since `then`; the counters only grow.
     #[must_use]
     pub fn since(self, then: Self) -> Self {
         Self {
@@ -310,7 +309,7 @@ impl CpuTicks {
         }
     }
 
-    /// Percent of the ticks in which something ran; `None` if there are no ticks.
+    /// Returns the percentage of the ticks in which a CPU was busy; `None` if there are no ticks.
     pub fn busy_pct(self) -> Option<f64> {
         let busy = self.user + self.nice + self.system + self.irq + self.softirq + self.steal;
         let all = busy + self.idle + self.iowait;
@@ -318,15 +317,16 @@ impl CpuTicks {
     }
 }
 
-/// The latencies of one arm in one epoch, sorted by size, not by time.
+/// The latencies of one arm in one epoch. They are sorted by size, so their order in time is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {
     /// Number of samples.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub count: u64,
-    /// Base64 of a zlib stream of pairs of numbers, from the fastest request on: by how many nanoseconds a latency
-    /// exceeds the one before, and how many requests had it. A number is written seven bits to the byte, lowest first;
-    /// the top bit is set if more bytes follow.
+    /// Base64 of a zlib stream of pairs of numbers, in order of increasing latency. The first number of a pair is the
+    /// difference from the previous latency, in nanoseconds; the second is the number of requests with this latency. A
+    /// number is written with seven bits per byte, the lowest bits first; the top bit of a byte is set if more bytes
+    /// follow.
     pub packed: String,
 }

@@ -1,7 +1,7 @@
 //! Published comparisons that looptax measured again, as `looptax reproduce` prints and saves them.
 //!
-//! A JSON form separate from records of runs; it lists the runs by name. Holds the published figures, the figures that
-//! were measured here, and the causes of the difference.
+//! A JSON form separate from records of runs; it refers to the runs by name. It holds the published figures, the
+//! figures that looptax measured, and the causes of the differences.
 
 use crate::stats::range::{AtLeastOne, Count, Index, Real, SmallCount, Version};
 use schemars::JsonSchema;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Figure, Host, ReproductionFinding, ReproductionReason, ServerCount};
 
-/// The version of [`Reproduction`]. Raised when a field changes its meaning or is removed.
+/// The version of [`Reproduction`]. It is raised if a field changes its meaning or is removed.
 pub const REPRODUCTION_SCHEMA_VERSION: u32 = 2;
 
-/// Some published comparisons, with the published and the measured figures.
+/// One or more published comparisons, with the published and the measured figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
     /// The version of this form: [`REPRODUCTION_SCHEMA_VERSION`].
@@ -20,55 +20,56 @@ pub struct Reproduction {
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub schema_version: u32,
-    /// The version of looptax that measured.
+    /// The version of looptax that made the measurements.
     pub looptax_version: String,
-    /// Start, RFC 3339.
+    /// Time of the start, RFC 3339.
     pub started_at: String,
-    /// End, RFC 3339.
+    /// Time of the end, RFC 3339.
     pub finished_at: Option<String>,
     /// The command line.
     pub command: Vec<String>,
-    /// Whether there were fewer epochs and points than usual.
+    /// Whether fewer epochs and points than usual were measured.
     pub quick: bool,
-    /// The requested share of the published amounts of data; `null` for the amounts that fit the time.
+    /// The share of the published amounts of data that the user requested; `null` if looptax chose amounts that fit
+    /// the available time.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub scale: Option<f64>,
     /// The machine.
     pub host: Host,
-    /// One part for each publication.
+    /// The publications, with the measurements for each.
     pub parts: Vec<ReproductionPart>,
-    /// Disturbances of the whole reproduction, a sentence each.
+    /// Problems that disturbed the whole reproduction, each as a sentence.
     #[serde(default)]
     pub problems: Vec<String>,
-    /// Whether it was interrupted.
+    /// Whether the reproduction was interrupted.
     pub interrupted: bool,
 }
 
-/// One publication.
+/// A publication, and its measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionPart {
-    /// The word on the command line for it: `kawin`.
+    /// The publication's name on the command line: `kawin`.
     pub name: String,
     /// The published article.
     pub article: Article,
-    /// The measurements, in the order of time.
+    /// The measurements, in order of time.
     pub steps: Vec<ReproductionStep>,
-    /// The claims, each with the measurement that tests it.
+    /// The claims, each with the measurement that tests the claim.
     pub rows: Vec<ReproductionRow>,
-    /// Throughput over the number of connections, if that was published.
+    /// Throughput for each number of connections, if the article has it.
     #[serde(default)]
     pub points: Vec<ReproductionPoint>,
-    /// Attempts to reach a figure that no other measurement has reproduced.
+    /// Additional attempts to measure a published figure, if no other measurement reproduced the figure.
     #[serde(default)]
     pub trials: Vec<ReproductionTrial>,
-    /// The conclusions from the rows together.
+    /// Conclusions from all rows together.
     #[serde(default)]
     pub findings: Vec<ReproductionFinding>,
-    /// In which respects this was smaller than the published comparison, a sentence each.
+    /// In which respects this reproduction was smaller than the published comparison, each as a sentence.
     #[serde(default)]
     pub smaller: Vec<String>,
-    /// Parts that could not be measured, and how to make them measurable, a sentence each.
+    /// Parts that could not be measured, each as a sentence that also says what would make the measurement possible.
     #[serde(default)]
     pub missing: Vec<String>,
 }
@@ -76,27 +77,27 @@ pub struct ReproductionPart {
 /// A published comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Article {
-    /// Its title.
+    /// The article's title.
     pub title: String,
-    /// Who wrote it, and when.
+    /// The article's author and date.
     pub author: String,
-    /// The article's address; `null` if looptax does not know one.
+    /// The article's address; `null` if looptax does not know it.
     #[serde(default)]
     pub url: Option<String>,
-    /// The system that it ran on.
+    /// The system on which the published comparison ran.
     pub system: String,
     /// The workload of the server.
     pub workload: String,
 }
 
-/// One comparison that was made for the article; anyone can repeat it by hand.
+/// A comparison that was made for the article; a user can repeat it by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionStep {
-    /// The comparison, for a person.
+    /// A description of the comparison, for a person.
     pub what: String,
-    /// The command line that does the same.
+    /// The command line that makes the same comparison.
     pub command: String,
-    /// The name of the run's record; `null` if nothing was measured.
+    /// The name of the run whose record has the measurement; `null` if nothing was measured.
     pub run: Option<String>,
     /// Path of the record.
     pub path: Option<String>,
@@ -105,9 +106,9 @@ pub struct ReproductionStep {
 /// A claim and its measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionRow {
-    /// The claim's name.
+    /// The name of the claim.
     pub claim: String,
-    /// The subject of the comparison, for a person.
+    /// A description of what is compared, for a person.
     pub what: String,
     /// The two arms, baseline first.
     pub arms: [String; 2],
@@ -115,17 +116,17 @@ pub struct ReproductionRow {
     pub unit: ReproductionUnit,
     /// The published figure; `null` if the article has no figure for this part.
     pub published: Option<Published>,
-    /// The figure that was measured here.
+    /// The figure that looptax measured.
     pub measured: Figure,
     /// The figures of the two arms, baseline first.
     pub sides: [ReproductionSide; 2],
-    /// How the measured figure agrees with the published one; `null` if nothing was published.
+    /// How well the measured figure agrees with the published figure; `null` if nothing was published.
     pub verdict: Option<ReproductionVerdict>,
-    /// Proof that the measurement did the work that the claim is about.
+    /// Counts that prove that the measurement did the work to which the claim refers.
     pub proof: ReproductionProof,
     /// Reasons why the two figures differ.
     pub reasons: Vec<ReproductionReason>,
-    /// The step that it comes from, as index into `steps`.
+    /// The step in which this row was measured, as an index into `steps`.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub step_idx: u32,
@@ -134,9 +135,9 @@ pub struct ReproductionRow {
 /// A published figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
-    /// The figure as it was published.
+    /// The figure with the article's words.
     pub words: String,
-    /// The figure in the row's unit.
+    /// The same figure in the row's unit.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub value: f64,
@@ -150,7 +151,7 @@ pub struct Published {
     pub hi: f64,
 }
 
-/// The unit of a row's figures. In every unit a larger figure means a higher cost of the other arm.
+/// The unit of a row's figures. In every unit, a larger figure means a higher cost of the other arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReproductionUnit {
@@ -160,23 +161,23 @@ pub enum ReproductionUnit {
     AddedPct,
     /// A multiple of the baseline's time or rate.
     Times,
-    /// Percent of a whole that belongs to the other arm.
+    /// Percent of a whole, for the share that belongs to the other arm.
     SharePct,
 }
 
-/// A measured figure compared with the published one.
+/// The result when a measured figure is compared with a published figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReproductionVerdict {
-    /// The interval holds the published figure and stays near it: between half and twice that effect.
+    /// The interval contains the published figure and stays near it: between half and twice the published effect.
     AsPublished,
-    /// The effect has the published direction and is smaller.
+    /// The effect has the published direction, and is smaller.
     Smaller,
-    /// The effect has the published direction and is larger.
+    /// The effect has the published direction, and is larger.
     Larger,
     /// The effect has the opposite direction.
     Opposite,
-    /// The interval holds zero and not the published figure.
+    /// The interval contains zero but not the published figure.
     NotSeen,
     /// The interval is too wide to decide, there is no interval, or other processes disturbed the measurement.
     Inconclusive,
@@ -187,9 +188,9 @@ pub enum ReproductionVerdict {
 /// The figure of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionSide {
-    /// The measured figure, in the field's unit.
+    /// The measured figure.
     pub figure: Figure,
-    /// Its unit.
+    /// The figure's unit.
     pub unit: SideUnit,
 }
 
@@ -207,24 +208,24 @@ pub enum SideUnit {
     Pct,
 }
 
-/// Counts of the work that was done.
+/// Counts of the work that the measurement did.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionProof {
-    /// Rows or keys that the requests chose from.
+    /// Number of rows or keys from which the requests chose.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub rows: Option<u64>,
-    /// Requests that were answered, over both arms.
+    /// Number of requests that were answered, over both arms.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub requests: u64,
-    /// The server's own count and looptax's, over all arms and the warm-up.
+    /// The server's own count and looptax's count of the requests, over all arms and including the warm-up.
     pub server_count: Option<ServerCount>,
-    /// Bytes that were streamed, over both arms.
+    /// Number of bytes that were streamed, over both arms.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub streamed_bytes: Option<u64>,
-    /// Whole commands that ran, over both arms.
+    /// Number of whole commands that ran, over both arms.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub runs: Option<u64>,
@@ -240,13 +241,13 @@ pub struct ReproductionPages {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n: u64,
-    /// Queries per page: the fewest and the most.
+    /// Number of queries per page: the smallest and the largest.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "[SmallCount; 2]")]
     pub queries: [u32; 2],
 }
 
-/// Throughput at a number of connections.
+/// Throughput at one number of connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionPoint {
     /// Connections per arm.
@@ -257,7 +258,7 @@ pub struct ReproductionPoint {
     pub per_s: [Figure; 2],
     /// Percent of throughput that the other arm loses.
     pub tax_pct: Figure,
-    /// The server's CPU time by function, the largest first; empty if it was not sampled.
+    /// The functions with the most CPU time in the server, the largest first; empty if the CPU time was not sampled.
     #[serde(default)]
     pub hottest: Vec<HotFunction>,
 }
@@ -265,7 +266,7 @@ pub struct ReproductionPoint {
 /// A function's share of the server's CPU time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HotFunction {
-    /// Its name.
+    /// The function's name.
     pub name: String,
     /// Whether the function belongs to the kernel.
     pub is_kernel: bool,
@@ -275,22 +276,22 @@ pub struct HotFunction {
     pub share_pct: f64,
 }
 
-/// An attempt to reach a published figure.
+/// An additional attempt to measure a published figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionTrial {
-    /// The attempt.
+    /// A description of the attempt.
     pub what: String,
     /// Mean time per message on the socket and over TCP, µs.
     pub mean_us: [Figure; 2],
-    /// Messages on both arms together.
+    /// Number of messages, both arms together.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_messages: u64,
-    /// Whether TCP's figure is within a factor of two of the published one.
+    /// Whether the measured time over TCP is between half and twice the published time.
     pub is_near: bool,
 }
 
-/// The JSON Schema (draft 2020-12) of a saved [`Reproduction`].
+/// Returns the JSON Schema (draft 2020-12) of a saved [`Reproduction`].
 pub fn reproduction_schema() -> serde_json::Value {
     crate::record::schema_of::<Reproduction>()
 }

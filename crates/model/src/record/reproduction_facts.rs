@@ -1,6 +1,6 @@
-//! Reasons why a claim and its measurement differ, and the conclusions from the rows: figures, not sentences.
+//! The reasons why a claim and its measurement differ, and the conclusions from the rows, as figures.
 //!
-//! The report makes the sentences.
+//! The report makes sentences from these figures.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Estimate, Withheld};
 
-/// Why a claim and its measurement differ, or what a reader should know about them.
+/// A reason why a claim and its measurement differ, or a fact about them that a reader should know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ReproductionReason {
-    /// A reason that is known before anything is measured.
+    /// A reason that was known before the measurement.
     Known {
-        /// The sentence, in which braces hold names of figures: `{rate_per_s}`.
+        /// The sentence, with placeholders in braces for the figures: `{rate_per_s}`.
         words: String,
         /// The figures in the sentence, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "Real::read")]
         #[schemars(with = "BTreeMap<String, Real>")]
         figures: BTreeMap<String, f64>,
     },
-    /// The interval holds both the published figure and a difference of zero.
+    /// The interval contains both the published figure and a difference of zero.
     HoldsNoDifference,
-    /// The interval holds the published figure, and also effects of less than half or more than twice its size.
+    /// The interval contains the published figure, but also effects of less than half or more than twice the published
+    /// effect.
     HoldsFarEffects,
     /// The measurement gave no figure.
     NoFigure {
-        /// The reason why there is no figure.
+        /// Why there is no figure.
         na: String,
     },
-    /// `compare` withholds the verdict.
+    /// The comparison has no verdict that should be believed.
     Withheld(Withheld),
-    /// `compare` gives a warning.
+    /// The comparison has a warning.
     Warned {
         /// The warning.
         warning: String,
     },
     /// The measurement ended before a planned look.
     Ended {
-        /// Whether the user interrupted it; if not, its time was over.
+        /// Whether the user interrupted the measurement; if not, it had used its time.
         interrupted: bool,
         /// Number of epochs measured.
         #[serde(deserialize_with = "SmallCount::read")]
@@ -52,12 +53,12 @@ pub enum ReproductionReason {
         #[schemars(with = "SmallCount")]
         planned: u32,
     },
-    /// The program between the published port and the server.
+    /// The program that passes data between the published port and the server.
     PortProxy {
         /// The program.
         program: String,
     },
-    /// The pages come from these programs; nothing is pinned.
+    /// The versions of the programs that make the pages; none of these programs is pinned to cores.
     PageVersions {
         /// WordPress's version.
         wordpress: String,
@@ -66,29 +67,30 @@ pub enum ReproductionReason {
         /// MariaDB's version.
         mariadb: String,
     },
-    /// The figure for only as many of the measured pages as the article had.
+    /// The figure for only some of the measured pages: as many as the article had.
     FirstPages {
-        /// Percent that TCP adds to the time that these pages spend in queries.
+        /// Percent that TCP adds to the time which these pages spend in queries.
         added_pct: Estimate,
     },
 }
 
-/// The conclusion from a part's rows together.
+/// A conclusion from all rows of a part together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ReproductionFinding {
-    /// The highest throughput that each arm served in a sweep, baseline first.
+    /// The highest throughput of each arm in a sweep over numbers of connections, baseline first.
     MostServed {
         /// Requests per second.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "[Real; 2]")]
         per_s: [f64; 2],
-        /// Number of connections at which each arm served it.
+        /// Number of connections at which each arm reached this throughput.
         #[serde(deserialize_with = "AtLeastOne::read")]
         #[schemars(with = "[AtLeastOne; 2]")]
         connections: [u32; 2],
     },
-    /// The point of a sweep with the largest difference between the arms, among the points that show a difference.
+    /// The point of a sweep with the largest difference between the arms; only points that show a difference are
+    /// considered.
     LargestTax {
         /// Percent of throughput that TCP loses at that point.
         tax_pct: Estimate,
@@ -97,24 +99,24 @@ pub enum ReproductionFinding {
         #[schemars(with = "AtLeastOne")]
         connections: u32,
     },
-    /// Functions were sampled by a timer, not by a counter of cycles.
+    /// The functions were sampled by a timer, not by a counter of CPU cycles.
     SampledByTimer,
-    /// How the time that a published port adds is divided.
+    /// The parts of the time that a published port adds.
     ShareOfPort {
-        /// The workload.
+        /// The name of the workload.
         what: String,
         /// The time that the published port adds to a request, µs.
         in_all_us: Estimate,
-        /// The shares of loopback TCP, the bridge and the port proxy in that time.
+        /// The parts that loopback TCP, the bridge and the port proxy have in this time.
         shares: [PortShare; 3],
     },
-    /// Attempts that come close to a published time.
+    /// The attempts whose result is near a published time.
     Near {
         /// The published figure, µs per message over TCP.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         published_us: f64,
-        /// The attempts that come close; empty if there are none.
+        /// The attempts whose result is near the published figure; empty if there are none.
         trials: Vec<String>,
     },
     /// The effect of a transport on a page of a web site.
@@ -127,21 +129,21 @@ pub enum ReproductionFinding {
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         page_us: f64,
-        /// Percent of that time spent in queries.
+        /// Percent of this time that is spent in queries.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         share_pct: f64,
-        /// Percent that TCP adds to the whole page.
+        /// Percent that TCP adds to the time of the whole page.
         added_pct: Estimate,
     },
 }
 
-/// The share of one step in the time that a published port adds.
+/// The part of one step in the time that a published port adds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PortShare {
-    /// Time of this step, µs.
+    /// Time that this step adds, µs.
     pub us: Estimate,
-    /// Percent of the time that the published port adds.
+    /// This time as a percentage of the time that the published port adds.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub pct: f64,

@@ -1,6 +1,6 @@
-//! The record itself: the head of the file and its contents.
+//! The record of a run: the head of the file and its contents.
 //!
-//! The crate's documentation lists what is deliberately absent.
+//! The crate's documentation lists data that a record deliberately does not have.
 
 use crate::stats::range::Version;
 use schemars::JsonSchema;
@@ -20,36 +20,37 @@ pub struct Record {
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub method_version: u32,
-    /// The version of looptax that measured.
+    /// The version of looptax that made the measurements.
     pub looptax_version: String,
     /// A unique name of this run.
     pub id: String,
-    /// The name that its user gave it: `before-kernel`.
+    /// The name that the user gave to the run: `before-kernel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Start, RFC 3339.
+    /// Time at which the run started, RFC 3339.
     pub started_at: String,
-    /// End, RFC 3339; `null` while the run lasts, and after an interruption that left no time to record it.
+    /// Time at which the run ended, RFC 3339; `null` while the run lasts, and after an interruption that left no time
+    /// to save it.
     pub finished_at: Option<String>,
     /// The command line, without passwords.
     pub command: Vec<String>,
-    /// The seed of every random choice.
+    /// The seed from which all random choices of the run follow.
     pub seed: Hex64,
     /// The machine.
     pub host: Host,
-    /// The comparisons that were judged, in the order of measuring.
+    /// The comparisons that were judged, in the order in which they were measured.
     #[serde(deserialize_with = "crate::record::consistent::read")]
     pub comparisons: Vec<Comparison>,
-    /// Placements that were run for some seconds without a verdict.
+    /// Placements that were measured for some seconds, without a verdict.
     #[serde(default)]
     pub looks: Vec<Look>,
-    /// The connection storms, if the run was to measure storms instead of comparisons.
+    /// The connection storms, if the run measured storms and no comparisons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storms: Option<Storms>,
-    /// The remedies for each number of connections, if the run was to measure remedies.
+    /// The remedies, for each number of connections, if the run measured remedies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedies>,
-    /// Problems that did not end the run: a server that did not start, a file that could not be read.
+    /// Problems that did not end the run: for example, a server did not start, or a file could not be read.
     #[serde(default)]
     pub problems: Vec<String>,
     /// Whether the run was interrupted.
@@ -57,7 +58,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of this form and method without any measurement.
+    /// Makes a record of this form and method, without any measurement.
     pub fn begun(id: String, started_at: String, looptax_version: &str) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -78,7 +79,7 @@ impl Record {
             interrupted: false,
         }
     }
-    /// Whether the record holds no measurement.
+    /// Returns whether the record has no measurement.
     pub fn is_empty(&self) -> bool {
         self.comparisons.is_empty() && self.looks.is_empty() && self.storms.is_none()
     }

@@ -1,6 +1,6 @@
-//! The order in which everything ran: enough to repeat it with the same seed.
+//! The plan of a comparison, with everything that is needed to repeat it with the same seed.
 //!
-//! This is the plan; the epochs show what happened.
+//! The epochs show what really happened.
 
 use crate::stats::range::{Amount, Level, ProperPercent, SmallCount};
 use schemars::JsonSchema;
@@ -11,44 +11,44 @@ use crate::record::Hex64;
 /// The plan of one comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
-    /// Length of a slice's active window; 0 for whole commands, which run as long as they take.
+    /// Length of a slice's active window; 0 for whole commands, which run until they end.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub slice_ms: f64,
-    /// Time after each change of arm that is not counted.
+    /// Time after each change of the arm in which requests do not count.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub guard_ms: f64,
-    /// Groups of eight slices in an epoch; 0 for whole commands, of which an epoch has four runs.
+    /// Number of groups of eight slices in an epoch; 0 for whole commands, which have four runs in an epoch.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub octets_per_epoch: u32,
-    /// Planned looks at the data, in rising order.
+    /// The planned looks at the data, sorted by number of epochs.
     pub looks: Vec<PlannedLook>,
-    /// Whether there is one look at a fixed time instead of several.
+    /// Whether there is only one look, after a fixed time.
     pub fixed: bool,
-    /// Whether the run continues until the interval is narrow.
+    /// Whether the run continues until the interval is narrow enough.
     pub precise: bool,
-    /// The smallest tax that matters, in percent; the statistics use this number divided by 100 as a fraction.
+    /// The smallest tax that matters, percent; the statistics use it as a fraction: this number divided by 100.
     #[serde(deserialize_with = "ProperPercent::read")]
     #[schemars(with = "ProperPercent")]
     pub delta_pct: f64,
-    /// Epochs that are discarded before the first counted epoch.
+    /// Number of epochs that are run and discarded before the first epoch that counts.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub warmup_epochs: u32,
-    /// The seed of this comparison's coin flips.
+    /// The seed of the coin flips of this comparison.
     pub seed: Hex64,
 }
 
 /// One planned look at the data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLook {
-    /// Number of epochs at which the look takes place.
+    /// Number of epochs after which the look takes place.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub epochs: u32,
-    /// The two-sided level of every interval made at this look.
+    /// The two-sided level of every interval that is computed at this look.
     #[serde(deserialize_with = "Level::read")]
     #[schemars(with = "Level")]
     pub alpha: f64,

@@ -5,43 +5,43 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How one driver, framework or application is given the connection.
+/// The form in which one driver, framework or application gets the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spelling {
-    /// Its name: `mysqli`, `go-redis`, `wordpress`.
+    /// Name of the driver, framework or application: `mysqli`, `go-redis`, `wordpress`.
     pub name: String,
-    /// The language it belongs to.
+    /// The programming language in which it is used.
     pub language: String,
-    /// Where to write the text.
+    /// The place where the text has to be written.
     pub place: String,
-    /// The text to write; stars stand for a password that is not shown.
+    /// The text to write; stars stand for a password, which is not shown.
     pub text: String,
-    /// The transport that the driver uses for the given URL.
+    /// The transport that the driver uses if it gets the given URL.
     pub takes_now: Takes,
-    /// The transport that the driver uses for `localhost`.
+    /// The transport that the driver uses if the host is `localhost`.
     pub localhost: Takes,
-    /// Why it uses these transports.
+    /// The reason why the driver uses these transports.
     pub why: String,
-    /// Typical mistakes with this driver.
+    /// Mistakes that people often make with this driver.
     pub traps: Vec<String>,
     /// Reasons why the text does not work for this connection.
     pub cannot: Vec<String>,
-    /// The driver that has connected with such texts; `null` if no driver was tried.
+    /// The driver that was tried, and connected with texts of this form; `null` if no driver was tried.
     pub proved: Option<Proved>,
 }
 
-/// The driver that has connected with such texts, and when.
+/// The driver that was tried and connected, and the date.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Proved {
-    /// The driver with its version.
+    /// The driver and its version.
     pub driver: String,
-    /// Its language, with the version.
+    /// The driver's language and the language's version.
     pub language: String,
-    /// The day: `2026-11-21`.
+    /// The date: `2026-11-21`.
     pub date: String,
 }
 
-/// Which transport a driver uses for a host. The table of dialects has a short word for each.
+/// The transport that a driver uses for a host. The alias of each variant is its short name in the table of dialects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Takes {
     /// The socket.
@@ -62,7 +62,7 @@ pub enum Takes {
 }
 
 impl Takes {
-    /// The words as they are saved and shown.
+    /// Returns the text that is saved and shown.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Unix => "the socket",

@@ -1,7 +1,7 @@
-//! The result of a connection storm: how many connections failed over each transport, and how long the last answer
+//! The result of connection storms: how many connections failed over each transport, and how long the last answer
 //! took.
 //!
-//! A part of a record that is separate from its comparisons: a storm has no epochs and no requests.
+//! A part of a record that is separate from its comparisons, because a storm has no epochs and no requests.
 
 use crate::stats::range::{Count, Real, SmallCount};
 use schemars::JsonSchema;
@@ -9,39 +9,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Hex64;
 
-/// The storms against one server, with connections opened as one client opens them.
+/// The storms against one server; the connections are opened as one real client opens them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Storms {
-    /// The server that was used: `private:mariadb`.
+    /// The server: `private:mariadb`.
     pub target: String,
-    /// Its version.
+    /// The server's version.
     pub version: String,
-    /// Seed of the order of the arms.
+    /// The seed for the order of the arms.
     pub seed: Hex64,
-    /// The client whose way of connecting was imitated: `mysqlnd`.
+    /// The client that was imitated; the connections were opened as this client opens them: `mysqlnd`.
     pub client: String,
-    /// Its name as used in a sentence: "PHP's mysqlnd".
+    /// The client's name in a sentence: "PHP's mysqlnd".
     pub library: String,
-    /// The client program and the versions that were traced to learn its way.
+    /// The program and the versions that were traced to learn how the client connects.
     pub seen: String,
-    /// How long the server was stopped, milliseconds; 0 if it was not stopped.
+    /// Time for which the server was stopped, ms; 0 if it was not stopped.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub stall_ms: f64,
-    /// Connection attempts per second; `null` if all began together.
+    /// Number of connection attempts per second; `null` if all attempts began at the same time.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub rate_per_s: Option<f64>,
-    /// Length of the queues of the socket and of the port, as passed to listen(2); one more connection than that may
-    /// wait.
+    /// Length of the queues of the socket and of the port, as passed to listen(2); one more connection than this
+    /// number may wait.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub queue: u32,
-    /// `net.core.somaxconn`, which caps every queue; `null` if it cannot be read.
+    /// `net.core.somaxconn`, the upper limit of every queue; `null` if it cannot be read.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub somaxconn: Option<u32>,
-    /// The setting that makes the server's queues longer: "set `back_log`".
+    /// The setting that makes the server's queues longer, as text: "set `back_log`".
     pub setting: String,
     /// The storms for each number of connections.
     pub sizes: Vec<StormSize>,
@@ -50,18 +50,18 @@ pub struct Storms {
 /// The storms with one number of connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StormSize {
-    /// Connections in each storm.
+    /// Number of connections in each storm.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub connections: u32,
     /// The storms of each arm.
     pub arms: Vec<StormArm>,
-    /// The smallest queue of the socket with which nothing failed in [`Self::tries_of_queue`] storms; `null` if it was
-    /// not searched for, or if something failed with every queue.
+    /// The shortest queue of the socket with which no connection failed in [`Self::tries_of_queue`] storms; `null` if
+    /// it was not searched for, or if connections failed with every queue.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub smallest_queue: Option<u32>,
-    /// Storms for each queue length that was tried.
+    /// Number of storms for each length of the queue that was tried.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub tries_of_queue: u32,
@@ -72,38 +72,38 @@ pub struct StormSize {
 pub struct StormArm {
     /// `unix` or `tcp`.
     pub arm: String,
-    /// Failed connection attempts, percent of all: value and interval (95 %).
+    /// Failed connection attempts, percent of all attempts: the value and the two ends of its 95 % interval.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "[Real; 3]")]
     pub failed_pct: [f64; 3],
-    /// Each storm, in the order in which they were made.
+    /// The storms in the order in which they were made.
     pub storms: Vec<Storm>,
 }
 
 /// One storm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Storm {
-    /// Connections that the server answered.
+    /// Number of connections that the server answered.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub served: u64,
-    /// The served connections that were answered more than half a second after the later of two moments: the connection
-    /// attempt began, and the server ran again.
+    /// Number of the served connections that were answered late: more than half a second after the start of the
+    /// connection attempt, or after the server ran again, if that was later.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub late: u64,
-    /// Connections that were not answered, by error.
+    /// Number of connections that were not answered, for each error.
     pub failed: Vec<StormFailure>,
-    /// Time from the first connection attempt to the last answer, milliseconds.
+    /// Time from the first connection attempt to the last answer, ms.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub last_ms: f64,
 }
 
-/// How some connections of a storm failed.
+/// Connections of a storm that failed with the same error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StormFailure {
-    /// The name of the error, `EAGAIN`, or a description of what happened.
+    /// The name of the error, such as `EAGAIN`, or a description of what happened.
     pub error: String,
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
@@ -111,14 +111,14 @@ pub struct StormFailure {
 }
 
 impl StormArm {
-    /// Connections that failed in all of its storms.
+    /// Returns the number of connections that failed in all storms of the arm.
     pub fn n_failed(&self) -> u64 {
         self.storms.iter().map(Storm::n_failed).sum()
     }
 }
 
 impl Storm {
-    /// Connections that failed, with any error.
+    /// Returns the number of connections that failed, with any error.
     pub fn n_failed(&self) -> u64 {
         self.failed.iter().map(|it| it.connections).sum()
     }

@@ -1,7 +1,7 @@
-//! JSON lines that looptax prints during a run, one object per line.
+//! The JSON lines that looptax prints during a run, one object per line.
 //!
-//! Made from the events that a run reports to its observer, and from the finished results; see [`StreamLine`]. The
-//! command line prints them; programs read them.
+//! The lines are made from the events that a run reports to its observer, and from the finished results; see
+//! [`StreamLine`]. The command line prints them, and other programs read them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Estimate, Found, Look, Proof, Record, Tax, Watched};
 use crate::stats::range::{Amount, Count, Index, Real, Version};
 
-/// The version of [`StreamLine`]. From the first release on, it is raised when a field changes its meaning or is
+/// The version of [`StreamLine`]. From the first release on, it is raised if a field changes its meaning or is
 /// removed.
 pub const STREAM_VERSION: u32 = 1;
 
@@ -21,7 +21,7 @@ pub const STREAM_VERSION: u32 = 1;
 /// let text = r#"{"version":1,"type":"news","words":"starting private:redis","added_later":true}"#;
 /// let line: StreamLine = serde_json::from_str(text)?;
 /// assert_eq!(line.event, StreamEvent::News { words: "starting private:redis".to_owned() });
-/// // A type of a later version is no error.
+/// // The `type` of a later version is not an error.
 /// let later: StreamLine = serde_json::from_str(r#"{"version":1,"type":"weather"}"#)?;
 /// assert_eq!(later.event, StreamEvent::Unknown);
 /// # Ok::<(), serde_json::Error>(())
@@ -49,23 +49,23 @@ impl From<StreamEvent> for StreamLine {
 pub enum StreamEvent {
     /// The plan of the measurements; the first line of a run.
     Plan(StreamPlan),
-    /// The current step, for a person.
+    /// A message about the current step, for a person.
     News {
-        /// `starting private:redis`.
+        /// The message: `starting private:redis`.
         words: String,
     },
     /// A comparison of the plan begins.
     Start {
-        /// Server, connections, placement and workload.
+        /// The comparison's server, connections, placement and workload.
         title: String,
-        /// The pairs of arms that it compares, `[baseline, other]` each.
+        /// The pairs of arms that the comparison compares, each as `[baseline, other]`.
         pairs: Vec<[String; 2]>,
-        /// The step before the first epoch, for a person.
+        /// A message about the step before the first epoch, for a person.
         words: String,
     },
-    /// One pair of arms has been measured for one epoch.
+    /// An epoch of one pair of arms has been measured.
     Epoch(StreamEpoch),
-    /// Something to know about the run.
+    /// A warning about the run.
     Warning {
         /// The warning, as a code for programs.
         code: WarningCode,
@@ -80,35 +80,35 @@ pub enum StreamEvent {
         comparison: u32,
         /// `unix`, `tcp`, ….
         arm: String,
-        /// The address that the arm connected to.
+        /// The address to which the arm connected.
         endpoint: String,
-        /// Whether looptax proved of every connection that it uses the transport in `arm`.
+        /// Whether looptax proved for every connection that it uses the transport in `arm`.
         verified: bool,
         /// The result of the proof.
         proof: Proof,
     },
-    /// The verdict on an arm of a finished comparison; if later comparisons change it, the changed verdict is in the
-    /// result.
+    /// The verdict on an arm of a finished comparison. Later comparisons may change this verdict; the result then has
+    /// the changed verdict.
     Verdict {
         /// The comparison's index in the result's `comparisons`.
         #[serde(deserialize_with = "Index::read")]
         #[schemars(with = "Index")]
         comparison: u32,
-        /// Server, connections, placement and workload, as in `start`.
+        /// The comparison's server, connections, placement and workload, as in `start`.
         title: String,
-        /// The verdict with its figures, in the form that it has in the result.
+        /// The verdict with its figures, in the same form as in the result.
         #[serde(flatten)]
         tax: Box<Tax>,
     },
-    /// A placement was run for some seconds, and is not judged.
+    /// A placement that was measured for some seconds, without a verdict.
     Look(Box<Look>),
     /// The record, as `--json` prints it; the last line of a run.
     Result(Box<Record>),
-    /// One look of `find --watch --json`.
+    /// A snapshot of `find --watch --json`.
     Found(Box<Found>),
-    /// One look of `watch --json`.
+    /// A snapshot of `watch --json`.
     Watched(Box<Watched>),
-    /// A type that a later looptax added; this version never prints it.
+    /// A type of event that a later version of looptax added; this version never prints it.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
     Unknown,
@@ -117,70 +117,72 @@ pub enum StreamEvent {
 /// The plan of the measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamPlan {
-    /// The plan for a person.
+    /// A description of the plan, for a person.
     pub words: String,
-    /// Its comparisons in order; empty for whole commands, storms and trials.
+    /// The planned comparisons in order; empty for whole commands, storms and trials.
     pub steps: Vec<StreamStep>,
-    /// The longest time that warming up and measuring can take, in seconds, if known; starting and filling the servers
-    /// is not included.
+    /// Upper limit of the time for warming up and measuring, in seconds; `null` if it is not known. The time to start
+    /// and fill the servers is not included.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub at_most_s: Option<f64>,
 }
 
-/// A comparison of the plan.
+/// A planned comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamStep {
-    /// Server, connections and placement.
+    /// The comparison's server, connections and placement.
     pub title: String,
-    /// The longest time that it can take, in seconds, if known.
+    /// Upper limit of the comparison's time, in seconds; `null` if it is not known.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub at_most_s: Option<f64>,
 }
 
-/// The measurement of one epoch, and the estimate so far.
+/// The figures of one epoch, and the estimate from all epochs so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamEpoch {
     /// The pair's index in `pairs` of `start`.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "Index")]
     pub pair: u32,
-    /// Name of the pair.
+    /// The name of the pair.
     pub title: String,
-    /// Whether the epoch is part of the warm-up and does not count.
+    /// Whether the epoch is part of the warm-up, and does not count.
     pub is_warm_up: bool,
-    /// Number of epochs of this pair so far, this one included; the epochs of the warm-up are counted separately.
+    /// Number of epochs of this pair so far, including this epoch; the epochs of the warm-up have a separate count.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_epochs: u64,
-    /// The largest number of epochs that the pair can have.
+    /// The largest number of epochs that may be measured for this pair.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_epochs_at_most: u64,
-    /// Answers (or runs of a command) per second in this epoch, `[baseline, other]`; `null` for an arm without any
-    /// time.
+    /// Number of answers (or runs of a command) per second in this epoch, `[baseline, other]`; `null` if no time was
+    /// measured for the arm.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "[Option<Amount>; 2]")]
     pub rates_per_s: [Option<f64>; 2],
-    /// Throughput lost in this epoch, percent of the baseline's; `null` in a warm-up.
+    /// Throughput lost in this epoch, percent of the baseline's throughput; `null` in a warm-up.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub throughput_pct: Option<f64>,
-    /// Throughput lost in all epochs so far: rough, and not adjusted for the fact that it is computed after each epoch.
+    /// Throughput lost, from all epochs so far. This estimate is rough: it is computed after each epoch, and not
+    /// adjusted for these repeated computations.
     pub so_far_pct: Option<Estimate>,
-    /// Number of epochs at the next interim analysis; `null` in a warm-up, and when this pair has ended.
+    /// Number of epochs at which the next interim analysis takes place; `null` in a warm-up, and after the pair's last
+    /// epoch.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub next_look: Option<u64>,
-    /// The longest time that can pass until all pairs of this comparison end, in seconds; `null` in a warm-up.
+    /// Upper limit of the time until all pairs of this comparison end, in seconds; `null` in a warm-up.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub left_at_most_s: Option<f64>,
 }
 
 super::code::codes! {
-    /// The subject of a warning of `--json-stream`.
+    /// The reason for a warning of `--json-stream`.
     WarningCode {
         /// Another looptax was measuring on this machine when this run began.
         OtherRun,
@@ -188,12 +190,12 @@ super::code::codes! {
         NotMeasured,
         /// Answers take long, so slices are longer than planned.
         SlicesLonger,
-        /// Answers take long, so slices are longer than planned, and there are fewer epochs, to keep to the planned
-        /// time.
+        /// Answers take long, so slices are longer than planned, and fewer epochs are measured so that the planned
+        /// time is kept.
         EpochsFewer,
-        /// A note on the course of a comparison; its figures are among the diagnostics of the verdicts.
+        /// A note about a comparison while it runs; its figures are among the diagnostics of the verdicts.
         Comparison,
-        /// Measuring took longer than the plan said.
+        /// The measurements took longer than planned.
         TookLonger,
         /// The run ended with an error, which is on stderr and in the exit code; the result holds the earlier
         /// measurements.

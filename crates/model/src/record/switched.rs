@@ -1,4 +1,4 @@
-//! The result of `looptax switch`: the plan, the steps that were done, and the outcome.
+//! The result of `looptax switch`: the plan, the steps that were carried out, and the outcome.
 //!
 //! A JSON form separate from records of runs.
 
@@ -8,94 +8,96 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{CheckedConnection, Edit, StepCode, WatchedDiff};
 
-/// A switch: planned, carried out or undone.
+/// A switch that was planned, carried out or undone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Switched {
-    /// Its name, for `--undo`; `null` if nothing was written.
+    /// The switch's name, for `--undo`; `null` if nothing was written.
     pub id: Option<String>,
-    /// Earlier switches that prepared the server for this one; each can be undone by its own `--undo`.
+    /// Earlier switches that prepared the server for this switch; each of them can be undone with `--undo` and its own
+    /// name.
     pub prepared: Vec<String>,
     /// The connections of the file.
     pub connections: Vec<SwitchConnection>,
-    /// The files that are written.
+    /// The files that the switch writes.
     pub files: Vec<SwitchFile>,
     /// The parts of the file that looptax did not understand.
     pub unread: Vec<String>,
-    /// How the outcome is to be proved.
+    /// How looptax proves that the switch worked.
     pub proof: SwitchProof,
-    /// The steps that were done, in order.
+    /// The steps that were carried out, in order.
     pub steps: Vec<SwitchStep>,
-    /// How long requests took before and after; `null` if they were not timed.
+    /// The times of requests before and after the switch; `null` if the requests were not timed.
     #[serde(default)]
     pub requests: Option<WatchedDiff>,
-    /// How it ended.
+    /// How the switch ended.
     pub outcome: SwitchOutcome,
 }
 
-/// A connection of the file, and its fate in the switch.
+/// A connection of the file, and what the switch does with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchConnection {
-    /// Its number for `--only`, from 1.
+    /// The connection's number for `--only`, counted from 1.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub number: usize,
-    /// The account; `null` if the file does not name one.
+    /// The account; `null` if the file does not name an account.
     pub user: Option<String>,
-    /// The socket that it would use.
+    /// The socket that the connection would use.
     pub socket: Option<String>,
-    /// Its fate in the switch.
+    /// The action of the switch on the connection, and the reason.
     pub fate: SwitchFate,
-    /// The applications of which the user has to name one; empty if none is known, or if the choice does not matter.
+    /// The applications from which the user has to choose; empty if no application is known, or if the choice does not
+    /// matter.
     pub may_be: Vec<String>,
-    /// Index in `check.changes` of the change that is made.
+    /// Index in `check.changes` of the change that the switch makes.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub change_idx: Option<usize>,
-    /// The result of `looptax check` for it.
+    /// The result of `looptax check` for the connection.
     pub check: CheckedConnection,
 }
 
-/// The fate of a connection in a switch.
+/// The action of a switch on a connection, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchFate {
-    /// It is moved.
+    /// The connection is moved to the socket.
     Moves,
-    /// It uses the socket already.
+    /// The connection already uses the socket.
     IsThere,
-    /// The user selected other connections.
+    /// The connection is not moved, because the user selected other connections.
     Unwanted,
-    /// Points of the check say why it would not work.
+    /// The connection is not moved, because it would not work; points of the check show why.
     Blocked,
-    /// Something that has to be known is not known; points of the check say what.
+    /// The connection is not moved, because a necessary fact is not known; points of the check show which fact.
     Open,
-    /// The user has to name one of several applications with `--as`.
+    /// The connection is not moved before the user names one of several applications with `--as`.
     WhichApplication,
-    /// A person has to write the lines.
+    /// looptax does not move the connection: a person has to write the lines.
     ByHand,
 }
 
-/// A file that is written.
+/// A file that the switch writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchFile {
-    /// Its path, with symbolic links resolved.
+    /// The file's path, with symbolic links resolved.
     pub path: String,
-    /// Its lines that change, without their passwords.
+    /// The lines of the file that change, without their passwords.
     pub lines: Vec<Edit>,
-    /// Remarks about it.
+    /// Remarks about the file.
     pub remarks: Vec<FileRemark>,
 }
 
-/// Something about a file that is written.
+/// A remark about a file that the switch writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileRemark {
     /// The remark, as a code for programs.
     pub code: FileRemarkCode,
     /// The remark in words.
     pub words: String,
-    /// Whether the file cannot be written as long as the remark holds.
+    /// Whether the remark prevents the switch from writing the file.
     pub forbids: bool,
-    /// Whether the user has to agree to this remark separately.
+    /// Whether the user has to agree separately, because of this remark.
     pub wants_a_word: bool,
 }
 
@@ -103,47 +105,47 @@ pub struct FileRemark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileRemarkCode {
-    /// The name is a symbolic link; the file that it points to is written.
+    /// The path is a symbolic link; the switch writes the file to which the link points.
     Link,
-    /// Hard links: other names lead to the same file and will keep the old contents.
+    /// The file has other hard links: these names will keep the old contents.
     OtherNames,
-    /// The file is immutable: not even root may change it.
+    /// The file is immutable: not even root can change it.
     Immutable,
-    /// Its file system is mounted read-only.
+    /// The file's file system is mounted read-only.
     ReadOnly,
-    /// A program regenerates it.
+    /// A program regenerates the file.
     Managed,
-    /// It belongs to a package.
+    /// The file belongs to a package.
     Conffile,
-    /// It is in a git work tree.
+    /// The file is in a git work tree.
     GitTree,
-    /// This user may not create a file in its folder.
+    /// This user may not create a file in the file's folder.
     FolderClosed,
     /// A program that is not moved is connected to the port that the server gives up.
     PortInUse,
-    /// The server that reads it is restarted.
+    /// The server that reads the file is restarted.
     Restart,
-    /// The server that reads it has to be restarted, and looptax does not know how.
+    /// The server that reads the file has to be restarted, and looptax does not know how to do this.
     RestartUnknown,
-    /// A user joins the server's group, whose members the socket accepts.
+    /// A user joins the server's group; the socket accepts the members of this group.
     JoinsGroup,
-    /// The socket accepts every user of the machine, as the port does.
+    /// The socket accepts every user of the machine, as the server's port does.
     OpenToAll,
 }
 
-/// How the outcome is to be proved.
+/// How looptax proves that the switch worked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchProof {
-    /// The command that makes the application read its files again; `null` if the user gave none.
+    /// The command that makes the application read its files again; `null` if the user did not give a command.
     pub reload: Option<String>,
-    /// The usual ways to make it read them again, for a person.
+    /// The usual commands that make the application read its files again, for a person.
     pub reload_words: Vec<String>,
     /// The page that looptax requests before and after the switch.
     pub url: Option<String>,
-    /// Whether the new file stays if nothing shows that it works or fails.
+    /// Whether the new files stay in place if nothing shows whether the switch worked.
     #[serde(default)]
     pub keeps_unproved: bool,
-    /// How long looptax waits for connections, in seconds.
+    /// Time for which looptax waits for connections, in seconds.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub within_s: f64,
@@ -162,34 +164,34 @@ pub struct SwitchStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchOutcome {
-    /// It was only planned.
+    /// The switch was only planned.
     Planned,
-    /// There is nothing to switch: every connection uses the socket.
+    /// There was nothing to switch: every connection already uses the socket.
     NothingToDo,
     /// The switch cannot be done in the present state.
     NotDone,
-    /// Moved, and proved.
+    /// The connections were moved, and this was proved.
     Moved,
-    /// Moved; nothing connected afterwards, so nothing is proved.
+    /// The files were changed, but nothing connected afterwards, so nothing is proved.
     Unproved,
-    /// It did not work; the old files are back.
+    /// The switch did not work, and the old files were put back.
     PutBack,
-    /// The old files are back, because the user undid the switch.
+    /// The old files were put back, because the user undid the switch.
     Undone,
 }
 
 /// An earlier switch, for `--list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedSwitch {
-    /// Its name.
+    /// The switch's name.
     pub id: String,
-    /// When it was begun, as RFC 3339.
+    /// Time at which the switch began, RFC 3339.
     pub at: String,
-    /// The application or server that was switched, as a title.
+    /// The application or server that was switched, as the title of the entry.
     pub title: String,
-    /// Its state.
+    /// The state of the switch.
     pub standing: SwitchStanding,
-    /// Its files and their present contents.
+    /// The files of the switch, and their present contents.
     pub files: Vec<ListedFile>,
 }
 
@@ -199,32 +201,33 @@ pub struct ListedSwitch {
 pub enum SwitchStanding {
     /// Nothing was written.
     Planned,
-    /// A running looptax is working on it.
+    /// A running looptax is carrying out the switch.
     UnderWay,
-    /// It was interrupted: finish it or undo it.
+    /// The switch was interrupted; the user has to finish or undo it.
     Interrupted,
-    /// Moved, and proved.
+    /// The connections were moved, and this was proved.
     Moved,
-    /// The server accepts the application over the socket; the application's own files belong to another switch.
+    /// The server was prepared to accept the application over the socket; another switch changes the application's own
+    /// files.
     Prepared,
-    /// Moved, and not proved.
+    /// The connections were moved, but this was not proved.
     Unproved,
-    /// It did not work; the old files are back.
+    /// The switch did not work, and the old files were put back.
     PutBack,
-    /// The old files are back, because the user undid the switch.
+    /// The old files were put back, because the user undid the switch.
     Undone,
 }
 
 /// A file of an earlier switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedFile {
-    /// Its path.
+    /// The file's path.
     pub path: String,
-    /// Its present contents.
+    /// The file's present contents.
     pub holds: FileHolds,
 }
 
-/// The present contents of a file.
+/// The present contents of a file that belongs to a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileHolds {
@@ -232,10 +235,10 @@ pub enum FileHolds {
     Old,
     /// The contents that the switch wrote.
     New,
-    /// Something else, written since by somebody else.
+    /// Other contents, which somebody else wrote after the switch.
     Other,
-    /// Nothing that looptax could read.
+    /// looptax could not read any contents.
     Nothing,
-    /// A file that the switch cannot have written: a symbolic link, or another user's file.
+    /// The file cannot be the file that the switch wrote: it is a symbolic link, or it belongs to another user.
     Foreign,
 }

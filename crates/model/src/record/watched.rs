@@ -1,6 +1,6 @@
-//! The counts of `looptax watch`: the client and server of each hop, the requests, and their times.
+//! The counts of `looptax watch`: for each hop its client and server, its requests, and their times.
 //!
-//! A JSON form separate from records of runs. Every name in it was chosen by somebody else.
+//! A JSON form separate from records of runs. Every name in it was chosen by other people.
 
 use crate::stats::range::{Amount, Count, ProcessId, Version};
 use crate::stats::{Times, TimesForm};
@@ -9,60 +9,60 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Note, Way};
 
-/// The version of what `watch` prints as JSON.
+/// The version of the JSON that `watch` prints.
 pub const WATCHED_SCHEMA_VERSION: u32 = 1;
 
-/// One look at a machine.
+/// A snapshot of a machine over some time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Watched {
     /// Version of this form: [`WATCHED_SCHEMA_VERSION`].
     #[serde(deserialize_with = "Version::read")]
     #[schemars(with = "Version")]
     pub schema_version: u32,
-    /// The version of looptax that looked.
+    /// The version of looptax that took the snapshot.
     pub looptax_version: String,
-    /// When the look ended, with the offset to UTC.
+    /// Time at which the snapshot ended, with the offset to UTC.
     pub at: String,
-    /// Length of the look in seconds.
+    /// Length of the snapshot in seconds.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub over_s: f64,
-    /// Percent of the processors' time in which something ran; `null` if the kernel does not report it.
+    /// Percent of the processors' time in which a processor was busy; `null` if the kernel does not report it.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub busy_pct: Option<f64>,
     /// The hops from client to server, the busiest first.
     pub hops: Vec<WatchedHop>,
-    /// The addresses of the known servers, and the connections that wait there to be accepted; missing in files that an
-    /// older looptax kept.
+    /// The addresses of the known servers, and the number of connections that wait there to be accepted; missing in
+    /// files that an older version of looptax saved.
     #[serde(default)]
     pub queues: Vec<WatchedQueue>,
     /// Notes about requests that could not be counted.
     pub notes: Vec<Note>,
 }
 
-/// The requests from one service to another at one address.
+/// The requests from one service to another service at one address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedHop {
-    /// The service that sends the requests; `null` for clients that are not on this machine, or whose addresses are
+    /// The service that sends the requests; `null` for clients on other machines, or for clients whose addresses are
     /// rewritten on the way.
     pub client: Option<WatchedEnd>,
-    /// Number of the client's processes that sent requests during the look.
+    /// Number of the client's processes that sent requests during the snapshot.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_processes: u64,
-    /// The service that answers; `null` if no process of this machine was seen to answer.
+    /// The service that answers; `null` if looptax saw no process of this machine that answered.
     pub server: Option<WatchedEnd>,
-    /// The kind of server, if known: `mariadb`.
+    /// The kind of server, if it is known: `mariadb`.
     pub kind: Option<String>,
-    /// Its version, if its program shows it.
+    /// The server's version, if its program file shows it.
     pub version: Option<String>,
-    /// How the client reaches it.
+    /// The transport from the client to the server.
     pub way: Way,
-    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    /// The server's address: `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
-    /// Number of requests. A request lasts from a client's first send after it has received until it receives the
-    /// answer; several that it sends together count as one.
+    /// Number of requests. A request begins with the client's first send after the client has received data, and ends
+    /// when the client receives the answer. Several requests that the client sends together count as one request.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
@@ -70,50 +70,53 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// How many of the requests began before the previous answer was received; such requests cannot be told apart.
+    /// Number of requests that began before the previous answer was received; such requests cannot be distinguished
+    /// from each other.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_overlapping: u64,
-    /// Times of the requests, from their arrival at the server until the client had the answer; `null` without
-    /// requests. The client's own send, which takes longer over TCP, is not included.
+    /// Times of the requests, from the arrival of a request at the server until the client had the answer; `null` if
+    /// there were no requests. The client's own send call, which takes longer over TCP, is not included.
     pub times: Option<WatchedTimes>,
-    /// The server's part of these times: from its first receive until its answer arrived at the client; `null` without
-    /// requests.
+    /// The server's part of these times: from its first receive until the answer arrived at the client; `null` if
+    /// there were no requests.
     pub served: Option<WatchedTimes>,
-    /// CPU time of the server for each request that it answered, for all its clients together; missing in files that an
-    /// older looptax kept.
+    /// CPU time of the server for each request that it answered, all its clients together; missing in files that an
+    /// older version of looptax saved.
     #[serde(default)]
     pub server_cpu: Option<WatchedCpu>,
     /// CPU time of the client for each request that it made, to all servers together; missing in files that an older
-    /// looptax kept.
+    /// version of looptax saved.
     #[serde(default)]
     pub client_cpu: Option<WatchedCpu>,
-    /// Connections that were opened; over a Unix socket, only those on which something was sent.
+    /// Number of connections that were opened; over a Unix socket, only connections on which data was sent.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_opened: u64,
-    /// Connections that were opened per second.
+    /// Number of connections that were opened per second.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub opened_per_s: f64,
-    /// How long new connections to this address, including those of other clients, waited until the server first
-    /// received or sent. The time counts from the opening of the connection, or from the arrival of its first request,
-    /// if that was later; `null` without new connections.
+    /// Time that new connections to this address (also those of other clients) waited until the server first received
+    /// or sent data. The time is counted from the opening of the connection, or from the arrival of its first request
+    /// if that was later; `null` if there were no new connections.
     #[serde(default)]
     pub accept_wait: Option<WatchedTimes>,
-    /// TCP connections that were closed; `null` over a Unix socket, for which the kernel does not report it.
+    /// Number of TCP connections that were closed; `null` over a Unix socket, for which the kernel does not report
+    /// this.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub n_closed: Option<u64>,
-    /// The bytes that were sent to the server.
+    /// Number of bytes that were sent to the server.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_asked: u64,
-    /// The bytes that the client received.
+    /// Number of bytes that the client received.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
-    /// The same counts for each look, in the order of time, if they were saved; intervals are computed from them.
+    /// The same counts for each of the looks that make up the snapshot, in order of time, if they were saved;
+    /// intervals are computed from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<WatchedLook>,
 }
@@ -123,17 +126,17 @@ pub struct WatchedHop {
 pub struct WatchedQueue {
     /// The server: `mariadbd`.
     pub server: String,
-    /// Its process.
+    /// The server's process id.
     #[serde(deserialize_with = "ProcessId::read")]
     #[schemars(with = "ProcessId")]
     pub pid: u32,
-    /// Where it listens: `0.0.0.0:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    /// The address on which the server listens: `0.0.0.0:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
-    /// Connections that waited to be accepted when the look ended; over several looks, the highest number.
+    /// Number of connections that waited to be accepted when the look ended; for several looks, the highest number.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_waiting: u64,
-    /// The most connections that may wait: what the server requested and the kernel allows.
+    /// The largest number of connections that may wait: the number that the server requested, limited by the kernel.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub backlog: u64,
@@ -146,74 +149,75 @@ pub struct WatchedLook {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub over_s: f64,
-    /// Requests that ended in the look.
+    /// Number of requests that ended during the look.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
-    /// The bytes that were sent to the server.
+    /// Number of bytes that were sent to the server.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_asked: u64,
-    /// The bytes that the client received.
+    /// Number of bytes that the client received.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
-    /// Times of the requests; for clients that are not on this machine, the server's part of them.
+    /// Times of the requests; for clients on other machines, the server's part of these times.
     #[schemars(with = "TimesForm")]
     pub times: Times,
 }
 
-/// CPU time of the processes at one end and of all processes that they have started, except other servers and clients,
-/// whatever it was used for.
+/// CPU time, for any purpose, of the processes at one end and of all processes that they have started, except other
+/// servers and clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedCpu {
-    /// `cpu_s` divided by `n_requests`, in microseconds; `null` if that quotient would be misleading.
+    /// `cpu_s` divided by `n_requests`, in microseconds; `null` if the quotient would be misleading.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub us_per_request: Option<f64>,
-    /// Seconds of CPU time in the looks in which the CPU time is known.
+    /// Seconds of CPU time, from those looks in which the CPU time is known.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub cpu_s: f64,
-    /// All requests in these looks that the server answered or the client made, including those of other rows.
+    /// Number of all requests in these looks that the server answered or the client made; requests of other rows are
+    /// included.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
-    /// Why there is no CPU time per request.
+    /// Why there is no CPU time per request; `null` if there is one.
     pub na: Option<String>,
 }
 
-/// Processes at one end that work together as one service.
+/// Processes at one end of a hop that work together as one service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedEnd {
-    /// Its usual name: `php-fpm8.2 (pool www)`.
+    /// The service's usual name: `php-fpm8.2 (pool www)`.
     pub program: String,
-    /// The process that represents it; `null` if all processes that looptax saw have ended.
+    /// The process that represents the service; `null` if all its processes that looptax saw have ended.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
-    /// The user that it runs as.
+    /// The user that the service runs as.
     pub user: Option<String>,
-    /// Its container or service.
+    /// The service's container or unit.
     pub home: Option<String>,
 }
 
-/// Times in microseconds. The quantiles come from buckets that are at most 6.3 % wide.
+/// Times in microseconds. The quantiles are computed from buckets that are at most 6.3 % wide.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedTimes {
-    /// Arithmetic mean, exact.
+    /// The arithmetic mean; it is exact.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub mean_us: f64,
-    /// Half of the requests took less.
+    /// The median: half of the requests took less time.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub p50_us: f64,
-    /// 90 % of the requests took less.
+    /// The 90th percentile: 90 % of the requests took less time.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub p90_us: f64,
-    /// 99 % of the requests took less.
+    /// The 99th percentile: 99 % of the requests took less time.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub p99_us: f64,

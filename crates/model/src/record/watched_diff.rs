@@ -1,6 +1,6 @@
-//! Two saved looks of `looptax watch` compared: the same clients before and after.
+//! The comparison of two saved snapshots of `looptax watch`: the same clients before and after a change.
 //!
-//! Made by the analysis; printed by `diff` and by `switch`. Every name in it comes from another program.
+//! Made by the analysis; printed by `diff` and by `switch`. Every name in it was chosen by other programs.
 
 use crate::stats::range::{Amount, Count, Probability};
 use schemars::JsonSchema;
@@ -8,98 +8,101 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Figure, WatchedEnd, Way};
 
-/// How the requests that are in both looks changed.
+/// How requests changed between two snapshots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedDiff {
-    /// The earlier look.
+    /// The earlier snapshot.
     pub before: WatchedSpan,
-    /// The later look.
+    /// The later snapshot.
     pub after: WatchedSpan,
-    /// Clients and servers that are in both looks, the busiest first.
+    /// Pairs of client and server that are in both snapshots, the busiest first.
     pub hops: Vec<WatchedChange>,
-    /// Hops that are in only one of the looks, and other notes, a sentence each.
+    /// Hops that only one of the snapshots has, and other notes, each as a sentence.
     pub notes: Vec<String>,
 }
 
-/// A difference of this many percentage points in the processors' time counts as another load.
+/// If the processors' busy time differs by more than this number of percentage points, the load is considered
+/// different.
 const OTHER_LOAD_POINTS: f64 = 10.0;
 
 impl WatchedDiff {
-    /// How busy the processors were before and after, percent, if the load was not the same.
+    /// Returns how busy the processors were before and after, percent, if the load was different.
     pub fn other_load_pct(&self) -> Option<[f64; 2]> {
         let (one, other) = (self.before.busy_pct?, self.after.busy_pct?);
         ((one - other).abs() > OTHER_LOAD_POINTS).then_some([one, other])
     }
 }
 
-/// When a look was made, and how busy the machine was.
+/// The time of a snapshot, and how busy the machine was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedSpan {
-    /// The name that the user gave the look, or its file; `null` if `switch` made it.
+    /// The name that the user gave to the snapshot, or its file; `null` if `switch` took the snapshot.
     pub name: Option<String>,
-    /// When the look ended, with the offset to UTC.
+    /// Time at which the snapshot ended, with the offset to UTC.
     pub at: String,
-    /// Length of the look in seconds.
+    /// Length of the snapshot in seconds.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub over_s: f64,
-    /// Percent of the processors' time in which something ran; `null` if the kernel does not report it.
+    /// Percent of the processors' time in which a processor was busy; `null` if the kernel does not report it.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub busy_pct: Option<f64>,
 }
 
-/// The requests from one service to another, before and after.
+/// The requests from one service to another, in the two snapshots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedChange {
-    /// The service that sends the requests; `null` for clients that are not on this machine.
+    /// The service that sends the requests; `null` for clients on other machines.
     pub client: Option<WatchedEnd>,
     /// The service that answers.
     pub server: Option<WatchedEnd>,
-    /// The kind of server, if known: `mariadb`.
+    /// The kind of server, if it is known: `mariadb`.
     pub kind: Option<String>,
-    /// The earlier look.
+    /// The figures of the earlier snapshot.
     pub before: WatchedSide,
-    /// The later look.
+    /// The figures of the later snapshot.
     pub after: WatchedSide,
     /// Change of the mean time of a request, percent.
     pub mean_pct: Figure,
     /// Change of the median time of a request, percent. Its interval includes the uncertainty from the width of the
     /// buckets.
     pub p50_pct: Figure,
-    /// Change of the 99th percentile of the times, percent; its interval is made like that of `p50_pct`.
+    /// Change of the 99th percentile of the times, percent. Its interval includes the uncertainty from the width of
+    /// the buckets.
     pub p99_pct: Figure,
-    /// Probability of such a change of the mean or a larger one if there is no change, corrected by Holm over all hops.
+    /// Probability of this change of the mean or a larger change if there is in fact no change, corrected by Holm's
+    /// method for the number of hops.
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
-    /// Other differences between the two looks, a sentence each.
+    /// Other differences between the two snapshots, each as a sentence.
     pub notes: Vec<String>,
 }
 
-/// The figures of one look.
+/// The figures of one snapshot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedSide {
-    /// The way that most of the requests took.
+    /// The transport that most of the requests used.
     pub way: Way,
-    /// The address of that way.
+    /// The address to which these requests were sent.
     pub address: String,
-    /// Requests, over all ways.
+    /// Number of requests, over all transports.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
-    /// Requests per second.
+    /// Number of requests per second.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_s: f64,
-    /// Connections that were opened per second.
+    /// Number of connections that were opened per second.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub opened_per_s: f64,
-    /// Mean time of a request, µs: the geometric mean over the looks.
+    /// Mean time of all requests, µs; its interval is computed from the variation between looks.
     pub mean_us: Figure,
-    /// Median time, µs: the geometric mean over the looks.
+    /// Median time of all requests, µs; its interval is computed from the variation between looks.
     pub p50_us: Figure,
-    /// 99th percentile of the times, µs: the geometric mean over the looks.
+    /// 99th percentile of the times of all requests, µs; its interval is computed from the variation between looks.
     pub p99_us: Figure,
 }

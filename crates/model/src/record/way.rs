@@ -1,11 +1,11 @@
-//! The ways from a client to a server on the same machine.
+//! The transports from a client to a server on the same machine.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a client's connections reach a server on the same machine.
+/// The transport of a client's connections to a server on the same machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Way {
     /// A Unix socket.
@@ -17,7 +17,8 @@ pub enum Way {
     /// TCP over `::1`.
     #[serde(rename = "loopback6")]
     Loopback6,
-    /// TCP to an address of this machine's own, which takes the loopback interface too.
+    /// TCP to an address of this machine that is not a loopback address; the data also goes through the loopback
+    /// interface.
     #[serde(rename = "own address")]
     OwnAddress,
     /// TCP between two network namespaces.

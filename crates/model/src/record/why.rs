@@ -1,6 +1,7 @@
-//! The CPU time of a request: the samples of `looptax why`, epoch by epoch, and their sums.
+//! The CPU time of a request: the samples of `looptax why` for each epoch, and their sums.
 //!
-//! Filled by the experiment and by the analysis. Times are CPU time of all processes that a request needs, together.
+//! Filled by the experiment and by the analysis. Times are the CPU time of all processes that a request needs,
+//! together.
 
 use crate::stats::range::{Count, Index, Probability, SmallCount};
 use schemars::JsonSchema;
@@ -8,47 +9,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Epoch, Figure};
 
-/// Of this many epochs one runs without the sampler; the verdict comes only from such epochs.
+/// One of this number of epochs runs without the sampler; the verdict is computed only from epochs without the
+/// sampler.
 pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
 
-/// The samples of one pair of arms.
+/// The samples of a pair of arms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
     /// The two arms, `[baseline, other]`, as indexes into the comparison's arms.
     #[serde(deserialize_with = "Index::read")]
     #[schemars(with = "[Index; 2]")]
     pub pair: [u32; 2],
-    /// How it was sampled.
+    /// How the samples were taken.
     pub sampling: Sampling,
-    /// Names of the layers that a sample may belong to; the last layer gets the samples that belong to no other.
+    /// Names of the layers to which a sample may belong; the last layer has the samples that belong to no other layer.
     pub layers: Vec<String>,
-    /// Epochs with the sampler on, in the order of time. Those without the sampler are among the comparison's own
-    /// epochs.
+    /// The epochs in which the sampler was on, in order of time. Epochs without the sampler are among the comparison's
+    /// own epochs.
     pub epochs: Vec<SampledEpoch>,
-    /// Other events that the kernel counted, by name.
+    /// Names of other events that the kernel counted.
     #[serde(default)]
     pub counters: Vec<String>,
-    /// Events that were counted in epochs of the warm-up, by name.
+    /// Names of the events that were counted in epochs of the warm-up.
     #[serde(default)]
     pub counters_of_warm_up: Vec<String>,
-    /// The epochs of the warm-up in which they were counted.
+    /// The epochs of the warm-up in which these events were counted.
     #[serde(default)]
     pub counted: Vec<CountedEpoch>,
     /// The processes that a request needs, with their CPU time, the largest first.
     #[serde(default)]
     pub processes: Vec<SampledPart>,
-    /// Functions with the most CPU time in their own code, without the functions that they call; the largest first.
+    /// Functions with the most CPU time, sorted by this time, the largest first. The time of the functions that they
+    /// call is not included.
     #[serde(default)]
     pub functions: Vec<SampledPart>,
-    /// The call chains of all epochs with the sampler on.
+    /// The call chains of all epochs in which the sampler was on.
     pub stacks: Stacks,
-    /// The sums of the layers, in the order of the layers; layers without samples are left out.
+    /// The sum of each layer, in the order of the layers; layers without samples are left out.
     #[serde(default)]
     pub rows: Vec<WhyRow>,
-    /// All layers together; neither this sum nor the rows of the layers include the sampler's own part.
+    /// The sum of all layers. The sampler's own part is not included in this sum, nor in the rows of the layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<WhyRow>,
-    /// All samples together, including the sampler's own part.
+    /// The sum of all samples, including the sampler's own part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<WhyRow>,
     /// CPU time of client and server by the kernel's clocks, in the epochs with the sampler on.
@@ -57,23 +60,23 @@ pub struct Why {
     /// CPU time of client and server by the kernel's clocks, in the epochs without the sampler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_sampler: Option<WhyRow>,
-    /// Time per request in which the core ran no process that the request needs, in the epochs without the sampler;
-    /// only if both ends share one core.
+    /// Time per request in which the core ran none of the processes that the request needs, in the epochs without the
+    /// sampler; only if both ends share one core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<WhyRow>,
-    /// The sampler's addition to a request's CPU time, percent, both arms together.
+    /// CPU time that the sampler adds to a request, percent, both arms together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampler_pct: Option<Figure>,
-    /// Counts per request: those of `counters`, then those of `counters_of_warm_up`.
+    /// Counts per request: first those of `counters`, then those of `counters_of_warm_up`.
     #[serde(default)]
     pub counts: Vec<WhyRow>,
-    /// Reasons why nothing may be concluded from the samples, a sentence each.
+    /// Reasons why the samples must not be used, each as a sentence.
     #[serde(default)]
     pub invalid: Vec<String>,
 }
 
 impl Why {
-    /// One in which nothing is sampled or concluded yet.
+    /// Makes a value without samples and without results.
     pub fn unmeasured(pair: [u32; 2], sampling: Sampling, layers: Vec<String>) -> Self {
         Self {
             pair,
@@ -99,12 +102,12 @@ impl Why {
     }
 }
 
-/// How the machine was sampled.
+/// How the samples were taken.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Sampling {
-    /// The kernel's event: `cpu-clock`.
+    /// The kernel's event that triggers a sample: `cpu-clock`.
     pub event: String,
-    /// CPU time between two samples of a core, on average; it differs from epoch to epoch.
+    /// Mean CPU time of a core between two samples; it differs from epoch to epoch.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub period_ns: u64,
@@ -114,19 +117,19 @@ pub struct Sampling {
     pub cores: u32,
     /// Whether looptax could see the kernel's own functions.
     pub sees_kernel: bool,
-    /// Samples in slices, of processes that a request needs.
+    /// Number of samples in slices, of processes that a request needs.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_samples: u64,
-    /// Samples in slices, of processes that a request does not need.
+    /// Number of samples in slices, of processes that a request does not need.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_of_others: u64,
-    /// Samples that were lost for lack of buffer space.
+    /// Number of samples that were lost because the buffer was full.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_lost: u64,
-    /// Facts that looptax could not see, and how to make them visible, a sentence each.
+    /// Facts that looptax could not see, each as a sentence that also says how to make the fact visible.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -134,7 +137,7 @@ pub struct Sampling {
 /// An epoch in which the sampler was on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledEpoch {
-    /// Its slices, as counted.
+    /// The slices of the epoch, as counted.
     pub raw: Epoch,
     /// CPU time by layer, `[baseline, other]`, in the order of `layers`.
     #[serde(deserialize_with = "Count::read")]
@@ -151,7 +154,8 @@ pub struct SampledEpoch {
 pub struct SampledPart {
     /// The role of the process: `client`, `server`, `port proxy`, `pooler`, `supervisor`.
     pub process: String,
-    /// The function; the file's name in brackets if the file has no function names. `None`: the whole process.
+    /// The function's name, or the file's name in brackets if the file has no function names; `None` if this entry is
+    /// for the whole process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// Whether the function belongs to the kernel.
@@ -161,7 +165,7 @@ pub struct SampledPart {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Vec<[Count; 2]>")]
     pub ns: Vec<[u64; 2]>,
-    /// CPU time per request, over all epochs.
+    /// CPU time per request, from all epochs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<WhyRow>,
 }
@@ -169,44 +173,44 @@ pub struct SampledPart {
 /// An epoch of the warm-up in which tracepoints were counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedEpoch {
-    /// Requests of its slices, `[baseline, other]`.
+    /// Number of requests in the slices of the epoch, `[baseline, other]`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Count; 2]")]
     pub requests: [u64; 2],
-    /// Counts, `[baseline, other]`, in the order of `counters_of_warm_up`.
+    /// The counts, `[baseline, other]`, in the order of `counters_of_warm_up`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Vec<Count>; 2]")]
     pub counts: [Vec<u64>; 2],
 }
 
-/// Call chains with the CPU time in them.
+/// Call chains, each with its CPU time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stacks {
-    /// Base64 of a zlib stream of lines, those with the most CPU time first. A line has the process and its frames,
-    /// outermost first, separated by `;`, then the nanoseconds of the baseline and of the other arm, each after a
-    /// space.
+    /// Base64 of a zlib stream of lines, sorted by CPU time, the largest first. A line has the process and its frames,
+    /// the outermost frame first, separated by `;`, then the nanoseconds over the baseline and over the other arm,
+    /// each after a space.
     pub packed: String,
     /// Number of requests to which the chains belong, `[baseline, other]`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Count; 2]")]
     pub requests: [u64; 2],
-    /// CPU time of rare chains that were left out for lack of room, `[baseline, other]`.
+    /// CPU time of rare chains that were left out because of the size limit, `[baseline, other]`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "[Count; 2]")]
     pub left_out_ns: [u64; 2],
 }
 
-/// The cost per request of one item, such as a layer, on each arm.
+/// The cost per request of an item, such as a layer, over each arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhyRow {
-    /// Its name.
+    /// The item's name.
     pub name: String,
-    /// Cost per request, `[baseline, other]`: µs, or a count.
+    /// Cost per request, `[baseline, other]`, in µs or as a count.
     pub arms: [Figure; 2],
-    /// The other arm's cost minus the baseline's.
+    /// The other arm's cost minus the baseline's cost.
     pub difference: Figure,
-    /// Probability of such a difference or a larger one if there is no difference, corrected by Holm over all rows of
-    /// its kind.
+    /// Probability of this difference or a larger difference if there is in fact no difference, corrected by Holm's
+    /// method for the number of rows of the same kind.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,

@@ -1,4 +1,4 @@
-//! The facts for a sentence about a verdict that should not be believed.
+//! The facts for a sentence about a verdict that a reader should not rely on.
 
 use crate::stats::range::{Amount, Count, ProperPercent, SmallCount};
 use schemars::JsonSchema;
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Comparison, Direction, EPOCHS_PER_UNSAMPLED, Placement, Reason, Tax, Verdict};
 
-/// A withheld verdict, with the figures for the reason and for what would help.
+/// A withheld verdict, with the figures for its reason and for what would help.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
     /// The verdict: inconclusive or invalid.
     pub verdict: Verdict,
-    /// The reason for it.
+    /// The reason for the verdict.
     pub reason: Reason,
-    /// The baseline and the other arm.
+    /// The names of the baseline and the other arm.
     pub arms: [String; 2],
     /// The arm that would lose.
     pub direction: Option<Direction>,
@@ -21,24 +21,24 @@ pub struct Withheld {
     #[serde(deserialize_with = "ProperPercent::read")]
     #[schemars(with = "ProperPercent")]
     pub delta_pct: f64,
-    /// How long it takes to run one epoch of every pair of arms.
+    /// Time that one epoch of every pair of arms takes, ms.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub epoch_ms: f64,
-    /// Epochs that are run for each one that the verdict comes from.
+    /// Number of epochs that are run for each epoch from which the verdict is computed.
     #[serde(default = "one", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_run_per_counted: u64,
-    /// Epochs that were run and do not count.
+    /// Number of epochs that were run and do not count.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_left_out: u32,
-    /// Whether it would help to run both ends on one core, if they did not.
+    /// Whether it would help to run both ends on one core; `false` if this was already requested.
     pub same_helps: bool,
 }
 
 impl Withheld {
-    /// Returns the withheld verdict; `None` if the verdict is valid.
+    /// Returns the withheld verdict; `None` if the verdict is not withheld.
     pub fn for_tax(comparison: &Comparison, tax: &Tax) -> Option<Self> {
         let is_private = comparison.target.private && !comparison.is_of_program();
         matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid).then(|| Self {
@@ -59,15 +59,15 @@ fn one() -> u64 {
     1
 }
 
-/// Each pair of arms has its own epochs.
+/// Returns the time that one epoch of every pair of arms takes, ms: each pair has its own epochs.
 fn epoch_ms(comparison: &Comparison) -> f64 {
     let schedule = &comparison.schedule;
-    // An epoch of whole commands or dumps is two runs of each arm.
+    // An epoch of whole commands or dumps has two runs of each arm.
     let runs = comparison.arms.iter().filter_map(|arm| arm.latency_us.mean.known());
     let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
     let epoch_ms = match schedule.octets_per_epoch {
-        // An epoch starts the application four times, and a third of each run counts. For a load command only the times
-        // of its runs are known.
+        // An epoch starts the application four times, and a third of each run counts. For a load command, only the
+        // times of its runs are known.
         0 if comparison.trial.is_some() && schedule.slice_ms > 0.0 => 12.0 * schedule.slice_ms,
         0 => runs_ms,
         octets => 8.0 * f64::from(octets) * (schedule.slice_ms + schedule.guard_ms),

@@ -1,6 +1,6 @@
-//! The words in a record for placements and client models.
+//! The names in a record for placements and client models.
 //!
-//! Only names. Code that branches on a word compares the enum, never the text.
+//! Only names. Code that depends on a placement or client model compares the enum, never the text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which cores the two ends of a connection run on.
+/// The cores on which the two ends of a connection run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Both ends on one core.
+    /// Both ends run on the same core.
     Same,
-    /// The two ends on different cores.
+    /// The two ends run on different cores.
     Split,
-    /// Left to the scheduler.
+    /// The scheduler chooses the cores.
     Free,
-    /// Only the client's threads are pinned: looptax did not start the server.
+    /// Only the client's threads are pinned, because looptax did not start the server.
     ClientPinned,
 }
 
@@ -26,20 +26,20 @@ pub enum Placement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Client {
-    /// A thread per connection that tries to receive, polls and receives.
+    /// One thread per connection, which tries to receive, then polls, then receives.
     Poll,
-    /// A thread per connection that polls and receives.
+    /// One thread per connection, which polls and then receives.
     PollFirst,
-    /// A thread per connection that receives.
+    /// One thread per connection, which receives.
     Block,
-    /// Few threads with epoll.
+    /// A few threads that use epoll.
     Event,
     /// A whole command or an application, which waits in its own way.
     Command,
 }
 
 impl Placement {
-    /// The word as it is saved and typed.
+    /// Returns the name as it is saved and typed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -51,14 +51,14 @@ impl Placement {
 }
 
 impl Placement {
-    /// The smallest number of cores that this placement needs.
+    /// Returns the smallest number of cores that this placement needs.
     pub const fn least_cores(self) -> usize {
         if matches!(self, Self::Split) { 2 } else { 1 }
     }
 }
 
 impl Client {
-    /// The word as it is saved and typed.
+    /// Returns the name as it is saved and typed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Poll => "poll",

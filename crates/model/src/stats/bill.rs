@@ -1,21 +1,21 @@
-//! The bill: how much one arm adds to another, when several arms were each compared with the same baseline.
+//! The bill: how much one arm adds to another arm, if several arms were each compared with the same baseline.
 //!
-//! A block holds the epochs with the same number of all pairs, which ran one after the other in random order. Within an
-//! epoch, an arm's difference to the baseline does not contain the machine's drift. The addition of arm x to arm y is
-//! the difference of their two differences, block by block. So steps add up exactly within each block, and nearly in
-//! their estimates.
+//! A block holds the epochs that have the same number in all pairs; these epochs ran one after the other, in random
+//! order. Within an epoch, the difference between an arm and the baseline does not contain the machine's drift. The
+//! addition of arm x to arm y is the difference of their two differences, computed block by block. So the steps add up
+//! exactly within each block, and nearly in their estimates.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;
 use crate::stats::hodges_lehmann;
 use crate::stats::judge::{Metric, cpu_us, mean_latency_us};
 
-/// The pairs' epochs, each with the same baseline.
+/// The epochs of several pairs of arms; all pairs have the same baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
-    /// By pair and block, `[time, CPU time]` of a request: the other arm's minus the baseline's, µs.
+    /// For each pair and block, `[time, CPU time]` of a request over the other arm minus that over the baseline, µs.
     differences: Vec<Vec<[f64; 2]>>,
-    /// By pair and block, `[time, CPU time]` of a request on each side, µs.
+    /// For each pair and block, `[time, CPU time]` of a request on each side, µs.
     sides: Vec<Vec<[[f64; 2]; 2]>>,
 }
 
@@ -29,13 +29,13 @@ pub struct Cost {
 }
 
 impl Blocks {
-    /// Takes as many blocks as every pair has whole epochs; `None` if there are none.
+    /// Makes as many blocks as every pair has complete epochs; returns `None` if there are no blocks.
     ///
-    /// `pairs` are the epochs of arm 0, the baseline, with arm 1, with arm 2, and so on.
+    /// `pairs` has the epochs of arm 0 (the baseline) with arm 1, then those with arm 2, and so on.
     pub fn from_pairs(pairs: &[Vec<Epoch>], connections: u32) -> Option<Self> {
         let time = |slice: &Slice| Some(mean_latency_us(slice, connections));
         let cpu = |slice: &Slice| cpu_us(slice, Metric::BothCpu);
-        // NaN marks a missing value; it makes the CPU time of all blocks absent.
+        // NaN marks a missing value; one missing value makes the CPU time of all blocks unknown.
         let or_nan = |it: Option<f64>| it.unwrap_or(f64::NAN);
         let difference = |epoch: &Epoch| Some([epoch.contrast(time)?, or_nan(epoch.contrast(cpu))]);
         let side = |epoch: &Epoch, side| Some([epoch.typical(side, time)?, or_nan(epoch.typical(side, cpu))]);
@@ -53,7 +53,7 @@ impl Blocks {
         (n > 0).then_some(Self { differences, sides })
     }
 
-    /// Returns the cost that arm `arm` adds to arm `over`; the baseline is 0. Empty for an unknown arm.
+    /// Returns the cost that `arm` adds to `over`; index 0 is the baseline. For an unknown arm there is no estimate.
     pub fn added(&self, arm: usize, over: usize, alpha: f64) -> Cost {
         let n = self.differences.first().map_or(0, Vec::len);
         let to_baseline = |arm: usize, block: usize| match arm.checked_sub(1) {
@@ -69,7 +69,7 @@ impl Blocks {
         )
     }
 
-    /// The cost of one arm by itself, from the first pair that contains it.
+    /// Returns the cost of one arm, from the first pair that contains it.
     pub fn alone(&self, arm: usize, alpha: f64) -> Cost {
         let blocks = self.sides.get(arm.saturating_sub(1)).into_iter().flatten();
         cost(alpha, blocks.map(|sides| sides[arm.min(1)]))
@@ -86,7 +86,8 @@ mod tests {
     use super::*;
     use crate::stats::vectors::plain_slice;
 
-    /// Blocks on a machine that gets faster: requests per slice of 50 ms, of the baseline and of each other arm.
+    /// Makes blocks on a machine that gets faster; the numbers are requests per slice of 50 ms, for the baseline and
+    /// for each other arm.
     fn blocks(baseline: u64, others: &[u64]) -> Blocks {
         let epoch = |block: u64, other: u64| Epoch {
             slices: { "bobooboboboboobo"[..8].chars() }
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn arms_add_to_one_another_whichever_is_the_baseline() {
-        // 10 µs; 12.5, 20 and 25 µs.
+        // 10 µs per request over the baseline; 12.5, 20 and 25 µs over the other arms.
         let from_unix = blocks(5_000, &[4_000, 2_500, 2_000]);
         check(&from_unix, 1, 0, 2.5);
         check(&from_unix, 2, 1, 7.5);

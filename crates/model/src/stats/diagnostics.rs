@@ -1,8 +1,8 @@
-//! Diagnostics of the measurement from its own data: order, drift, noise, stalls, modes.
+//! Diagnostics of the measurement, computed from its own data: order, drift, noise, stalls, modes.
 //!
 //! They never change the estimate. `judge` uses three of them: disturbed epochs and the transient after the guard can
-//! take a verdict back, and two modes make the size of an effect uncertain. There is one file per question;
-//! [`Diagnostics::from_epochs`] computes all of them for a run.
+//! withdraw a verdict, and two modes make the size of an effect uncertain. Each question has its own file;
+//! [`Diagnostics::from_epochs`] computes all diagnostics of a run.
 
 mod guard;
 mod little;
@@ -24,37 +24,37 @@ pub use trend::{Trend, lag1_autocorrelation, trend};
 
 use crate::stats::epoch::{Epoch, Side, rate_per_s};
 
-/// The diagnostics of a run, in the order of the files.
+/// The diagnostics of a run, in alphabetical order of the files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostics {
-    /// Do the first 10 ms of the windows differ from the rest?
+    /// Whether the rate in the first 10 ms of the windows differs from the rate in the rest.
     pub guard_transient: Option<GuardTransient>,
-    /// N·mean latency over C·active time, `[baseline, other]`: 0.97 to 1.00 if the client always waits for the server.
+    /// N·mean latency / (C·active time), `[baseline, other]`: 0.97 to 1.00 if the client always waits for the server.
     pub littles_law: [Option<f64>; 2],
     /// Two modes of the slices' rates, `[baseline, other]`.
     pub rate_modes: [Option<RateModes>; 2],
-    /// CPU time that other processes and the hypervisor took, over the whole run.
+    /// CPU time that other processes and the hypervisor used, over the whole run.
     pub noise: Option<NoiseShares>,
-    /// Epochs with too much steal or foreign CPU, by the rule that withholds verdicts.
+    /// Epochs with too much steal or foreign CPU time, by the same rule that withholds verdicts.
     pub noisy_epochs: Vec<usize>,
-    /// Does it matter which arm ran first?
+    /// Whether θ depends on which arm ran first.
     pub order_effect: Option<OrderEffect>,
     /// Standard deviation of θ over the epochs, estimated so that outliers do not affect it.
     pub theta_sd: Option<f64>,
-    /// The half-width of θ that counting noise would cause by itself.
+    /// The half width of θ's interval if counting noise were its only cause.
     pub sampling_floor: Option<SamplingFloor>,
     /// Slices whose last answers took longer than half a slice.
     pub stalls: Vec<Stall>,
-    /// Does θ drift over the epochs?
+    /// Whether θ drifts over the epochs.
     pub trend: Option<Trend>,
     /// Correlation of θ with the θ of the previous epoch.
     pub lag1_autocorrelation: Option<f64>,
 }
 
 impl Diagnostics {
-    /// All diagnostics of `epochs`. `thetas` holds the θ of those epochs that have one, in order;
-    /// `noisy_epochs` are the indexes of those with too much steal or foreign CPU;
-    /// `connections` is C per arm, `alpha` the level of the run's intervals.
+    /// Computes all diagnostics of `epochs`. `thetas` has the θ of those epochs that have a θ, in order;
+    /// `noisy_epochs` has the indexes of the epochs with too much steal or foreign CPU time; `connections` is the
+    /// number of connections per arm, C; `alpha` is the level of the run's intervals.
     pub fn from_epochs(
         epochs: &[Epoch],
         thetas: &[f64],

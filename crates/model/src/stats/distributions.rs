@@ -1,25 +1,26 @@
 //! Quantiles and tails of the normal, Student's t, χ² and F distributions.
 //!
-//! The only file that uses the library for them. Called by the estimators; not public.
+//! Only this file uses the library's distributions. Called by the estimators; not public.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
-/// The z with P(|Z| > z) = `alpha` for a standard normal Z. `alpha` in (0, 1).
+/// Returns the z with P( Z  > z) = `alpha` for a standard normal Z. `alpha` must be in (0, 1).
 pub(crate) fn normal_critical(alpha: f64) -> f64 {
     Normal::standard().inverse_cdf(1.0 - alpha / 2.0)
 }
 
-/// P(Z ≤ z) for a standard normal Z.
+/// Returns P(Z ≤ z) for a standard normal Z.
 pub(crate) fn normal_cdf(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
-/// From this many degrees of freedom on, the critical value of t is computed as an expansion around that of the normal
-/// distribution. The library's value is wrong by 7e-6 at 1e5 and by 1e-4 at 1e6; the expansion is wrong by less than
-/// 1e-10 from here on.
+/// From this number of degrees of freedom on, the critical value of t is computed as an expansion around the critical
+/// value of the normal distribution. The library's value is wrong by 7e-6 at 1e5 and by 1e-4 at 1e6 degrees of
+/// freedom; the expansion is wrong by less than 1e-10 from this number on.
 const EXPANDED_FREEDOM: f64 = 1e4;
 
-/// The t with P(|T| > t) = `alpha` at `freedom` degrees of freedom; `None` if these are not positive and finite.
+/// Returns the t with P( T  > t) = `alpha` at `freedom` degrees of freedom; `None` if `freedom` is not positive and
+/// finite.
 ///
 /// # Source
 /// The expansion: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.5.
@@ -34,7 +35,8 @@ pub(crate) fn t_critical(alpha: f64, freedom: f64) -> Option<f64> {
     Some(z + first / freedom + second / (freedom * freedom))
 }
 
-/// P(|T| > |t|) at `freedom` degrees of freedom; `None` if these are not positive and finite, or if `t` is NaN.
+/// Returns P( T  >  t ) at `freedom` degrees of freedom; `None` if `freedom` is not positive and finite, or if `t` is
+/// NaN.
 pub(crate) fn t_two_sided_p(t: f64, freedom: f64) -> Option<f64> {
     if t.is_nan() {
         return None;
@@ -42,23 +44,23 @@ pub(crate) fn t_two_sided_p(t: f64, freedom: f64) -> Option<f64> {
     if t.is_infinite() {
         return Some(0.0);
     }
-    // The lower tail keeps its relative precision; one minus the upper tail would lose it.
+    // The lower tail keeps its relative precision; one minus the cumulative probability would lose it.
     Some((2.0 * student(freedom)?.cdf(-t.abs())).min(1.0))
 }
 
-/// P(X ≤ x) for χ² at `freedom` degrees of freedom, which need not be whole; `None` if these are not positive and
-/// finite, or if `x` is NaN.
+/// Returns P(X ≤ x) for χ² at `freedom` degrees of freedom, which need not be an integer; `None` if `freedom` is not
+/// positive and finite, or if `x` is NaN.
 pub(crate) fn chi_squared_cdf(x: f64, freedom: f64) -> Option<f64> {
     Some(chi_squared(x, freedom)?.cdf(x))
 }
 
-/// P(X > x) for χ²; parameters as in [`chi_squared_cdf`].
+/// Returns P(X > x) for χ²; the parameters are as in [`chi_squared_cdf`].
 pub(crate) fn chi_squared_tail(x: f64, freedom: f64) -> Option<f64> {
     Some(chi_squared(x, freedom)?.sf(x))
 }
 
-/// P(F > x) at `above` and `below` degrees of freedom; `None` if these are not positive and finite, or if `x` is not
-/// finite.
+/// Returns P(F > x) at `above` and `below` degrees of freedom; `None` if these numbers are not positive and finite, or
+/// if `x` is not finite.
 pub(crate) fn f_tail(x: f64, above: f64, below: f64) -> Option<f64> {
     let is_usable = x.is_finite() && above.is_finite() && below.is_finite();
     let distribution = FisherSnedecor::new(above, below).ok().filter(|_| is_usable)?;

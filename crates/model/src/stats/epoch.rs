@@ -1,27 +1,28 @@
-//! The input types, and how one epoch becomes one number per metric.
+//! The input types, and the computation of one number per epoch for each metric.
 //!
 //! Plain data as the experiment counted it, without any estimate or interval. Filled by the experiment (or from a
-//! record), read by every other file of this room.
+//! record), and read by all other files of this room.
 
 use crate::stats::moments::{mean, median};
 
-/// An epoch needs this many slices of each arm in place, per group: a single slice may be a spoiled one.
+/// An epoch needs at least this many slices of each arm in the requested placement, per group; a single slice may be
+/// disturbed.
 const LEAST_IN_PLACE: usize = 2;
 
-/// Which of the two arms of a comparison.
+/// One of the two arms of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The arm that the other is compared with.
+    /// The arm with which the other arm is compared.
     Baseline,
     /// The arm whose tax is estimated.
     Other,
 }
 
 impl Side {
-    /// Both sides, in the order of every `[T; 2]` of this crate.
+    /// Both sides, in the order of each `[T; 2]` in this crate.
     pub const BOTH: [Self; 2] = [Self::Baseline, Self::Other];
 
-    /// The position in a `[T; 2]`: 0 for the baseline, 1 for the other arm.
+    /// Returns the side's position in a `[T; 2]`: 0 for the baseline, 1 for the other arm.
     pub fn idx(self) -> usize {
         match self {
             Self::Baseline => 0,
@@ -34,28 +35,28 @@ impl Side {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
     pub side: Side,
-    /// Requests answered in the active window.
+    /// Number of requests that were answered in the active window.
     pub completions: u64,
-    /// The completions in the first 10 ms of the window ([`crate::stats::EARLY_NS`]); 0 in all slices if they were not
-    /// counted separately.
+    /// Number of requests that were answered in the first 10 ms of the window ([`crate::stats::EARLY_NS`]); 0 in all
+    /// slices if these requests were not counted separately.
     pub early: u64,
     pub active_ns: u64,
-    /// Requests in flight at the end of the window, answered afterwards.
+    /// Number of requests that were in flight at the end of the window, and were answered afterwards.
     pub drained: u64,
-    /// Time from the end of the window to the last of those answers.
+    /// Time from the end of the window to the last answer of the drained requests.
     pub drain_ns: u64,
-    /// All requests answered, including those of guard and drain: the CPU times belong to these requests.
+    /// Number of all answered requests, including those of guard and drain: the CPU times include these requests.
     pub requests: u64,
     /// CPU time of the client's threads; `None` if it could not be read.
     pub client_cpu_ns: Option<u64>,
     /// CPU time of the server; `None` if it could not be read.
     pub server_cpu_ns: Option<u64>,
-    /// Context switches of the client's threads, over the same span as the CPU times.
+    /// Context switches of the client's threads, in the same period as the CPU times.
     pub client_switches: u64,
-    /// Response times, if the verdict comes from them and not from the rate: in an open loop, which sets the rate
-    /// itself, and with pauses between requests.
+    /// Response times, if the verdict is computed from them and not from the rate: in an open loop, whose schedule
+    /// sets the rate, and if there are pauses between requests.
     pub response: Option<Response>,
-    /// Whether it ran in the requested placement; a slice that did not is used only for the noise.
+    /// Whether the slice ran in the requested placement; a slice in another placement is used only for the noise.
     pub is_in_place: bool,
 }
 
@@ -76,7 +77,7 @@ pub struct Noise {
     pub total_ticks: f64,
     /// Time that the hypervisor gave to other machines.
     pub steal_ticks: f64,
-    /// Soft interrupts; the kernel accounts the work of loopback here.
+    /// Soft interrupts; the kernel counts the work of loopback as soft interrupts.
     pub softirq_ticks: f64,
     pub busy_ticks: f64,
     /// Busy time of looptax; `None` if it could not be read.
@@ -85,36 +86,37 @@ pub struct Noise {
     pub server_ticks: Option<f64>,
 }
 
-/// Fresh connections, then k times eight slices: the unit of inference.
+/// Fresh connections for both arms, then one or more times eight slices: the unit of inference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Epoch {
-    /// The slices in the order of time: a multiple of eight, or one ABBA of four whole runs.
+    /// The slices in order of time: a multiple of eight, or four whole runs in the order ABBA.
     pub slices: Vec<Slice>,
-    /// Latencies of the active windows, `[baseline, other]`, pooled over the slices; may be empty.
+    /// Latencies of the active windows, `[baseline, other]`, of all slices together; may be empty.
     pub latencies_ns: [Vec<u32>; 2],
-    /// Other activity of the machine; `None` if it could not be read.
+    /// CPU time of the machine that others used; `None` if it could not be read.
     pub noise: Option<Noise>,
 }
 
 impl Epoch {
-    /// θ of this epoch: ln of baseline throughput over the other's; positive when the other loses.
+    /// Computes θ of this epoch: ln(baseline's throughput / other arm's throughput); positive if the other arm loses.
     ///
-    /// For each octet of slices: med4(ln rate of the baseline) − med4(ln rate of the other arm), where med4 is the mean
-    /// of the two central values of four. The epoch's θ is the mean over its octets. One spoiled slice per arm and
-    /// octet has no influence. [`Epoch::contrast`] lists the cases of `None`.
+    /// For each octet of slices: med4(ln rate of the baseline) − med4(ln rate of the other arm), where med4 is the
+    /// mean of the two middle values of four. The epoch's θ is the mean over its octets. One disturbed slice per arm
+    /// and octet has no influence. [`Epoch::contrast`] describes when the result is `None`.
     ///
-    /// If the verdict comes from response times: ln of the other arm's median response time over the baseline's, by the
-    /// same scheme.
+    /// If the verdict is computed from response times: ln(other arm's median response time / baseline's median
+    /// response time), by the same scheme.
     ///
     /// Example: four slices of 110 requests and four of 100 in equal time: θ = ln 1.1 = 0.0953.
     pub fn theta(&self) -> Option<f64> {
         self.contrast(|slice| Some(ln_cost(slice)))
     }
 
-    /// The other arm's typical `metric` minus the baseline's, by the scheme of [`Epoch::theta`].
+    /// Computes the other arm's typical `metric` minus the baseline's, by the scheme of [`Epoch::theta`].
     ///
-    /// `None` if a slice has no such figure, if the slices are neither octets of four against four nor one group of two
-    /// against two (an epoch that was cut short), or if fewer than two slices of an arm ran in the requested placement.
+    /// Returns `None` if a slice has no such metric; if the slices are neither octets of four against four nor one
+    /// group of two against two (the epoch was cut short); or if fewer than two slices of an arm ran in the requested
+    /// placement.
     pub fn contrast(&self, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
         let [baseline, other] = Side::BOTH.map(|side| self.group_medians(side, &metric));
         let pairs = other?.into_iter().zip(baseline?);
@@ -122,24 +124,24 @@ impl Epoch {
         Some(mean(&differences))
     }
 
-    /// One arm's typical `metric` in this epoch: the mean over octets of its med4.
+    /// Computes one arm's typical `metric` in this epoch: the mean of med4 over the octets.
     ///
-    /// `None` as in [`Epoch::contrast`].
+    /// Returns `None` in the same cases as [`Epoch::contrast`].
     pub fn typical(&self, side: Side, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
         Some(mean(&self.group_medians(side, &metric)?))
     }
 
-    /// Whether the verdict comes from response times instead of rates.
+    /// Returns whether the verdict is computed from response times instead of rates.
     pub fn is_by_response(&self) -> bool {
         self.slices.iter().any(|slice| slice.response.is_some())
     }
 
-    /// Whether the other arm ran first.
+    /// Returns whether the other arm ran first.
     pub fn is_other_first(&self) -> bool {
         self.slices.first().is_some_and(|slice| slice.side == Side::Other)
     }
 
-    /// The slices of one arm that ran in the requested placement, in the order of time.
+    /// Returns the slices of one arm that ran in the requested placement, in order of time.
     pub fn slices_of(&self, side: Side) -> impl Iterator<Item = &Slice> {
         in_place(&self.slices, side)
     }
@@ -153,7 +155,7 @@ impl Epoch {
             .collect()
     }
 
-    /// The balanced groups of this epoch: octets, or one group of four whole runs.
+    /// Returns the balanced groups of this epoch: octets, or one group of four whole runs.
     pub(crate) fn groups(&self) -> Option<std::slice::Chunks<'_, Slice>> {
         let size = if self.slices.len() == 4 { 4 } else { 8 };
         let is_whole = !self.slices.is_empty() && self.slices.len().is_multiple_of(size);
@@ -174,19 +176,21 @@ fn in_place(slices: &[Slice], side: Side) -> impl Iterator<Item = &Slice> {
     slices.iter().filter(move |slice| slice.side == side && slice.is_in_place)
 }
 
-/// Requests per second in a slice's active window; if no request was completed, half a request is assumed.
+/// Returns the requests per second in a slice's active window; if no request was answered, half a request is assumed.
 ///
-/// NaN or infinite for a window of no length, which no experiment makes.
+/// The result is NaN or infinite for a window of length zero, which does not occur in an experiment.
 pub fn rate_per_s(slice: &Slice) -> f64 {
     counted(slice.completions) / (slice.active_ns as f64 / 1e9)
 }
 
-/// ln of the active window's nanoseconds per request, as if one connection had sent all: −ln rate, plus a constant.
+/// Returns ln of the active window's nanoseconds per request, as if one connection had sent all requests: −ln rate,
+/// plus a constant.
 pub fn ln_ns_per_request(slice: &Slice) -> f64 {
     (slice.active_ns as f64 / counted(slice.completions)).ln()
 }
 
-/// Returns the cost of a request in a slice, as ln of nanoseconds: its share of the time, or the median response time.
+/// Returns the cost of a request in a slice, as ln of nanoseconds: the request's share of the time, or the median
+/// response time.
 pub fn ln_cost(slice: &Slice) -> f64 {
     match slice.response {
         Some(response) => f64::from(response.median_ns.max(1)).ln(),
@@ -194,7 +198,8 @@ pub fn ln_cost(slice: &Slice) -> f64 {
     }
 }
 
-/// No request counts as half a request: the logarithm stays finite and the slice stays the slowest.
+/// Returns the number of requests; zero requests count as half a request, so that the logarithm is finite and the
+/// slice is still the slowest.
 pub(crate) fn counted(requests: u64) -> f64 {
     (requests as f64).max(0.5)
 }

@@ -1,9 +1,9 @@
-//! A number with its interval: this room returns measured figures only in this form.
+//! A number with its interval; this room returns measured figures only in this form.
 //!
-//! The only formula in it is the change from log ratio to tax. Made by every estimator of this room, read by the record
-//! and the report.
+//! The only formula in this file converts a log ratio to a tax. Estimates are made by all estimators of this room, and
+//! read by the record and the report.
 
-/// A point estimate with the interval that belongs to it.
+/// A point estimate with its interval.
 ///
 /// If the data do not allow an interval yet, `lo` is −∞ and `hi` is +∞.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,20 +14,20 @@ pub struct Estimate {
     pub lo: f64,
     /// The upper end of the interval, in the same unit.
     pub hi: f64,
-    /// Number of independent units (epochs, blocks) behind the estimate.
+    /// Number of independent units (epochs, blocks) from which the estimate was computed.
     pub n: usize,
 }
 
 impl Estimate {
-    /// A value without an interval: there are too few units for one.
+    /// Makes an estimate without an interval, for example if there are too few units for an interval.
     pub fn without_interval(value: f64, n: usize) -> Self {
         Self { value, lo: f64::NEG_INFINITY, hi: f64::INFINITY, n }
     }
 
-    /// The estimate of `f`(quantity), for a monotone `f`.
+    /// Returns the estimate of `f`(quantity), for a monotone `f`.
     ///
-    /// The ends are exchanged if `f` decreases, so that `lo <= hi` stays true. Without an interval, `f` is also called
-    /// with ∓∞ and must return its limits there.
+    /// The ends are exchanged if `f` decreases, so that `lo <= hi` remains true. If the estimate has no interval, `f`
+    /// is also called with −∞ and +∞, and must return its limits there.
     ///
     /// Example: the interval [ln 2, ln 4] under x ↦ e^−x is [0.25, 0.5].
     #[must_use]
@@ -36,31 +36,31 @@ impl Estimate {
         Self { value: f(self.value), lo: a.min(b), hi: a.max(b), n: self.n }
     }
 
-    /// Half the length of the interval; +∞ without one.
+    /// Returns half the length of the interval; +∞ if there is no interval.
     pub fn half_width(&self) -> f64 {
         (self.hi - self.lo) / 2.0
     }
 
-    /// Whether both ends are finite.
+    /// Returns whether both ends are finite.
     pub fn has_interval(&self) -> bool {
         self.lo.is_finite() && self.hi.is_finite()
     }
 
-    /// Whether the interval, ends included, holds `truth`.
+    /// Returns whether the interval, including its ends, contains `truth`.
     pub fn covers(&self, truth: f64) -> bool {
         self.lo <= truth && truth <= self.hi
     }
 
-    /// Whether the whole interval is in `[lo, hi]`, ends included.
+    /// Returns whether the whole interval is in `[lo, hi]`, including these ends.
     pub fn lies_within(&self, lo: f64, hi: f64) -> bool {
         lo <= self.lo && self.hi <= hi
     }
 }
 
-/// Throughput tax in percent of the baseline's throughput, from θ = ln(baseline / other).
+/// Converts θ = ln(baseline / other) to the throughput tax, in percent of the baseline's throughput.
 ///
-/// 100·(1 − e^−θ). Positive: the other arm serves less. θ = ln 2 is a tax of 50 %, θ = −ln 2 a tax of −100 % (twice as
-/// fast); θ = +∞ is 100 %, θ = −∞ is −∞.
+/// The tax is 100·(1 − e^−θ); it is positive if the other arm serves less. θ = ln 2 is a tax of 50 %, and θ = −ln 2 a
+/// tax of −100 % (twice as fast); θ = +∞ gives 100 %, and θ = −∞ gives −∞.
 ///
 /// # Units
 /// `theta` is a natural logarithm, the result percent.

@@ -1,21 +1,21 @@
-//! The Hodges-Lehmann estimate with its exact signed-rank interval, which every metric uses.
+//! The Hodges-Lehmann estimate with its exact signed-rank interval, which is used for every metric.
 //!
-//! Knows nothing about epochs or arms: its input is one number per unit. Called for throughput, latency, CPU, quantiles
-//! and for the figures of one arm.
+//! This file knows nothing about epochs or arms: its input is one number per unit. Called for throughput, latency, CPU
+//! time, quantiles, and for the figures of one arm.
 
 use crate::stats::estimate::Estimate;
 use crate::stats::moments::median_of_sorted;
 use crate::stats::signed_rank;
 
-/// Estimates the centre of symmetry of `values` with an interval of level 1 − `alpha`.
+/// Estimates the centre of symmetry of `values`, with an interval of level 1 − `alpha`.
 ///
 /// Estimand: the pseudo-median, the median of the mean of two independent draws. Formula: the
 /// n(n+1)/2 Walsh averages (vᵢ+vⱼ)/2, i ≤ j, sorted as w; the estimate is their median, the interval
 /// [w\[k\], w\[M−1−k\]] with k from [`signed_rank::k`]. The level is exact when the values are
 /// independent and symmetric about the same centre; they need not be normal or equally spread.
 ///
-/// `None` without values or with a NaN. With fewer than [`signed_rank::least_n`] values the interval is infinite. If
-/// all values are equal, the interval has length zero at that value.
+/// Returns `None` if there are no values or a value is NaN. With fewer than [`signed_rank::least_n`] values, the
+/// interval is infinite. If all values are equal, the interval is this value, with length zero.
 ///
 /// Example: 1, 2, 6 has the Walsh averages 1, 1.5, 2, 3.5, 4, 6; the estimate is 2.75.
 ///

@@ -1,12 +1,12 @@
-//! Holm's adjustment for several secondary metrics in one report.
+//! Holm's correction for several secondary metrics in one report.
 //!
-//! Pure arithmetic on p-values. Called by `judge`.
+//! Only arithmetic on p-values. Called by `judge`.
 
-/// Adjusts p-values so that the chance of any false star stays at the level of a single test.
+/// Adjusts p-values so that the probability of at least one false star stays at the level of a single test.
 ///
-/// With the p-values sorted, p₍ᵢ₎ becomes max over j ≤ i of min(1, (m − j + 1)·p₍ⱼ₎), i and j from 1. Makes no
-/// assumption about their dependence. The result is in the order of the input, and empty for an empty input. A NaN
-/// sorts last and stays NaN.
+/// With the p-values sorted, p₍ᵢ₎ becomes max over j ≤ i of min(1, (m − j + 1)·p₍ⱼ₎), with i and j counted from 1. No
+/// assumption is made about the dependence between the p-values. The result has the order of the input, and is empty
+/// for an empty input. A NaN is sorted last and stays NaN.
 ///
 /// Example: 0.01, 0.04, 0.03 become 0.03, 0.06, 0.06.
 ///

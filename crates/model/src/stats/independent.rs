@@ -1,19 +1,19 @@
 //! Compares two estimates from separate runs.
 //!
-//! Called by `diff`, and by `why` for two records. The runs are not paired: the difference includes what drifted
-//! between them, and its interval does not. The caller reports that.
+//! Called by `diff`, and by `why` for two records. The runs are not paired: a drift between them is part of the
+//! difference but not of its interval. The caller reports this.
 
 use crate::stats::Estimate;
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 use crate::stats::per_request::Difference;
 
-/// Returns `after` − `before`, computed only from their values and intervals.
+/// Computes `after` − `before` from only the values and intervals of the two estimates.
 ///
-/// Estimand: the difference d of the two quantities. With a [la, ua] after and b [lb, ub] before, its ends are d − √((a
-/// − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²): the variances are recovered from the intervals, so that skewed
-/// intervals stay skewed. Assumes that the runs are independent and that both intervals have the same level; the result
-/// has that level, too. An infinite end makes the corresponding end of the result infinite; `n` is the smaller of the
-/// two.
+/// Estimand: the difference d of the two quantities. If `after` is a [la, ua] and `before` is b [lb, ub], the ends of
+/// the result are d − √((a − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²): the variances are derived from the
+/// intervals, so that skewed intervals stay skewed. Assumes that the runs are independent and that both intervals have
+/// the same level; the result has the same level, too. An infinite end makes the corresponding end of the result
+/// infinite; `n` is the smaller of the two numbers.
 ///
 /// Example: 10 [9, 12] and 20 [18, 21] differ by 10 − √(2² + 2²) to 10 + √(1² + 1²): [7.17, 11.41].
 ///
@@ -27,10 +27,10 @@ pub fn difference(before: Estimate, after: Estimate) -> Estimate {
     Estimate { value, lo: value - below, hi: value + above, n: before.n.min(after.n) }
 }
 
-/// As [`difference`], with the probability of such a difference by chance.
+/// Computes [`difference`], and the probability of such a difference by chance.
 ///
-/// Welch's test: each standard error is half the interval over t(n−1), as in t intervals of level 1 − `alpha`. No
-/// probability if an interval has an infinite end or no length.
+/// Welch's test: each standard error is half the interval's length divided by t(n−1), as in t intervals of level 1 −
+/// `alpha`. There is no probability if an interval has an infinite end or length zero.
 ///
 /// # Source
 /// Welch, The generalization of Student's problem, Biometrika 34 (1947) 28-35.
@@ -85,7 +85,7 @@ mod tests {
         use rand_xoshiro::SplitMix64;
         use rand_xoshiro::rand_core::{Rng, SeedableRng};
         let mut random = SplitMix64::seed_from_u64(5);
-        // Sums of twelve uniforms are normal enough; known variance, so ±1.96 σ is the interval.
+        // The sum of twelve uniform numbers is nearly normal, and its variance is known, so ±1.96 σ is the interval.
         let mut normal = || {
             let sum: f64 = (0..12).map(|_| random.next_u64() as f64 / u64::MAX as f64).sum();
             sum - 6.0

@@ -1,7 +1,7 @@
-//! From the epochs of a run to its whole judgement.
+//! Computes the whole judgement of a run from its epochs.
 //!
-//! Combines the estimators; contains no formula itself. The live run and a later analysis of the record call the same
-//! function with the same numbers, and get the same digits.
+//! This file combines the estimators, and contains no formula itself. The live run and a later analysis of the record
+//! call the same function with the same numbers, and get the same digits.
 
 mod input;
 mod parts;
@@ -25,23 +25,23 @@ use crate::stats::hodges_lehmann;
 use crate::stats::totals;
 use crate::stats::verdict::{Direction, Reason, UncertainSize, Verdict};
 
-/// The judgement of one comparison. Positive: the other arm loses.
+/// The judgement of one comparison. A positive figure means that the other arm loses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     pub verdict: Verdict,
-    /// The arm that loses, if that is known.
+    /// The arm that loses; `None` if this is not known.
     pub direction: Option<Direction>,
     /// The reason for the verdict.
     pub reason: Reason,
-    /// Set if the direction of the effect is known but its size is uncertain.
+    /// The range of the effect's size, if the direction of the effect is known but its size is uncertain.
     pub uncertain_size: Option<UncertainSize>,
-    /// The epochs in which other processes or the hypervisor took much of the machine.
+    /// The epochs in which other processes or the hypervisor used much of the machine.
     pub disturbance: Option<Disturbance>,
-    /// θ = ln(baseline / other) of the typical throughput; `None` without a whole epoch.
+    /// θ = ln(baseline / other) of the typical throughput; `None` if there is no complete epoch.
     pub theta: Option<Estimate>,
     /// The typical throughput tax in percent.
     pub tax_pct: Option<Estimate>,
-    /// ln(baseline / other) of the total throughput, stalls included.
+    /// ln(baseline / other) of the total throughput, which includes stalls.
     pub totals: Option<Estimate>,
     /// The total throughput tax in percent.
     pub totals_tax_pct: Option<Estimate>,
@@ -49,15 +49,15 @@ pub struct Judgement {
     pub latency_us: Option<Estimate>,
     /// CPU tax in µs per request.
     pub cpu_us: CpuTax,
-    /// See [`dearer_by_cpu`].
+    /// The arm that needs more CPU time: see [`dearer_by_cpu`].
     pub dearer_by_cpu: Option<Direction>,
-    /// p50, p90, p99, p99.9, in this order.
+    /// The percentiles p50, p90, p99 and p99.9, in this order.
     pub percentiles: Vec<Percentile>,
-    /// Each arm by itself, `[baseline, other]`.
+    /// The figures of each arm, `[baseline, other]`.
     pub sides: [SideSummary; 2],
     /// The secondary metrics with their p-values, adjusted by Holm's method.
     pub secondary: Vec<Secondary>,
-    /// Diagnostics of the measurement from its own data.
+    /// Diagnostics of the measurement, computed from its own data.
     pub diagnostics: Diagnostics,
     /// The warnings for the reader.
     pub warnings: Vec<Warning>,
@@ -65,15 +65,15 @@ pub struct Judgement {
 
 /// Judges one comparison.
 ///
-/// Estimands: the typical ratio of throughputs over epochs (θ, the only basis of the verdict), the ratio of totals,
-/// differences per request in µs, ratios of latency quantiles. Each has an interval of level 1 − α. Assumes that a fair
-/// coin drew the order of the arms in each epoch. An epoch that was cut short (see [`Epoch::contrast`]) counts only for
-/// latencies, stalls and noise. Without epochs the judgement is inconclusive or invalid and has no figures.
+/// Estimands: the typical ratio of throughputs over epochs (θ, on which the verdict is based), the ratio of totals,
+/// differences per request in µs, and ratios of latency quantiles. Each has an interval of level 1 − α. Assumes that a
+/// fair coin drew the order of the arms in each epoch. An epoch that was cut short (see [`Epoch::contrast`]) is used
+/// only for latencies, stalls and noise. Without epochs, the judgement is inconclusive or invalid and has no figures.
 ///
 /// Deterministic: the same input gives the same bits.
 ///
-/// Example: ten epochs, 110 000/s against 100 000/s without noise: θ = 0.0953, a tax of 9.09 %, at one connection a
-/// latency tax of 0.909 µs, verdict [`Verdict::Difference`], the other arm is slower.
+/// Example: ten epochs, 110,000/s against 100,000/s without noise: θ = 0.0953, a tax of 9.09 %, a latency tax of 0.909
+/// µs with one connection, and the verdict [`Verdict::Difference`] with the other arm slower.
 pub fn judge(input: &Input) -> Judgement {
     let primary = primary(input);
     let thetas: Vec<f64> = input.epochs.iter().filter_map(Epoch::theta).collect();
@@ -104,7 +104,8 @@ pub fn judge(input: &Input) -> Judgement {
     }
 }
 
-/// Only for throughput: if the verdict comes from response times, the server does not set the rate.
+/// Computes θ of the totals, only from throughput: if the verdict is computed from response times, the server does not
+/// set the rate.
 fn totals_theta(input: &Input) -> Option<Estimate> {
     if input.epochs.iter().any(Epoch::is_by_response) {
         return None;

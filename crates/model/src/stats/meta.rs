@@ -1,9 +1,9 @@
-//! A fleet: the effects of many hosts, analysed together.
+//! Statistics of a fleet: the effects of many hosts, analysed together.
 //!
-//! Pooled means and how much hosts differ (`pool`), by condition (`groups`), each host's effect adjusted by the others'
-//! (`shrink`), CPU time lost (`lost`) and the hosts that lose most (`top`), the sum over a fleet of which only a part
-//! was measured (`total`), hosts that differ from the others (`unlike`), false discoveries (`discovery`). Every step is
-//! one pass over the hosts, and every iteration is bounded.
+//! Pooled means and how much hosts differ (`pool`), the same for groups of hosts (`groups`), each host's effect
+//! combined with the effects of the other hosts (`shrink`), CPU time lost (`lost`) and the hosts that lose most
+//! (`top`), the sum over a fleet of which only a part was measured (`total`), hosts that differ from the other hosts
+//! (`unlike`), false discoveries (`discovery`). Each step goes through the hosts once, and every iteration is bounded.
 
 mod discovery;
 mod effect;

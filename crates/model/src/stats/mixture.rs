@@ -1,26 +1,26 @@
-//! The tax of requests that only sometimes have both ends on one core.
+//! The tax of a program whose requests only sometimes have both ends on one core.
 
 use crate::stats::estimate::Estimate;
 
-/// The addition of the other arm to a request in one placement, with its interval, and the time of a request over that
-/// arm.
+/// In one placement: the time that the other arm adds to a request, with its interval, and the time of a request over
+/// that arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InPlacement {
     pub added_us: Estimate,
     pub takes_us: f64,
 }
 
-/// The tax in percent for a program that runs on its server's core in this share of its requests.
+/// Computes the tax, in percent, of a program that runs on its server's core for `share` of its requests.
 ///
-/// The mixture is computed from the time per request, which adds up over requests. The intervals of the two placements
-/// are treated as independent. The time of a request is treated as known, because it is known better than the
-/// difference.
+/// The mixture is computed from the time per request, because these times add up over requests. The intervals of the
+/// two placements are treated as independent. The time of a request is treated as known, because it is measured more
+/// precisely than the difference.
 ///
 /// # Units
 /// `share` from 0 to 1.
 ///
-/// Example: +2 µs of 10 on one core and +8 µs of 40 on two cores, half of the requests in each placement: 5 of 25 µs, a
-/// tax of 20 %.
+/// Example: +2 µs of 10 µs on one core and +8 µs of 40 µs on two cores, with half of the requests in each placement: 5
+/// of 25 µs, a tax of 20 %.
 pub fn mixture(share: f64, same: InPlacement, split: InPlacement) -> Estimate {
     let parts = [(share, same), (1.0 - share, split)];
     let takes: f64 = parts.iter().map(|(weight, it)| weight * it.takes_us).sum();

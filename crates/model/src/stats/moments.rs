@@ -1,15 +1,16 @@
 //! Mean, spread, median and ranks of a slice of numbers.
 //!
-//! Sums run in the order of the input. Used by every estimator of this room, and by rooms that show plain figures.
+//! Sums are computed in the order of the input. Used by every estimator of this room, and by rooms that show plain
+//! figures.
 
 use std::cmp::Ordering;
 
-/// The arithmetic mean; NaN if there are no values.
+/// Returns the arithmetic mean; NaN if there are no values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The sample variance (divisor n − 1); `None` below two values.
+/// Returns the sample variance (divisor n − 1); `None` for fewer than two values.
 pub fn variance(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -19,12 +20,13 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     Some(sum / (values.len() - 1) as f64)
 }
 
-/// The sample standard deviation (divisor n − 1), in the unit of the values; `None` below two values.
+/// Returns the sample standard deviation (divisor n − 1), in the unit of the values; `None` for fewer than two values.
 pub fn deviation(values: &[f64]) -> Option<f64> {
     Some(variance(values)?.sqrt())
 }
 
-/// The sample covariance (divisor n − 1) of two equally long series; `None` below two values.
+/// Returns the sample covariance (divisor n − 1) of two series; `None` for fewer than two values or for unequal
+/// lengths.
 pub(crate) fn covariance(left: &[f64], right: &[f64]) -> Option<f64> {
     if left.len() < 2 || left.len() != right.len() {
         return None;
@@ -35,14 +37,14 @@ pub(crate) fn covariance(left: &[f64], right: &[f64]) -> Option<f64> {
     Some(sum / (left.len() - 1) as f64)
 }
 
-/// The median (mean of the two central values when n is even), in the values' unit; `None` if there are no values.
-/// Sorts in place.
+/// Returns the median (the mean of the two middle values if n is even), in the unit of the values; `None` if there are
+/// no values. Sorts the values in place.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     median_of_sorted(values)
 }
 
-/// [`median`] of values that are sorted already.
+/// Returns the [`median`] of values that are already sorted.
 pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {
@@ -51,7 +53,7 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     Some(f64::midpoint(sorted[sorted.len() / 2 - 1], upper))
 }
 
-/// Ranks from 1; equal values share the mean of their ranks.
+/// Returns the ranks, counted from 1; equal values all get the mean of their ranks.
 pub(crate) fn midranks(series: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..series.len()).collect();
     order.sort_by(|a, b| series[*a].total_cmp(&series[*b]));

@@ -1,7 +1,7 @@
-//! The cost of an activity per request, in parts that add up to the whole.
+//! The cost of an activity per request, split into parts that add up to the whole.
 //!
-//! A ratio of sums: parts of a sum over the same requests add up exactly; medians of ratios do not. Called for the
-//! layers of `why`.
+//! The cost is a ratio of sums: parts of a sum over the same requests add up exactly, and medians of ratios do not.
+//! Called for the layers of `why`.
 
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 use crate::stats::estimate::Estimate;
@@ -11,51 +11,54 @@ use crate::stats::moments::{mean, variance};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
     pub estimate: Estimate,
-    /// Two-sided; `None` if it cannot be computed.
+    /// The probability, two-sided; `None` if it cannot be computed.
     pub p: Option<f64>,
 }
 
-/// With fewer occurrences than this in both arms together, no difference is tested. If the arms do not differ, all n
-/// occurrences fall on the same arm with probability 2·2⁻ⁿ. Over the fourteen layers that a request may have, nine
-/// occurrences do so in some layer more often than once in twenty, and ten do so more rarely.
+/// If both arms together have fewer occurrences than this, the difference is not tested. If the arms do not differ,
+/// all n occurrences are on the same arm with probability 2·2⁻ⁿ. A request has up to fourteen layers: with nine
+/// occurrences, this happens in at least one layer more often than once in twenty, and with ten occurrences more
+/// rarely.
 pub const LEAST_OCCURRENCES: f64 = 10.0;
 
-/// Amount per request over all epochs, with a t interval.
+/// Computes the amount per request over all epochs, with a t interval.
 ///
-/// Estimand: ΣA/ΣR. The epochs are the clusters: eᵢ = (Aᵢ − X·Rᵢ)/mean(R), se = sd(e)/√n, and the interval is
-/// ± t(n−1)·se. Assumes independent epochs. `None` for unequal lengths or no requests; one epoch has no interval.
+/// Estimand: ΣA/ΣR. The epochs are the clusters: eᵢ = (Aᵢ − X·Rᵢ)/mean(R), se = sd(e)/√n, and the interval is ±
+/// t(n−1)·se. Assumes independent epochs. Returns `None` for unequal lengths or if there are no requests; for one
+/// epoch there is no interval.
 ///
-/// Example: amounts of 10 and 30 for 1 and 3 requests are 10 ± 0 per request.
+/// Example: amounts of 10 and 30 for 1 and 3 requests give 10 ± 0 per request.
 pub fn per_request(amounts: &[f64], requests: &[f64], alpha: f64) -> Option<Estimate> {
     let (value, errors) = linearised(amounts, requests)?;
     Some(with_interval(value, &errors, 0.0, alpha).estimate)
 }
 
-/// As [`per_request`], for an amount that consists of occurrences of `unit` each: samples of a timer.
+/// The same as [`per_request`], for an amount that consists of occurrences of `unit` each, such as samples of a timer.
 ///
-/// If there was no occurrence, the epochs show no spread either; the variance is then that of a single occurrence,
-/// (unit/ΣR)². If there were any, the spread of the epochs already includes the variance of the count.
+/// If nothing occurred, the epochs do not vary either; the variance of a single occurrence, (unit/ΣR)², is then used.
+/// Otherwise the variation between the epochs already includes the variance of the count.
 ///
-/// Example: no occurrence in two epochs of 5 requests each, in units of 2, is 0 ± 12.706·0.2.
+/// Example: no occurrence in two epochs of 5 requests each, in units of 2, gives 0 ± 12.706·0.2.
 pub fn per_request_of_occurrences(amounts: &[f64], requests: &[f64], unit: f64, alpha: f64) -> Option<Estimate> {
     let (value, errors) = linearised(amounts, requests)?;
     let unseen = unseen_variance(amounts, requests, unit);
     Some(with_interval(value, &errors, unseen, alpha).estimate)
 }
 
-/// The other arm's amount per request minus the baseline's, each pair `(amounts, requests)` epoch by epoch.
+/// Computes the other arm's amount per request minus the baseline's; each pair is `(amounts, requests)`, epoch by
+/// epoch.
 ///
-/// As [`per_request`], but e is the difference of the two arms' errors in an epoch: a disturbance of both arms in an
-/// epoch cancels.
+/// The formula is that of [`per_request`], but e is the difference of the two arms' errors in an epoch, so a
+/// disturbance of both arms in the same epoch cancels.
 pub fn per_request_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64]), alpha: f64) -> Option<Difference> {
     let (value, errors) = linearised_difference(baseline, other)?;
     Some(with_interval(value, &errors, 0.0, alpha))
 }
 
-/// As [`per_request_difference`], for amounts that consist of occurrences of `unit` each.
+/// The same as [`per_request_difference`], for amounts that consist of occurrences of `unit` each.
 ///
-/// An arm without any occurrence adds the variance that [`per_request_of_occurrences`] uses for it. With fewer than
-/// [`LEAST_OCCURRENCES`] in both arms together there is no probability.
+/// For an arm without any occurrence, the variance of [`per_request_of_occurrences`] is added. If both arms together
+/// have fewer than [`LEAST_OCCURRENCES`] occurrences, there is no probability.
 pub fn per_request_difference_of_occurrences(
     baseline: (&[f64], &[f64]),
     other: (&[f64], &[f64]),
@@ -70,14 +73,14 @@ pub fn per_request_difference_of_occurrences(
     Some(Difference { p: found.p.filter(|_| total >= LEAST_OCCURRENCES * unit), ..found })
 }
 
-/// Variance of an arm without any occurrence; 0 for other arms.
+/// Returns the variance of an arm without any occurrence; 0 for other arms.
 fn unseen_variance(amounts: &[f64], requests: &[f64], unit: f64) -> f64 {
     let is_unseen = amounts.iter().all(|it| *it == 0.0);
     let per_request = unit / requests.iter().sum::<f64>();
     if is_unseen { per_request * per_request } else { 0.0 }
 }
 
-/// The ratio of the sums, and the deviation of each epoch from it.
+/// Returns the ratio of the sums, and the deviation of each epoch from this ratio.
 fn linearised(amounts: &[f64], requests: &[f64]) -> Option<(f64, Vec<f64>)> {
     let total: f64 = requests.iter().sum();
     if amounts.len() != requests.len() || total <= 0.0 {
@@ -90,7 +93,7 @@ fn linearised(amounts: &[f64], requests: &[f64]) -> Option<(f64, Vec<f64>)> {
     Some((ratio, errors.collect()))
 }
 
-/// The difference of two ratios of sums, and the deviation of each epoch from it.
+/// Returns the difference of two ratios of sums, and the deviation of each epoch from this difference.
 fn linearised_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64])) -> Option<(f64, Vec<f64>)> {
     let (base, base_errors) = linearised(baseline.0, baseline.1)?;
     let (value, errors) = linearised(other.0, other.1)?;
@@ -101,7 +104,8 @@ fn linearised_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64])) ->
     Some((value - base, pairs.map(|(other, base)| other - base).collect()))
 }
 
-/// `beside` is variance that the errors do not include.
+/// Computes the estimate, its t interval and its probability from the errors of the epochs; `beside` is additional
+/// variance that the errors do not include.
 fn with_interval(value: f64, errors: &[f64], beside: f64, alpha: f64) -> Difference {
     let n = errors.len();
     let freedom = n as f64 - 1.0;
@@ -123,7 +127,7 @@ mod tests {
     fn a_ratio_of_sums_weighs_each_request_alike() {
         let found = per_request(&[10.0, 30.0], &[1.0, 3.0], 0.05).unwrap();
         assert_eq!((found.value, found.lo, found.hi), (10.0, 10.0, 10.0));
-        // 1 and 3 of one request each: 2 ± 12.706·√2/√2.
+        // 1 and 3, for one request each: 2 ± 12.706·√2/√2.
         let found = per_request(&[1.0, 3.0], &[1.0, 1.0], 0.05).unwrap();
         assert!((found.hi - 14.7062).abs() < 1e-3, "{found:?}");
         assert!(per_request(&[1.0], &[0.0], 0.05).is_none());
@@ -148,13 +152,13 @@ mod tests {
         let found = per_request_of_occurrences(&[0.0; 2], &[5.0; 2], 2.0, 0.05).unwrap();
         assert!((found.hi - 12.706 * 0.2).abs() < 1e-3, "{found:?}");
         assert!((found.lo + found.hi).abs() < 1e-12, "{found:?}");
-        // With some, nothing is added.
+        // If something occurred, no variance is added.
         let some = [2.0, 4.0];
         let plain = per_request(&some, &[5.0; 2], 0.05);
         assert_eq!(per_request_of_occurrences(&some, &[5.0; 2], 2.0, 0.05), plain);
     }
 
-    /// Occurrences in sixteen epochs, of which each has `n` in turn.
+    /// Distributes `n` occurrences as evenly as possible over sixteen epochs.
     fn occurrences(n: usize) -> Vec<f64> {
         (0..16).map(|idx| (n / 16 + usize::from(idx < n % 16)) as f64).collect()
     }
@@ -172,7 +176,7 @@ mod tests {
             found.unwrap().p
         };
         assert_eq!(p(9), None);
-        // Of ten, all on one arm is one in 512.
+        // All of ten occurrences are on one arm with probability 1/512.
         let ten = p(10).unwrap();
         assert!((0.000_1..0.02).contains(&ten), "{ten}");
         assert!(p(40).unwrap() < 1e-4);
@@ -186,7 +190,7 @@ mod tests {
         let requests = [1_000.0; 16];
         let mut arm = |rate: f64| -> Vec<f64> {
             let mut epoch = || {
-                // Knuth's way to a count of Poisson.
+                // Knuth's method for a random Poisson count.
                 let (least, mut product, mut n) = ((-rate).exp(), 1.0, 0);
                 loop {
                     product *= random.next_u64() as f64 / u64::MAX as f64;

@@ -1,6 +1,6 @@
-//! Latency quantiles of one arm: nearest rank, and the quantile of all samples pooled, for display.
+//! Latency quantiles of one arm: by nearest rank, and for display the quantile of all samples together.
 //!
-//! The comparison of two arms needs blocks of epochs: see `blocks`. Called by `judge`.
+//! To compare two arms, blocks of epochs are necessary: see `blocks`. Called by `judge`.
 
 mod blocks;
 
@@ -14,21 +14,21 @@ use crate::stats::estimate::Estimate;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantile {
     P50,
-    /// 90 %.
+    /// The 90 % quantile.
     P90,
-    /// 95 %: only for an application's pages.
+    /// The 95 % quantile; only for an application's pages.
     P95,
-    /// 99 %.
+    /// The 99 % quantile.
     P99,
-    /// 99.9 %.
+    /// The 99.9 % quantile.
     P999,
 }
 
 impl Quantile {
-    /// The quantiles of every comparison, in rising order.
+    /// The quantiles of every comparison, in increasing order.
     pub const ALL: [Self; 4] = [Self::P50, Self::P90, Self::P99, Self::P999];
 
-    /// In thousandths, so that ranks are computed with whole numbers.
+    /// Returns the quantile in thousandths, so that ranks can be computed with integers.
     pub fn permille(self) -> usize {
         match self {
             Self::P50 => 500,
@@ -43,18 +43,20 @@ impl Quantile {
         self.permille() as f64 / 1000.0
     }
 
-    /// Samples that an arm needs in a block: ten beyond the quantile, ⌈10/(1−q)⌉.
+    /// Returns the number of samples that an arm needs in a block: ten samples must be beyond the quantile, so
+    /// ⌈10/(1−q)⌉.
     pub fn least_samples(self) -> usize {
         10_000_usize.div_ceil(1000 - self.permille())
     }
 
-    /// The 0-based index of the nearest rank among `n` sorted samples: ⌈q·n⌉ − 1.
+    /// Returns the 0-based index of the nearest rank among `n` sorted samples: ⌈q·n⌉ − 1.
     fn rank_idx(self, n: usize) -> Option<usize> {
         (self.permille() * n).div_ceil(1000).checked_sub(1)
     }
 }
 
-/// The nearest-rank quantile: the sample of rank ⌈q·n⌉. Reorders `samples`; `None` if there are none.
+/// Returns the nearest-rank quantile, which is the sample of rank ⌈q·n⌉; `None` if there are no samples. Reorders
+/// `samples`.
 ///
 /// Example: the median of 4 samples is the second smallest.
 ///
@@ -65,10 +67,11 @@ pub fn nearest_rank<T: Copy + Ord>(samples: &mut [T], quantile: Quantile) -> Opt
     Some(*samples.select_nth_unstable(idx).1)
 }
 
-/// The quantile of all samples of one arm in µs, for display, with the interval for independent samples.
+/// Returns the quantile of all samples of one arm in µs, with the interval for independent samples. Only for display.
 ///
-/// The interval comes from [`order_statistic_ranks`] at 95 %. Requests are not independent, so it is too narrow; never
-/// compare two arms by these intervals: use [`compare`]. An end beyond the samples is infinite. `None` without samples.
+/// The interval is that of [`order_statistic_ranks`] at 95 %. Requests are not independent, so the interval is too
+/// narrow; never compare two arms by these intervals, but use [`compare`]. An end that would be beyond the samples is
+/// infinite. Returns `None` if there are no samples.
 pub fn pooled_us(epochs: &[Epoch], side: Side, quantile: Quantile) -> Option<Estimate> {
     let samples = samples(epochs, side);
     let n = samples.iter().map(|part| part.len()).sum();
@@ -86,23 +89,25 @@ pub fn pooled_us(epochs: &[Epoch], side: Side, quantile: Quantile) -> Option<Est
     })
 }
 
-/// One arm's samples, epoch by epoch.
+/// Returns one arm's samples, as one slice for each epoch.
 fn samples(epochs: &[Epoch], side: Side) -> Vec<&[u32]> {
     epochs.iter().map(|epoch| &epoch.latencies_ns[side.idx()][..]).collect()
 }
 
-/// The nearest-rank quantile of several parts together, without reordering them; `None` without samples.
+/// Returns the nearest-rank quantile of several parts together, without reordering them; `None` if there are no
+/// samples.
 pub fn quantile_of(parts: &[&[u32]], quantile: Quantile) -> Option<u32> {
     let n = parts.iter().map(|part| part.len()).sum();
     Some(nth_smallest(parts, quantile.rank_idx(n)?))
 }
 
-/// The sample of several parts together that has `idx` samples before it in sorted order; there must be more samples
-/// than `idx`.
+/// Returns the sample of several parts together that has `idx` samples before it in sorted order; there must be more
+/// than `idx` samples.
 ///
 /// # Cost
-/// Two readings of all samples and 256 KiB, instead of a copy: the first reading counts the samples by the upper half
-/// of their bits; the second counts those with the wanted upper half by their lower half.
+/// All samples are read twice, with 256 KiB of memory instead of a copy: the first pass counts the samples by the
+/// upper half of their bits; the second pass takes the samples with the right upper half, and counts them by their
+/// lower half.
 fn nth_smallest(parts: &[&[u32]], idx: usize) -> u32 {
     let samples = || parts.iter().copied().flatten().copied();
     let mut n_before = idx;
@@ -112,8 +117,8 @@ fn nth_smallest(parts: &[&[u32]], idx: usize) -> u32 {
     upper << 16 | lower
 }
 
-/// The value that has `n_before` values before it in sorted order; afterwards `n_before` counts only those of them that
-/// are equal to it.
+/// Returns the value that has `n_before` values before it in sorted order. Afterwards `n_before` is the number of
+/// those values that are equal to the returned value.
 fn halfword_at(values: impl Iterator<Item = u32>, n_before: &mut usize) -> u32 {
     let mut counts = vec![0_u32; 1 << 16];
     for value in values {
@@ -127,23 +132,23 @@ fn halfword_at(values: impl Iterator<Item = u32>, n_before: &mut usize) -> u32 {
     value as u32
 }
 
-/// The 1-based ranks of a 95 % interval for one arm's quantile, if samples were independent.
+/// Returns the 1-based ranks of the ends of a 95 % interval for one arm's quantile, as if samples were independent.
 ///
-/// Lower: the largest l with B(l−1) ≤ 0.025, upper: the smallest u with 1 − B(u−1) ≤ 0.025, where B is the cumulative
-/// Binomial(n, q). `None` if the rank would be outside 1..=n. `q` in (0, 1).
+/// The lower rank is the largest l with B(l−1) ≤ 0.025, and the upper rank the smallest u with 1 − B(u−1) ≤ 0.025,
+/// where B is the cumulative Binomial(n, q). A rank is `None` if it would be outside 1..=n. `q` must be in (0, 1).
 ///
-/// Example: n = 200, q = 0.5: ranks 86 and 115. Consecutive requests are *not* independent: use it only to display one
-/// arm.
+/// Example: n = 200 and q = 0.5 give the ranks 86 and 115. Consecutive requests are *not* independent: use these ranks
+/// only to display one arm.
 pub fn order_statistic_ranks(n: u64, q: f64) -> (Option<u64>, Option<u64>) {
     const TAIL: f64 = 0.025;
-    // Both conditions are monotone in the rank, so the boundary is found by bisection.
+    // Both conditions are monotone in the rank, so the boundary can be found by bisection.
     let n_lower = first_rank(n, |rank| binomial_cdf(rank - 1, n, q) > TAIL) - 1;
     let upper = first_rank(n, |rank| 1.0 - binomial_cdf(rank - 1, n, q) <= TAIL);
     ((n_lower >= 1).then_some(n_lower), (upper <= n).then_some(upper))
 }
 
-/// The first rank in 1..=n for which `is_past` holds, or n + 1 if there is none; `is_past` must stay true from there
-/// on.
+/// Returns the first rank in 1..=n for which `is_past` is true, or n + 1 if there is no such rank. `is_past` must be
+/// true for all later ranks, too.
 fn first_rank(n: u64, is_past: impl Fn(u64) -> bool) -> u64 {
     let (mut lo, mut hi) = (1, n + 1);
     while lo < hi {
@@ -157,7 +162,7 @@ fn first_rank(n: u64, is_past: impl Fn(u64) -> bool) -> u64 {
     lo
 }
 
-/// P(X ≤ x) for X ~ Binomial(n, p).
+/// Returns P(X ≤ x) for X ~ Binomial(n, p).
 pub(crate) fn binomial_cdf(x: u64, n: u64, p: f64) -> f64 {
     if x >= n {
         return 1.0;

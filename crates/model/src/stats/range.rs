@@ -1,8 +1,8 @@
-//! The range allowed for each kind of number (a count, a probability, a process number). Numbers in a saved file are
-//! checked against these ranges while the file is read.
+//! The allowed range of each kind of number (a count, a probability, a process id). Numbers in a saved file are
+//! compared with these ranges while the file is read.
 //!
-//! A file may come from anyone. A number outside its range is refused when it is read, so that later code does not
-//! loop, allocate or divide by such a number. A field specifies its range twice, for serde and for the schema:
+//! A file may come from an untrusted source. A number outside its range is refused when it is read, so later code does
+//! not loop, allocate or divide by such a number. A field specifies its range twice, for serde and for the schema:
 //! `#[serde(deserialize_with = "Level::read")]` and `#[schemars(with = "Level")]`. Used by every saved form.
 
 use std::borrow::Cow;
@@ -12,15 +12,15 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
-/// The largest whole number up to which every JSON reader keeps whole numbers exactly.
+/// The largest integer up to which every JSON reader represents all integers exactly.
 pub(crate) const MOST_COUNT: f64 = 9_007_199_254_740_991.0;
-/// No figure of a machine is further from zero: 30 years in nanoseconds are less.
+/// The largest absolute value of a figure: 30 years in nanoseconds are less.
 const MOST: f64 = 1e18;
 
 /// The lowest and the highest number of a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Span {
-    /// With its article, as used in a sentence.
+    /// The name with its article, as used in a sentence.
     name: &'static str,
     lo: f64,
     hi: f64,
@@ -57,7 +57,7 @@ impl fmt::Display for Span {
 }
 
 trait Numbers {
-    /// The first number for which `is_so` is true.
+    /// Returns the first number for which `is_so` is true, as text.
     fn find(&self, is_so: &dyn Fn(f64) -> bool) -> Option<String>;
 }
 
@@ -110,7 +110,7 @@ macro_rules! ranges {
             pub enum $name {}
 
             impl $name {
-                /// Whether the number is in this range.
+                /// Returns whether the number is in this range.
                 #[must_use]
                 pub fn holds(number: f64) -> bool {
                     Self::SPAN.holds(number)
@@ -121,7 +121,7 @@ macro_rules! ranges {
                 /// Reads a number of this range, or a container of such numbers.
                 ///
                 /// # Errors
-                /// A number is out of the range.
+                /// Fails if a number is outside the range.
                 #[expect(private_bounds, reason = "what holds numbers is decided here")]
                 pub fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
                 where
@@ -153,31 +153,31 @@ macro_rules! ranges {
 }
 
 ranges! {
-    /// A share of all outcomes, including certain and impossible ones: a p-value.
+    /// A share of all outcomes, such as a p-value; 0 and 1 are allowed.
     Probability: "number", "a probability", 0.0, 1.0, (false, false);
-    /// The probability with which an interval may miss: neither 0 nor 1.
+    /// The probability with which an interval may miss the true value; 0 and 1 are not allowed.
     Level: "number", "a probability", 0.0, 1.0, (true, true);
-    /// A share of a whole.
+    /// A share of a whole, percent.
     Percent: "number", "a share in percent", 0.0, 100.0, (false, false);
-    /// A share that is neither zero nor the whole.
+    /// A share of a whole, percent; 0 and 100 are not allowed.
     ProperPercent: "number", "a limit in percent", 0.0, 100.0, (true, true);
     Correlation: "number", "a correlation", -1.0, 1.0, (false, false);
-    /// Any figure: a difference, a percentage of change, a logarithm.
+    /// Any figure, positive or negative: a difference, a percentage of change, a logarithm.
     Real: "number", "a figure", -MOST, MOST, (false, false);
-    /// A time, a rate or a cost: never below zero.
+    /// A time, a rate or a cost; it is never negative.
     Amount: "number", "a time, rate or cost", 0.0, MOST, (false, false);
-    /// A time or rate that something else is divided by.
+    /// A time or rate by which another number is divided, so it must be above zero.
     Positive: "number", "a time or rate that must be there", 0.0, MOST, (true, false);
-    /// A number of things, bytes or nanoseconds.
+    /// A number of objects, bytes or nanoseconds.
     Count: "integer", "a count", 0.0, MOST_COUNT, (false, false);
     /// A count that fits in 32 bits, such as the nanoseconds of a latency.
     SmallCount: "integer", "a count", 0.0, 4_294_967_295.0, (false, false);
-    /// The number of things of which there is at least one: connections, statements of a request.
+    /// A number that is at least one: connections, statements of a request.
     AtLeastOne: "integer", "a number of connections, statements or commands", 1.0, 16_777_216.0, (false, false);
     /// An index into a list of the same record.
     Index: "integer", "a position in a list", 0.0, 16_777_216.0, (false, false);
     Core: "integer", "the number of a core", 0.0, 65_535.0, (false, false);
-    /// A process of this machine; 0 means a process of another namespace.
+    /// The id of a process on this machine; 0 stands for a process in another namespace.
     ///
     /// # Source
     /// Linux, `include/linux/threads.h`, `PID_MAX_LIMIT`.
@@ -189,7 +189,7 @@ ranges! {
     HttpStatus: "integer", "a status of HTTP", 100.0, 999.0, (false, false);
     /// The version of a form or of the method.
     Version: "integer", "a version", 1.0, 1_000_000.0, (false, false);
-    /// Seconds since 1970, up to the year 9999.
+    /// Seconds since 1970, from the year 1 to the year 9999.
     UnixTime: "integer", "a time in seconds since 1970", -62_135_596_800.0, 253_402_300_799.0, (false, false);
 }
 

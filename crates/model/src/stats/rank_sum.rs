@@ -1,22 +1,23 @@
-//! Are the values of one group higher than those of another? Wilcoxon's rank-sum test, and the size of the shift.
+//! Compares the values of two groups: Wilcoxon's rank-sum test, and the size of the shift between the groups.
 //!
-//! The two-sample counterpart of `signed_rank` and `hodges_lehmann`. Called to compare parts of the epochs of a run:
-//! the disturbed and the undisturbed epochs, the first half and the second.
+//! This is the counterpart of `signed_rank` and `hodges_lehmann` for two samples. Called to compare parts of the
+//! epochs of a run: disturbed with undisturbed epochs, and the first half with the second half.
 
 use crate::stats::distributions::normal_cdf;
 use crate::stats::moments::{median, midranks};
 
-/// For up to this many values in both groups the distribution is counted exactly; the table then has 66 thousand cells.
+/// If both groups together have at most this many values, the distribution is counted exactly; the table then has up
+/// to 66,000 cells.
 const EXACT_MAX: usize = 40;
 
-/// The two-sided p-value of "both groups come from the same distribution".
+/// Returns the two-sided p-value of "both groups come from the same distribution".
 ///
-/// p = min(1, 2·min(P(R ≤ r), P(R ≥ r))), R = the sum of the midranks of the smaller group among all values. For up to
-/// 40 values in both groups, all choices of the smaller group are counted, which is exact also with ties; for more
-/// values, the normal approximation with a correction for ties is used. Assumes independent values. `None` if a group
-/// is empty or contains a NaN.
+/// p = min(1, 2·min(P(R ≤ r), P(R ≥ r))), where R is the sum of the midranks of the smaller group among all values.
+/// For up to 40 values in both groups together, all choices of the smaller group are counted, which is exact even with
+/// ties; for more values, the normal approximation with a correction for ties is used. Assumes independent values.
+/// Returns `None` if a group is empty or contains a NaN.
 ///
-/// Example: six values that are all above six others: 2 of the 924 choices are as extreme, p = 0.00216.
+/// Example: if six values are all above six other values, 2 of the 924 choices are as extreme, so p = 0.00216.
 ///
 /// # Source
 /// Hollander and Wolfe, Nonparametric Statistical Methods, chapter 4.
@@ -30,24 +31,25 @@ pub fn p_value(left: &[f64], right: &[f64]) -> Option<f64> {
     Some(if all.len() <= EXACT_MAX { counted(&ranks, few.len()) } else { approximated(&ranks, few.len()) })
 }
 
-/// By how much `left` is higher than `right`: the median of all differences between a value of each.
+/// Returns by how much `left` is higher than `right`: the median of all differences between a value of `left` and a
+/// value of `right`.
 ///
-/// Estimand: the shift between two distributions of the same shape; this is the Hodges-Lehmann estimate that belongs to
-/// [`p_value`]. `None` if a group is empty.
+/// Estimand: the shift between two distributions of the same shape; this is the Hodges-Lehmann estimate for
+/// [`p_value`]. Returns `None` if a group is empty.
 ///
-/// Example: 5, 7 above 1, 2: the differences 4, 3, 6, 5 have the median 4.5.
+/// Example: for 5, 7 and 1, 2 the differences are 4, 3, 6, 5, with the median 4.5.
 pub fn shift(left: &[f64], right: &[f64]) -> Option<f64> {
     let differences = left.iter().flat_map(|l| right.iter().map(move |r| l - r));
     median(&mut differences.collect::<Vec<f64>>())
 }
 
-/// The exact p-value: for each possible rank sum, counts the ways to choose `n_few` of the ranks. Sums are doubled,
-/// because twice a rank is a whole number even for midranks.
+/// Computes the exact p-value: for each possible rank sum, counts the ways to choose `n_few` of the ranks. Sums are
+/// doubled, because twice a midrank is always an integer.
 fn counted(ranks: &[f64], n_few: usize) -> f64 {
     let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
     let seen: usize = doubled[..n_few].iter().sum();
     let most: usize = doubled.iter().sum();
-    // ways[k][s]: the number of choices of k of the ranks so far whose doubled sum is s.
+    // ways[k][s] is the number of ways to choose k of the ranks so far such that their doubled sum is s.
     let mut ways = vec![vec![0.0; most + 1]; n_few + 1];
     ways[0][0] = 1.0;
     for rank in doubled {
@@ -90,7 +92,7 @@ mod tests {
         close(p_value(right, left).unwrap(), expected, 1e-6);
     }
 
-    /// Expected: the midranks of all choices (Python's itertools.combinations), their sums counted.
+    /// The expected values were counted over all choices of the ranks (Python's itertools.combinations).
     #[test]
     fn small_groups_are_counted() {
         let six: Vec<f64> = (1..=6).map(f64::from).collect();

@@ -1,59 +1,60 @@
-//! The acceptance limits of the self-checks: A/A, injected delay, slice length.
+//! The limits for passing the self-checks: A/A, injected delay, slice length.
 //!
-//! Each limit says yes or no to figures that the experiment collected; nothing is run here. Called by `doctor` and the
-//! release gates.
+//! Each limit is applied to figures that the experiment collected; nothing is run in this file. Called by `doctor` and
+//! the release gates.
 
 use crate::stats::distributions::{normal_cdf, normal_critical};
 use crate::stats::estimate::Estimate;
 use crate::stats::moments::{mean, median, variance};
 use crate::stats::quantile::binomial_cdf;
 
-/// Share of false alarms of a correct tool: the level of its intervals.
+/// Share of false alarms that a correct tool has; it is the level of its intervals.
 const FALSE_ALARM_SHARE: f64 = 0.05;
 /// The probability with which a correct tool may fail the A/A gate.
 const GATE_LEVEL: f64 = 0.01;
-/// Number of intervals out of [`COVERAGE_RUNS`] that must cover the injected effect. A tool with 95 % coverage reaches
-/// it with probability 0.984.
+/// Number of intervals out of [`COVERAGE_RUNS`] that must contain the injected effect. A tool with 95 % coverage
+/// reaches this number with probability 0.984.
 const LEAST_COVERED: usize = 17;
-/// Runs of the coverage check for one injected effect.
+/// Number of runs of the coverage check for one injected effect.
 pub const COVERAGE_RUNS: usize = 20;
-/// Two slice lengths agree if the interval of their difference is within ± this, in percentage points of tax.
+/// Two slice lengths agree if the interval of the difference is within this number of percentage points of tax, in
+/// both directions.
 const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
-/// An interval with a larger half-width says too little: it would cover nearly anything.
+/// An interval with a larger half width is useless: it would contain nearly every effect.
 const WIDEST_POINTS: f64 = 2.0;
 
-/// The largest number of false alarms to accept in `n_runs` A/A runs at the 5 % level.
+/// Returns the largest number of false alarms that is accepted in `n_runs` A/A runs at the 5 % level.
 ///
-/// The smallest x with P(X > x) ≤ 0.01 for X ~ Binomial(n, 0.05). Both `difference` and `negligible`
-/// count as alarms. Assumes independent runs. No runs accept none.
+/// It is the smallest x with P(X > x) ≤ 0.01 for X ~ Binomial(n, 0.05). Both `difference` and `negligible` count as
+/// alarms. Assumes independent runs. For zero runs the result is 0.
 ///
-/// Example: 100 runs accept 11, P(X > 11) = 0.0043.
+/// Example: for 100 runs the result is 11, since P(X > 11) = 0.0043.
 pub fn largest_accepted(n_runs: u64) -> u64 {
     (0..n_runs).find(|x| upper_tail(*x, n_runs) <= GATE_LEVEL).unwrap_or(0)
 }
 
-/// P(X > x) for X ~ Binomial(n, 0.05).
+/// Returns P(X > x) for X ~ Binomial(n, 0.05).
 fn upper_tail(x: u64, n_runs: u64) -> f64 {
     1.0 - binomial_cdf(x, n_runs, FALSE_ALARM_SHARE)
 }
 
-/// Whether at least half of the runs have intervals of ±2 percentage points or less: a machine must not pass because it
-/// is noisy. `half_widths` in percentage points of tax; `false` if it is empty.
+/// Returns whether at least half of the runs have intervals of ±2 percentage points or less: a machine must not pass
+/// only because it is noisy. `half_widths` are in percentage points of tax; the result is `false` if there are none.
 pub fn are_narrow(half_widths: &mut [f64]) -> bool {
     median(half_widths).is_some_and(|typical| typical <= WIDEST_POINTS)
 }
 
-/// Whether the θ of A/A runs are centred on zero.
+/// The test whether the θ of A/A runs are centred on zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanTheta {
-    /// mean/(sd/√n).
+    /// The statistic mean/(sd/√n).
     pub z: f64,
-    /// Two-sided p-value of z under the normal.
+    /// Two-sided p-value of z under the normal distribution.
     pub p_value: f64,
 }
 
 impl MeanTheta {
-    /// |z| < 3.
+    /// Returns whether  z  < 3.
     pub fn passes(&self) -> bool {
         self.z.abs() < 3.0
     }
@@ -61,10 +62,10 @@ impl MeanTheta {
 
 /// Tests that the mean θ of independent A/A runs is zero.
 ///
-/// z = mean/(sd/√n); approximately normal for the 20 or more runs of a gate. `None` for fewer than two runs. If all θ
-/// are equal: 0 if they are zero, otherwise infinite.
+/// z = mean/(sd/√n), which is approximately normal for the 20 or more runs of a gate. Returns `None` for fewer than
+/// two runs. If all θ are equal, z is 0 if they are zero, and otherwise infinite.
 ///
-/// Example: −1, 0, 1, 2: mean 0.5, sd 1.290994, z = 0.774597.
+/// Example: for −1, 0, 1, 2 the mean is 0.5, sd is 1.290994, and z = 0.774597.
 pub fn mean_theta(thetas: &[f64]) -> Option<MeanTheta> {
     let se = (variance(thetas)? / thetas.len() as f64).sqrt();
     let centre = mean(thetas);
@@ -72,29 +73,30 @@ pub fn mean_theta(thetas: &[f64]) -> Option<MeanTheta> {
     Some(MeanTheta { z, p_value: 2.0 * normal_cdf(-z.abs()) })
 }
 
-/// How many of `n_runs` intervals must cover the injected effect: 17 of 20, in proportion, and at least one. Assumes
-/// independent runs.
+/// Returns how many of `n_runs` intervals must contain the injected effect: 17 of 20, in proportion, and at least one.
+/// Assumes independent runs.
 pub fn least_covered(n_runs: usize) -> usize {
     (n_runs * LEAST_COVERED / COVERAGE_RUNS).max(1)
 }
 
-/// Whether the effect depends on the slice length, as far as two runs can show it.
+/// Whether the effect depends on the slice length, as far as two runs show this.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SliceLength {
-    /// Tax of the first run − tax of the second, in percentage points, with an interval of the runs' level.
+    /// Tax of the first run minus tax of the second run, in percentage points, with an interval at the runs' level.
     pub difference: Estimate,
-    /// Whether the interval is within ±2 percentage points; `None` if it is only partly within them: nothing is shown.
+    /// Whether the interval is within ±2 percentage points; `None` if it is only partly within these limits, because
+    /// this shows nothing.
     pub agrees: Option<bool>,
 }
 
 /// Compares the taxes, in percent, of two runs with different slice lengths, both estimated at level
 /// `alpha`.
 ///
-/// Estimand: tax₁ − tax₂ of two independent runs, in percentage points. se = half-width/z(1 − α/2) for each, the
+/// Estimand: tax₁ − tax₂ of two independent runs, in percentage points. For each run se = half width/z(1 − α/2); the
 /// interval is the difference ± z·√(se₁² + se₂²) with the same z. Treats the intervals as roughly normal. If a run has
-/// no interval, the difference has no interval either, and nothing is shown.
+/// no interval, the difference has no interval either, and `agrees` is `None`.
 ///
-/// Example: 5 ± 0.3 % and 4 ± 0.4 %: 1 ± 0.5 points, shown.
+/// Example: 5 ± 0.3 % and 4 ± 0.4 % differ by 1 ± 0.5 points, so they agree.
 pub fn slice_length(first: &Estimate, second: &Estimate, alpha: f64) -> SliceLength {
     let z = normal_critical(alpha);
     let se = |run: &Estimate| run.half_width() / z;

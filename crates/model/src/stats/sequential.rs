@@ -1,77 +1,79 @@
-//! When to analyse the data and when to stop: interim analyses (group-sequential), each with its own level.
+//! Decides when the data are analysed and when the run stops: interim analyses (group-sequential), each with its own
+//! level.
 //!
-//! Holds the presets and the stop rule; the estimates are made elsewhere, each at the level of its interim analysis.
-//! Called by the experiment after every epoch.
+//! This file has the presets and the stop rule. Estimates are computed in other files, each at the level of its
+//! interim analysis. Called by the experiment after every epoch.
 
 use crate::stats::estimate::Estimate;
 use crate::stats::verdict::Verdict;
 
-/// Every interim analysis of the default run. Linear spending of 5 % over 120 epochs; a simulation found a total of
-/// 5.02 %.
+/// Every interim analysis of the default run: the number of epochs, and the level. The levels come from linear
+/// spending of 5 % over 120 epochs; in a simulation the total was 5.02 %.
 const FULL: [(usize, f64); 5] = [(10, 0.00417), (20, 0.00507), (40, 0.01008), (80, 0.02074), (120, 0.02725)];
-/// Levels for interim analyses at a quarter, a half and all of the epochs, linear spending of 5 %.
+/// Levels of interim analyses at a quarter, a half and all of the epochs, from linear spending of 5 %.
 const QUARTERS: [f64; 3] = [0.01250, 0.01608, 0.03220];
-/// If half the interval of θ is at most this, it is narrow enough for every purpose.
+/// If the half width of θ's interval is at most this, the interval is narrow enough for every purpose.
 const PRECISE_HALF_WIDTH: f64 = 0.01;
-/// Before a run ends early, half the interval may be at most this share of the effect. A run that ended as soon as zero
-/// is excluded would show those of its estimates that are too large.
+/// A run may end early only if the half width is at most this share of the effect. Runs that ended as soon as the
+/// interval does not contain zero would report estimates that are too large.
 const LARGEST_SHARE: f64 = 0.25;
-/// In addition, half the interval may be at most this, in θ.
+/// A run may end early only if the half width of θ's interval is also at most this.
 const LARGEST_HALF_WIDTH: f64 = 0.03;
 
-/// One planned interim analysis of the data.
+/// A planned interim analysis of the data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InterimAnalysis {
-    /// Index among the interim analyses, from 0.
+    /// The index of this interim analysis, counted from 0.
     pub idx: usize,
     pub n_epochs: usize,
-    /// The two-sided level of every interval made at this interim analysis.
+    /// The two-sided level of every interval that is computed at this interim analysis.
     pub alpha: f64,
     pub is_last: bool,
 }
 
-/// The interim analyses of a run, in rising order of epochs.
+/// The interim analyses of a run, sorted by number of epochs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InterimAnalyses(Vec<InterimAnalysis>);
 
 impl InterimAnalyses {
-    /// The default: up to 120 epochs, about a minute.
+    /// Returns the default: up to 120 epochs, which take about a minute.
     pub fn full() -> Self {
         Self::new(&FULL)
     }
 
-    /// Up to 40 epochs.
+    /// Returns the interim analyses of a quick run, of up to 40 epochs.
     pub fn quick() -> Self {
         Self::by_quarters([10, 20, 40])
     }
 
-    /// Up to 20 epochs: for the longer slices of `free` placement, and for several arms of one server. At five epochs
-    /// this level allows no interval yet, so the first interim analysis never stops the run.
+    /// Returns the interim analyses of a short run, of up to 20 epochs; used for the longer slices of `free`
+    /// placement, and for several arms of one server. With five epochs no interval is possible at this level, so the
+    /// first interim analysis never stops the run.
     pub fn short() -> Self {
         Self::by_quarters([5, 10, 20])
     }
 
-    /// One interim analysis, after `n_epochs`, with the whole 5 %.
+    /// Returns a single interim analysis, after `n_epochs`, with the whole level of 5 %.
     pub fn fixed(n_epochs: usize) -> Self {
         Self::new(&[(n_epochs, 0.05)])
     }
 
-    /// The interim analysis that is due after exactly `n_epochs` epochs.
+    /// Returns the interim analysis that takes place after exactly `n_epochs` epochs, if there is one.
     pub fn due(&self, n_epochs: usize) -> Option<InterimAnalysis> {
         self.iter().find(|analysis| analysis.n_epochs == n_epochs)
     }
 
-    /// The next interim analysis after `n_epochs` epochs.
+    /// Returns the next interim analysis after `n_epochs` epochs.
     pub fn after(&self, n_epochs: usize) -> Option<InterimAnalysis> {
         self.iter().find(|analysis| analysis.n_epochs > n_epochs)
     }
 
-    /// All interim analyses, from first to last.
+    /// Returns all interim analyses, from the first to the last.
     pub fn iter(&self) -> impl Iterator<Item = InterimAnalysis> {
         self.0.iter().copied()
     }
 
-    /// Epochs after which the run ends in any case.
+    /// Returns the largest number of epochs of the run.
     pub fn n_max(&self) -> usize {
         self.0.last().map_or(0, |analysis| analysis.n_epochs)
     }
@@ -90,42 +92,42 @@ impl InterimAnalyses {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopCause {
-    /// The interval excludes zero.
+    /// The interval does not contain zero.
     ExcludesZero,
     InsideDelta,
     /// It was the last interim analysis.
     Last,
-    /// The measurement is invalid: more epochs do not help.
+    /// The measurement is invalid, so more epochs would not help.
     Invalid,
 }
 
 /// The decision after an interim analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Run on to the next interim analysis.
+    /// The run continues to the next interim analysis.
     Continue,
     Stop(StopCause),
 }
 
-/// When an interim analysis ends the run.
+/// The rule by which an interim analysis ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopRule {
-    /// `--precise`: the half-width must fall to 0.01. It is always allowed to continue: every interim analysis has its
-    /// own level.
+    /// Whether the half width must be at most 0.01 (`--precise`). A run may always continue, because every interim
+    /// analysis has its own level.
     pub is_precise: bool,
 }
 
 impl StopRule {
-    /// Decides after an interim analysis, from its interval of θ and the verdict on it at that level.
+    /// Decides after an interim analysis, from its interval of θ and the verdict at its level.
     ///
-    /// Stops if the verdict is equivalent or invalid, or at the last interim analysis. Also stops if the verdict is a
-    /// difference or negligible and the half-width is at most 0.01, or is at most 0.03 and a quarter of |θ|. The
-    /// verdict may come from [`crate::stats::classify`] (only the interval) or from [`crate::stats::primary`] (with
-    /// objections: a run whose result depends on noisy epochs continues).
+    /// The run stops if the verdict is equivalent or invalid, or at the last interim analysis. It also stops if the
+    /// verdict is a difference or negligible, and the half width is at most 0.01, or is at most 0.03 and at most a
+    /// quarter of  θ . The verdict may come from [`crate::stats::classify`] (only from the interval) or from
+    /// [`crate::stats::primary`] (with objections: a run whose result depends on noisy epochs continues).
     ///
-    /// Example: θ = 0.1 [0.08, 0.12] is a difference and stops; with `--precise` it continues, since the half-width
-    /// 0.02 is above 0.01. θ = 0.03 [0.01, 0.05] continues: the true value may be nearly twice as large, or only a
-    /// third.
+    /// Example: θ = 0.1 [0.08, 0.12] is a difference, and the run stops; with `--precise` it continues, since the half
+    /// width 0.02 is above 0.01. With θ = 0.03 [0.01, 0.05] the run continues: the true value may be nearly twice as
+    /// large, or only a third.
     pub fn decide(self, analysis: InterimAnalysis, theta: &Estimate, verdict: Verdict) -> Decision {
         let is_narrow = |half_width: f64| theta.half_width() <= half_width;
         let enough = (LARGEST_SHARE * theta.value.abs()).min(LARGEST_HALF_WIDTH);
@@ -176,7 +178,7 @@ mod tests {
         assert_eq!(InterimAnalyses::fixed(7).due(7).map(|analysis| analysis.is_last), Some(true));
     }
 
-    /// Walks the interim analyses over `theta` as an experiment would, checking each against the reference.
+    /// Goes through the interim analyses of `theta` as an experiment would, and compares each with the reference.
     #[track_caller]
     fn check(name: &str) {
         let case = &load()["V5_group_sequential"]["input_and_expected"][name];
@@ -185,7 +187,8 @@ mod tests {
             let found = hodges_lehmann::estimate(&theta[..analysis.n_epochs], analysis.alpha).unwrap();
             check_analysis(&found, &expected["looks"][analysis.idx]);
             let verdict = classify(&found, 0.01);
-            // The reference ends with the first answer, ours where that is narrow enough as well.
+            // The reference stops at the first result; our rule stops at the first result whose interval is also
+            // narrow enough.
             if verdict != Verdict::Inconclusive || analysis.is_last {
                 assert_eq!(analysis.idx as u64 + 1, expected["stop_look"].as_u64().unwrap());
                 assert_eq!(reference_name(verdict), expected["verdict"].as_str().unwrap());

@@ -1,23 +1,23 @@
-//! The mean of a series that was observed over one stretch of time: neighbouring values resemble each other, and the
-//! interval must account for that.
+//! The mean of a series that was observed over a continuous time: neighbouring values are similar, and the interval
+//! must account for this.
 //!
-//! Called if no coin decides anything: `watch` only observes, one look after the other.
+//! Used if the order of the values is not random: `watch` only observes, one look after the other.
 
 use crate::stats::Estimate;
 use crate::stats::diagnostics::lag1_autocorrelation;
 use crate::stats::distributions::t_critical;
 use crate::stats::moments::{mean, variance};
 
-/// Fewer looks do not show how they vary.
+/// The smallest number of looks; fewer looks do not show how much they vary.
 pub const LEAST_LOOKS: usize = 6;
-/// A higher autocorrelation than this cannot be distinguished from a drift.
+/// The highest autocorrelation that is accepted; a higher one cannot be distinguished from a drift.
 const MOST_LIKE: f64 = 0.9;
 
-/// The mean of values in the order of time, with its t interval of level 1 − `alpha`.
+/// Computes the mean of values in order of time, with its t interval of level 1 − `alpha`.
 ///
-/// With r, the correlation of neighbours, n values count as n·(1 − r)/(1 + r) independent values, also for the degrees
-/// of freedom. Since a short series underestimates r, (1 + 4r)/n is added; a negative result counts as 0. `None` for
-/// fewer than [`LEAST_LOOKS`] values.
+/// With r as the correlation of neighbours, n values count as n·(1 − r)/(1 + r) independent values, also for the
+/// degrees of freedom. Because a short series underestimates r, (1 + 4r)/n is added to r; a negative r counts as 0.
+/// Returns `None` for fewer than [`LEAST_LOOKS`] values.
 ///
 /// # Source
 /// Thiébaux and Zwiers, The interpretation and estimation of effective sample size, Journal of Climate and Applied
@@ -44,7 +44,8 @@ mod tests {
 
     use super::*;
 
-    /// In how many of 4,000 stretches of `n` looks the interval holds the truth, where each look has `like` of the one before.
+    /// Returns for which share of 4,000 simulated series of `n` looks the interval contains the true mean; each look
+    /// takes the share `like` from the previous look.
     fn coverage(n: usize, like: f64) -> f64 {
         let mut random = SplitMix64::seed_from_u64(48);
         let mut normal = || {

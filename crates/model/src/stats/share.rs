@@ -1,23 +1,23 @@
-//! The share of events in groups whose members are not independent: connections of one storm fail together.
+//! The share of events in groups whose members are not independent: connections of one storm often fail together.
 //!
-//! Pure. Called by the experiment's storms.
+//! Pure. Called for the experiment's storms.
 
 use crate::stats::distributions::t_critical;
 use crate::stats::estimate::Estimate;
 use crate::stats::variance;
 
-/// The share of events, with Wilson's interval at 95 % for the number of independent cases to which the groups are
-/// equivalent.
+/// Computes the share of events, with Wilson's interval at 95 %, as if the groups were a smaller number of independent
+/// cases.
 ///
-/// Each group is (events, cases), and groups have about the same number of cases. p is all events over all cases. The
-/// design effect is the variance of the groups' shares over p(1−p)/m, where m is the mean number of cases; it counts as
-/// 1 if it is smaller, so that groups which resemble each other more than by chance do not narrow the interval. n is
-/// all cases over the design effect. In place of z the formula has t, Student's critical value at one degree of freedom
-/// less than there are groups: (p + t²/2n ± t √(p(1−p)/n + t²/4n²)) / (1 + t²/n). No interval for fewer than two
-/// groups.
+/// Each group is (events, cases); the groups have about the same number of cases. p is all events divided by all
+/// cases. The design effect is the variance of the groups' shares divided by p(1−p)/m, where m is the mean number of
+/// cases; it is at least 1, so that groups which are more similar than chance explains do not make the interval
+/// narrower. n is all cases divided by the design effect. The formula has t instead of z: Student's critical value
+/// with one degree of freedom less than the number of groups: (p + t²/2n ± t √(p(1−p)/n + t²/4n²)) / (1 + t²/n). There
+/// is no interval for fewer than two groups.
 ///
-/// Example: 59 of 140 twice: p = 0.4214, no spread, n = 280, t = 12.706: [0.15, 0.75]. The same ten times: n = 1400, t
-/// = 2.262: [0.392, 0.451].
+/// Example: two groups with 59 of 140 give p = 0.4214 without variation, n = 280, t = 12.706, and the interval [0.15,
+/// 0.75]. Ten such groups give n = 1400, t = 2.262, and [0.392, 0.451].
 ///
 /// # Source
 /// Wilson 1927; the design effect after Kish, Survey Sampling (1965), 5.4.
@@ -55,12 +55,12 @@ mod tests {
         }
     }
 
-    /// By hand with scipy's t.ppf(0.975, 9) = 2.2622 and the formula above.
+    /// The expected values were computed by hand with the formula above and scipy's t.ppf(0.975, 9) = 2.2622.
     #[test]
     fn wilson_with_the_spread_of_the_groups() {
         check(&[(59, 140); 10], [0.4214, 0.3920, 0.4515]);
         check(&[(0, 140); 10], [0.0, 0.0, 0.0036]);
-        // Half of the storms fail whole: ten cases, not a thousand.
+        // In half of the storms all connections fail: this is like ten cases, not like a thousand.
         let halves: Vec<_> = (0..10).map(|idx| (if idx % 2 == 0 { 100 } else { 0 }, 100)).collect();
         check(&halves, [0.5, 0.1990, 0.8010]);
         assert!(share_of_groups(&[]).is_none());

@@ -1,19 +1,20 @@
-//! The signed-rank null distribution: how far an interval reaches into the sorted Walsh averages.
+//! The distribution of the signed-rank statistic under "no difference": it determines which of the sorted Walsh
+//! averages are the ends of an interval.
 //!
-//! Holds the table of probabilities, its large-sample approximation and the two-sided test that belongs to the
+//! This file has the table of probabilities, its approximation for large samples, and the two-sided test that fits the
 //! interval. Called by `hodges_lehmann` and for secondary p-values.
 
 use crate::stats::distributions::{normal_cdf, normal_critical};
 
-/// Up to this n the distribution is computed exactly. At 200 the smallest probability, 2^−200, is
-/// far from underflow, and the table takes four million additions.
+/// Up to this n, the distribution is computed exactly. At 200 the smallest probability, 2^−200, is far from underflow,
+/// and the table needs four million additions.
 const EXACT_MAX: usize = 200;
 
-/// How many Walsh averages to drop at each end: the largest k with P(W ≤ k) ≤ α/2.
+/// Returns how many Walsh averages are dropped at each end: the largest k with P(W ≤ k) ≤ α/2.
 ///
-/// W is the signed-rank statistic of `n` values under a symmetric null. Exact up to n = 200; for more values, ⌊n(n+1)/4
-/// − 1/2 − z·√(n(n+1)(2n+1)/24)⌋. `None` if there is no such k: then no interval of level 1 − `alpha` exists (see
-/// [`least_n`]). `alpha` in (0, 1).
+/// W is the signed-rank statistic of `n` values under a symmetric null hypothesis. The result is exact up to n = 200;
+/// for more values it is ⌊n(n+1)/4 − 1/2 − z·√(n(n+1)(2n+1)/24)⌋. Returns `None` if there is no such k: then no
+/// interval of level 1 − `alpha` exists (see [`least_n`]). `alpha` must be in (0, 1).
 ///
 /// Example: n = 6, α = 0.05: P(W ≤ 0) = 1/64 ≤ 0.025 < P(W ≤ 1) = 2/64, so k = 0.
 ///
@@ -31,9 +32,9 @@ pub fn k(n: usize, alpha: f64) -> Option<usize> {
     fitting.count().checked_sub(1)
 }
 
-/// The smallest n for which [`k`] returns a value: the smallest n with 2^−n ≤ α/2.
+/// Returns the smallest n for which [`k`] returns a value: the smallest n with 2^−n ≤ α/2.
 ///
-/// Example: α = 0.05 needs 6 (1/64 ≤ 0.025 < 1/32).
+/// Example: for α = 0.05 the result is 6, since 1/64 ≤ 0.025 < 1/32.
 pub fn least_n(alpha: f64) -> usize {
     let mut n = 0;
     let mut smallest = 1.0;
@@ -44,13 +45,14 @@ pub fn least_n(alpha: f64) -> usize {
     n
 }
 
-/// The two-sided p-value of "symmetric about zero", from the signs of the Walsh averages.
+/// Returns the two-sided p-value of "symmetric about zero", computed from the signs of the Walsh averages.
 ///
-/// p = min(1, 2·P(W ≤ w)), where w is the smaller of the numbers of Walsh averages ≥ 0 and ≤ 0. A zero counts on both
-/// sides, so ties and zeros can only raise p, and p ≤ α holds exactly if the interval of level 1 − α excludes zero.
-/// Assumes independent values. `None` without values or with a NaN; all zeros give 1.
+/// p = min(1, 2·P(W ≤ w)), where w is the smaller of two numbers: of Walsh averages ≥ 0, and of Walsh averages ≤ 0. A
+/// zero is counted in both numbers, so ties and zeros can only raise p, and p ≤ α exactly if the interval of level 1 −
+/// α does not contain zero. Assumes independent values. Returns `None` if there are no values or a value is NaN; for
+/// only zeros the result is 1.
 ///
-/// Example: six positive values: w = 0, p = 2/64.
+/// Example: for six positive values, w = 0 and p = 2/64.
 pub fn p_value(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|value| value.is_nan()) {
         return None;
@@ -66,7 +68,7 @@ pub fn p_value(values: &[f64]) -> Option<f64> {
     Some((2.0 * lower_tail).min(1.0))
 }
 
-/// P(W ≤ w) for `n` values.
+/// Returns P(W ≤ w) for `n` values.
 fn cumulative_probability(n: usize, w: usize) -> f64 {
     if n > EXACT_MAX {
         let (centre, sd) = normal_moments(n);
@@ -75,7 +77,7 @@ fn cumulative_probability(n: usize, w: usize) -> f64 {
     null_probabilities(n).iter().take(w + 1).sum()
 }
 
-/// P(W = 0), P(W = 1), … at least up to the middle of the distribution.
+/// Returns P(W = 0), P(W = 1), … at least up to the middle of the distribution.
 ///
 /// Adding the value of rank i moves W by i with probability 1/2:
 /// p'\[t\] = (p\[t\] + p\[t − i\]) / 2.
@@ -96,7 +98,7 @@ fn k_normal(n: usize, alpha: f64) -> usize {
     (centre - 0.5 - normal_critical(alpha) * sd).floor().max(0.0) as usize
 }
 
-/// Mean and standard deviation of W.
+/// Returns the mean and the standard deviation of W.
 fn normal_moments(n: usize) -> (f64, f64) {
     let n = n as f64;
     let spread = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0;
@@ -110,7 +112,7 @@ mod tests {
     use super::*;
     use crate::stats::vectors::{close, load, v1_thetas};
 
-    /// Calls `check` with each (alpha, n or none, expected) of a table of vector V3.
+    /// Calls `check` for each entry (alpha, then n or nothing, then the expected value) of a table of vector V3.
     fn each_entry(table: &str, check: impl Fn(f64, &Value)) {
         let vectors = load();
         let table = vectors["V3_signed_rank_k_table"][table].as_object().unwrap();

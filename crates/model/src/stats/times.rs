@@ -1,11 +1,12 @@
-//! Times of requests, counted in buckets: the programs in the kernel count them, and `watch --save` keeps them.
+//! Histograms of request times: programs in the kernel count the times in buckets, and `watch --save` saves the
+//! buckets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::stats::range::{Amount, SmallCount};
 
-/// Buckets of `turns.bpf.c`: sixteen per octave, in units of 64 ns.
+/// Number of buckets, the same as in `turns.bpf.c`: sixteen buckets per octave, in units of 64 ns.
 pub const N_TIME_BUCKETS: usize = 512;
 const UNIT_NS: f64 = 64.0;
 const PER_OCTAVE: u32 = 16;
@@ -25,7 +26,7 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Each word holds two counts, as in the kernel.
+    /// Makes a histogram from the kernel's words; each word holds the counts of two buckets.
     pub fn of_words(words: &[u64], sum_ns: u64) -> Self {
         let pairs = words.iter().map(|it| it.to_ne_bytes());
         let halves = pairs.flat_map(|it| [[it[0], it[1], it[2], it[3]], [it[4], it[5], it[6], it[7]]]);
@@ -36,13 +37,13 @@ impl Times {
         self.buckets.iter().map(|it| u64::from(*it)).sum()
     }
 
-    /// In ns; `None` if there are no times.
+    /// Returns the mean in ns; `None` if there are no times.
     pub fn mean_ns(&self) -> Option<f64> {
         let n = self.n();
         (n > 0).then(|| self.sum_ns as f64 / n as f64)
     }
 
-    /// A quantile in ns, interpolated evenly within its bucket; `None` if there are no times.
+    /// Returns a quantile in ns, interpolated evenly within its bucket; `None` if there are no times.
     pub fn quantile_ns(&self, quantile: f64) -> Option<f64> {
         let wanted = self.n() as f64 * quantile;
         let mut below = 0.0;
@@ -57,13 +58,13 @@ impl Times {
         None
     }
 
-    /// Number of times below 64 · 2^`octave` ns, where a bucket begins; `octave` must be at least 4.
+    /// Returns the number of times below 64 · 2^`octave` ns, where a bucket begins; `octave` must be at least 4.
     pub fn n_below(&self, octave: u32) -> u64 {
         let n_buckets = PER_OCTAVE * octave.saturating_sub(PER_OCTAVE.ilog2() - 1);
         self.buckets.iter().take(n_buckets as usize).map(|it| u64::from(*it)).sum()
     }
 
-    /// Sum of all times, in ns.
+    /// Returns the sum of all times, in ns.
     pub fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
@@ -75,7 +76,8 @@ impl Times {
         self.sum_ns += other.sum_ns;
     }
 
-    /// Returns the increase since `earlier`, if both are counts of the same kernel; the counts wrap around.
+    /// Returns the increase since `earlier`, if both histograms come from the same kernel program; the counts may wrap
+    /// around.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let pairs = self.buckets.iter().zip(&earlier.buckets);
@@ -93,8 +95,8 @@ pub struct TimesForm {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     sum_ns: u64,
-    /// The number of a bucket, and its count. Buckets 0 to 15 are 64 ns wide each, those that follow 1/16 of an octave:
-    /// bucket `16 + 16 * k + i` begins at `64 * 2^k * (16 + i)` ns.
+    /// The number of a bucket, and its count. Buckets 0 to 15 are 64 ns wide; a later bucket is 1/16 of an octave
+    /// wide: bucket `16 + 16 * k + i` begins at `64 * 2^k * (16 + i)` ns.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<[SmallCount; 2]>")]
     buckets: Vec<[u32; 2]>,
@@ -120,7 +122,7 @@ impl TryFrom<TimesForm> for Times {
     }
 }
 
-/// Returns the start and the width of a bucket, in units.
+/// Returns the start and the width of a bucket, in units of 64 ns.
 fn bounds(idx: u32) -> (u64, u64) {
     let Some(above) = idx.checked_sub(PER_OCTAVE) else {
         return (idx.into(), 1);
@@ -144,7 +146,7 @@ mod tests {
     #[test]
     fn a_quantile_lies_within_its_bucket() {
         let mut words = vec![0; N_TIME_BUCKETS / 2];
-        // Bucket 20: 20 to 21 units.
+        // Bucket 20 holds times from 20 to 21 units.
         words[10] = 4;
         let times = Times::of_words(&words, 4 * 1_300);
         assert_eq!(times.n(), 4);

@@ -1,7 +1,7 @@
-//! Total throughput, including stalls: the second number beside the typical one.
+//! Total throughput, including stalls: the second figure in addition to the typical throughput.
 //!
-//! Works on sums per epoch that include drain times and drained requests, so that a stall belongs to the arm that it
-//! hit. Called by `judge`.
+//! This file uses sums per epoch that include drain times and drained requests, so that a stall is attributed to the
+//! arm in which it occurred. Called by `judge`.
 
 use crate::stats::distributions::t_critical;
 use crate::stats::epoch::{Epoch, Side};
@@ -11,14 +11,14 @@ use crate::stats::moments::{covariance, mean, variance};
 /// The totals of one arm in one epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArmTotal {
-    /// Requests answered in the active windows and in the drains after them.
+    /// Number of requests that were answered in the active windows and in the drains after them.
     pub requests: f64,
-    /// Length of the active windows and of the drains.
+    /// Length of the active windows and the drains, in seconds.
     pub seconds: f64,
 }
 
 impl ArmTotal {
-    /// The sums of one arm of an epoch.
+    /// Computes the sums of one arm in an epoch.
     pub fn from_epoch(epoch: &Epoch, side: Side) -> Self {
         let sums = epoch.slices_of(side).fold((0, 0), |(requests, ns), slice| {
             (requests + slice.completions + slice.drained, ns + slice.active_ns + slice.drain_ns)
@@ -27,15 +27,16 @@ impl ArmTotal {
     }
 }
 
-/// ln of the ratio of total throughputs, numerator arm over denominator arm, with a t interval.
+/// Computes ln of the ratio of total throughputs, numerator arm divided by denominator arm, with a t interval.
 ///
 /// Estimand: ln(ΣN₁/Σt₁ ÷ ΣN₂/Σt₂), the ratio over the whole time. The epochs are the clusters: eᵢ = (N₁ᵢ −
-/// X₁t₁ᵢ)/mean(N₁) − (N₂ᵢ − X₂t₂ᵢ)/mean(N₂), se = sd(e)/√n, and the interval is ± t(n−1)·se. Assumes independent epochs
-/// and enough of them for the t approximation; unlike the Hodges-Lehmann interval it is not exact.
+/// X₁t₁ᵢ)/mean(N₁) − (N₂ᵢ − X₂t₂ᵢ)/mean(N₂), se = sd(e)/√n, and the interval is ± t(n−1)·se. Assumes independent
+/// epochs, and enough epochs for the t approximation; unlike the Hodges-Lehmann interval, this interval is not exact.
 ///
-/// `None` for unequal lengths, no epochs, or an arm without requests or time. One epoch: no interval.
+/// Returns `None` for unequal lengths, if there are no epochs, or if an arm has no requests or no time. For one epoch
+/// there is no interval.
 ///
-/// Example: (100 in 1 s, 300 in 3 s) over (50 in 1 s, 150 in 3 s): ln 2, se 0.
+/// Example: (100 in 1 s, 300 in 3 s) divided by (50 in 1 s, 150 in 3 s) gives ln 2 with se 0.
 pub fn log_ratio(numerator: &[ArmTotal], denominator: &[ArmTotal], alpha: f64) -> Option<Estimate> {
     if numerator.len() != denominator.len() {
         return None;
@@ -47,10 +48,10 @@ pub fn log_ratio(numerator: &[ArmTotal], denominator: &[ArmTotal], alpha: f64) -
     Some(with_t_interval((top_rate / bottom_rate).ln(), 1.0, &errors, alpha))
 }
 
-/// Total throughput of one arm with a t interval over epochs.
+/// Computes the total throughput of one arm, with a t interval over epochs.
 ///
-/// ΣN/Σt ± t(n−1)·sd(e)/√n·ΣN/Σt with eᵢ = (Nᵢ − X·tᵢ)/mean(N). Assumptions and `None` as for
-/// [`log_ratio`].
+/// The formula is ΣN/Σt ± t(n−1)·sd(e)/√n·ΣN/Σt with eᵢ = (Nᵢ − X·tᵢ)/mean(N). The assumptions, and the cases of
+/// `None`, are those of [`log_ratio`].
 ///
 /// # Units
 /// Requests per second.
@@ -64,18 +65,18 @@ pub fn rate_per_s(totals: &[ArmTotal], alpha: f64) -> Option<Estimate> {
 pub struct Fieller {
     /// The ratio of the means.
     pub ratio: Estimate,
-    /// t²·var(mean of the denominator)/mean²: if it is far below 1, the linearised interval is good enough.
+    /// t²·var(mean of the denominator)/mean². If it is far below 1, the linearised interval is good enough.
     pub g: f64,
 }
 
-/// The ratio of the means of paired per-epoch rates, with Fieller's interval.
+/// Computes the ratio of the means of paired rates, one pair per epoch, with Fieller's interval.
 ///
-/// Estimand: mean(a)/mean(b). The interval holds all r for which mean(a) − r·mean(b) is within t(n−1) standard errors
-/// of zero, with the covariance; exact for normal pairs. Unbounded if g ≥ 1. `None` for unequal lengths, fewer than two
-/// pairs or a denominator with mean zero.
+/// Estimand: mean(a)/mean(b). The interval contains all r for which mean(a) − r·mean(b) is within t(n−1) standard
+/// errors of zero, with the covariance; it is exact for normal pairs. It is unbounded if g ≥ 1. Returns `None` for
+/// unequal lengths, for fewer than two pairs, or if the mean of the denominators is zero.
 ///
-/// Example: with equal denominators of 2 and numerators 1, 2, 3 it is the t interval of the mean, 2, divided by 2: 1 ±
-/// 4.302653·√(1/3)/2 = [−0.242, 2.242], g = 0.
+/// Example: for equal denominators of 2 and the numerators 1, 2, 3, the result is the t interval of the mean, 2,
+/// divided by 2: 1 ± 4.302653·√(1/3)/2 = [−0.242, 2.242], and g = 0.
 ///
 /// # Source
 /// Fieller, 1954, "Some problems in interval estimation".
@@ -91,7 +92,7 @@ pub fn fieller(numerators: &[f64], denominators: &[f64], alpha: f64) -> Option<F
     let g = t_squared * bottom_var / (bottom * bottom);
     let mut ratio = Estimate::without_interval(top / bottom, n);
     if g < 1.0 {
-        // The ends are the roots of (b² − t²v_b)r² − 2(ab − t²c)r + (a² − t²v_a) = 0.
+        // The ends are the roots r of (b² − t²v_b)r² − 2(ab − t²c)r + (a² − t²v_a) = 0.
         let leading = bottom * bottom - t_squared * bottom_var;
         let middle = top * bottom - t_squared * covariance;
         let constant = top * top - t_squared * top_var;
@@ -102,7 +103,7 @@ pub fn fieller(numerators: &[f64], denominators: &[f64], alpha: f64) -> Option<F
     Some(Fieller { ratio, g })
 }
 
-/// The overall rate, and the relative deviation of each epoch from it.
+/// Returns the overall rate, and the relative deviation of each epoch from this rate.
 fn linearised(totals: &[ArmTotal]) -> Option<(f64, Vec<f64>)> {
     let requests: f64 = totals.iter().map(|total| total.requests).sum();
     let seconds: f64 = totals.iter().map(|total| total.seconds).sum();
@@ -115,7 +116,7 @@ fn linearised(totals: &[ArmTotal]) -> Option<(f64, Vec<f64>)> {
     Some((rate, errors.collect()))
 }
 
-/// `value` ± t·`scale`·standard error of the mean of `errors`.
+/// Returns `value` ± t·`scale`·standard error of the mean of `errors`.
 fn with_t_interval(value: f64, scale: f64, errors: &[f64], alpha: f64) -> Estimate {
     let n = errors.len();
     let spread = variance(errors).zip(t_critical(alpha, n as f64 - 1.0));

@@ -1,7 +1,7 @@
 //! Reference values for the unit tests of this crate, and functions that compare with them.
 //!
-//! The file `tests/stat_vectors.json` was computed with numpy 2.4.6 and scipy 1.17.1. In it `U` is the baseline and `T`
-//! the other arm. Test code only.
+//! The file `tests/stat_vectors.json` was computed with numpy 2.4.6 and scipy 1.17.1. In this file, `U` is the
+//! baseline and `T` the other arm. Used only by tests.
 
 use serde_json::Value;
 
@@ -17,21 +17,21 @@ pub(crate) fn load() -> Value {
     serde_json::from_str(include_str!("../../tests/stat_vectors.json")).unwrap()
 }
 
-/// The floats of a JSON array.
+/// Returns the floats of a JSON array.
 #[track_caller]
 pub(crate) fn floats(value: &Value) -> Vec<f64> {
     let items = value.as_array().unwrap();
     items.iter().map(|item| item.as_f64().unwrap()).collect()
 }
 
-/// The counts of a JSON array.
+/// Returns the counts of a JSON array.
 #[track_caller]
 pub(crate) fn counts(value: &Value) -> Vec<u64> {
     let items = value.as_array().unwrap();
     items.iter().map(|item| item.as_u64().unwrap()).collect()
 }
 
-/// A slice with `completions` in `active_ns`; everything else in it is empty.
+/// Makes a slice with `completions` in `active_ns`; all other fields are empty or zero.
 pub(crate) fn plain_slice(side: Side, completions: u64, active_ns: u64) -> Slice {
     Slice {
         side,
@@ -49,7 +49,7 @@ pub(crate) fn plain_slice(side: Side, completions: u64, active_ns: u64) -> Slice
     }
 }
 
-/// The twelve epochs of vector V1.
+/// Makes the twelve epochs of vector V1.
 pub(crate) fn v1_epochs() -> Vec<Epoch> {
     let vectors = load();
     let epochs = vectors["V1_epoch_effects_HL_signed_rank"]["input"]["epochs"].as_array();
@@ -67,7 +67,7 @@ fn v1_epoch(epoch: &Value) -> Epoch {
     Epoch { slices: slices.collect(), latencies_ns: [vec![], vec![]], noise: None }
 }
 
-/// The θ of the epochs of vector V1.
+/// Returns the θ of the epochs of vector V1.
 pub(crate) fn v1_thetas() -> Vec<f64> {
     v1_epochs().iter().map(|epoch| epoch.theta().unwrap()).collect()
 }

@@ -1,7 +1,7 @@
-//! The verdict on an interval of θ, and the reasons that take it back.
+//! The verdict that follows from an interval of θ, and the reasons that withdraw a verdict.
 //!
-//! Holds the rule and its words, not the estimate; the report makes the sentence for a person. Called by `judge`, and
-//! by the experiment at its interim analyses.
+//! This file has the rule and its types, not the estimate; the report makes the sentence for a person. Called by
+//! `judge`, and by the experiment at its interim analyses.
 
 use std::fmt;
 
@@ -15,13 +15,13 @@ use crate::stats::range::{Count, MOST_COUNT, Probability, Real};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval excludes zero and reaches beyond ±δ.
+    /// The interval does not contain zero and reaches beyond ±δ.
     Difference,
-    /// The interval excludes zero but is inside ±δ: the effect is real and too small to matter.
+    /// The interval does not contain zero but is inside ±δ: the effect is real, and too small to matter.
     Negligible,
-    /// The interval holds zero and is inside ±δ.
+    /// The interval contains zero and is inside ±δ.
     Equivalent,
-    /// More epochs or a quieter machine are needed.
+    /// The question is open: more epochs or a quieter machine are needed.
     Inconclusive,
     /// The measurement cannot be used.
     Invalid,
@@ -41,13 +41,13 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Parts {
-    /// The disturbed epochs and the others.
+    /// The disturbed epochs and the other epochs.
     Disturbed,
-    /// The first half of the run and the second.
+    /// The first half and the second half of the run.
     Halves,
 }
 
-/// An effect whose direction is known and whose size is not.
+/// An effect whose direction is known but whose size is not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UncertainSize {
     /// The cause of the uncertainty.
@@ -72,13 +72,13 @@ impl UncertainSize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeCause {
-    /// It differs between the disturbed epochs and the others.
+    /// The size differs between the disturbed epochs and the other epochs.
     Disturbed,
-    /// It differs between the first and the second half of the run.
+    /// The size differs between the first and the second half of the run.
     Drifted,
-    /// A part of it arises right after each change between the arms.
+    /// A part of the effect occurs directly after each change between the arms.
     UnevenStart,
-    /// Its interval is too wide for a figure.
+    /// The interval is too wide to give a figure.
     Wide,
     /// The slices have two speeds, and nothing kept the ends of a connection on their cores.
     TwoSpeeds,
@@ -88,41 +88,41 @@ pub enum SizeCause {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reason {
-    /// The interval excludes zero.
+    /// The interval does not contain zero.
     ExcludesZero,
     /// The interval is inside ±δ.
     InsideDelta,
     /// The interval is too wide to decide.
     TooWide {
-        /// Half the interval of the tax, in percentage points.
+        /// Half width of the tax's interval, in percentage points.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         half_width_pct: f64,
-        /// The smallest tax that cannot be excluded.
+        /// The smallest tax that cannot be excluded, percent.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         lo_pct: f64,
-        /// The largest tax that cannot be excluded.
+        /// The largest tax that cannot be excluded, percent.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "Real")]
         hi_pct: f64,
-        /// Epochs after which the interval would be as narrow as ±δ.
+        /// Number of epochs after which the interval would be as narrow as ±δ.
         #[serde(deserialize_with = "Count::read")]
         #[schemars(with = "Count")]
         n_epochs_needed: u64,
     },
-    /// Too few epochs for any interval at this level.
+    /// There are too few epochs for an interval at this level.
     TooFewEpochs {
         /// Number of epochs so far.
         #[serde(deserialize_with = "Count::read")]
         #[schemars(with = "Count")]
         have: u64,
-        /// Number of epochs that the level needs.
+        /// Number of epochs that are necessary at this level.
         #[serde(deserialize_with = "Count::read")]
         #[schemars(with = "Count")]
         need: u64,
     },
-    /// θ differs between two parts of the run, and the parts do not both give the run's result.
+    /// θ differs between two parts of the run, and the parts do not both have the run's result.
     PartsDiffer {
         /// The two parts.
         parts: Parts,
@@ -138,7 +138,7 @@ pub enum Reason {
         verdicts: [Verdict; 2],
         /// The arm that loses in each part.
         directions: [Option<Direction>; 2],
-        /// p-value of "no difference between the parts", by ranks.
+        /// p-value of "no difference between the parts", by the rank-sum test.
         #[serde(deserialize_with = "Probability::read")]
         #[schemars(with = "Probability")]
         p_value: f64,
@@ -147,7 +147,7 @@ pub enum Reason {
     },
     /// The first 10 ms of the windows could account for more than a quarter of the effect.
     GuardTransient {
-        /// Rate in the first 10 ms divided by the rate in the rest, `[baseline, other]`; 1 if all is well.
+        /// Rate in the first 10 ms divided by the rate in the rest, `[baseline, other]`; 1 if there is no transient.
         #[serde(deserialize_with = "Real::read")]
         #[schemars(with = "[Real; 2]")]
         ratios: [f64; 2],
@@ -156,7 +156,7 @@ pub enum Reason {
     },
     /// The measurement cannot be used.
     Invalid {
-        /// The causes, one string each.
+        /// The causes, each as a sentence.
         reasons: Vec<String>,
     },
 }
@@ -181,11 +181,11 @@ impl fmt::Display for Verdict {
 
 /// Returns the verdict that follows from an interval of θ only, compared with ±δ = [ln(1−δ), ln(1+δ)].
 ///
-/// `delta` is a fraction in (0, 1). Never returns [`Verdict::Invalid`]; without an interval the verdict is
-/// inconclusive. An interval that ends on zero holds zero, and an interval that ends on ±δ is inside.
+/// `delta` is a fraction in (0, 1). [`Verdict::Invalid`] is never returned; without an interval the verdict is
+/// inconclusive. An interval that ends at zero contains zero, and an interval that ends at ±δ is inside ±δ.
 ///
-/// Example, δ = 0.01: [0.02, 0.04] difference, [0.001, 0.009] negligible, [−0.005, 0.005] equivalent,
-/// [−0.02, 0.04] inconclusive.
+/// Examples for δ = 0.01: [0.02, 0.04] is a difference, [0.001, 0.009] is negligible, [−0.005, 0.005] is equivalent,
+/// and [−0.02, 0.04] is inconclusive.
 pub fn classify(theta: &Estimate, delta: f64) -> Verdict {
     let is_inside = theta.lies_within((-delta).ln_1p(), delta.ln_1p());
     match (theta.covers(0.0), is_inside) {
@@ -196,7 +196,7 @@ pub fn classify(theta: &Estimate, delta: f64) -> Verdict {
     }
 }
 
-/// The arm that loses, if the verdict says that there is one.
+/// Returns the arm that loses; `None` if the verdict does not show one.
 pub fn direction(theta: &Estimate, verdict: Verdict) -> Option<Direction> {
     match verdict {
         Verdict::Difference | Verdict::Negligible if theta.lo > 0.0 => Some(Direction::OtherSlower),
@@ -205,7 +205,7 @@ pub fn direction(theta: &Estimate, verdict: Verdict) -> Option<Direction> {
     }
 }
 
-/// The reason that belongs to [`classify`]'s verdict. `need` is the number of epochs that an interval needs.
+/// Returns the reason for the verdict of [`classify`]. `need` is the number of epochs that an interval needs.
 pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need: u64) -> Reason {
     match verdict {
         Verdict::Difference | Verdict::Negligible => Reason::ExcludesZero,

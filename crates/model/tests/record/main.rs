@@ -1,6 +1,6 @@
-//! A saved record fits the published schema, and is read back as it was.
+//! Checks that a saved record agrees with the published schema, and that reading it gives the same record.
 //!
-//! One record with everything in it and one with as little as possible go through all checks.
+//! All checks use two records: one with every field filled, and one with as few fields as possible.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,5 @@
-//! Every number of a saved form has a range in the schema, and is refused beyond it; lists that belong together fit.
+//! Checks that every number of a saved form has a range in the schema, that a number outside its range is refused, and
+//! that lists that belong together must have the same length.
 
 use looptax_model::record::{
     Checked, CollectorTables, Diff, Doctor, Fleet, FleetHost, FleetList, FleetMachine, FleetMovers, FleetPair, Found,
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::samples_of_records::maximal;
 
-/// Places in a schema where a number has no end, or none that is a limit.
+/// Collects the places in a schema where a number has no lower limit or no upper limit.
 fn without_ends(schema: &Value, place: &str, found: &mut Vec<String>) {
     match schema {
         Value::Object(all) => {
@@ -94,7 +95,7 @@ fn no_number_of_a_record_is_read_that_its_schema_refuses() {
             let is_valid = validator.is_valid(&value);
             let read = serde_json::from_value::<Record>(value);
             assert!(is_valid || read.is_err(), "{pointer} is read as {wrong}");
-            // Each is refused at one end at least.
+            // Every number has an upper limit, so 1e300 is always refused.
             assert!(wrong != json!(1e300) || read.is_err(), "{pointer} is read as {wrong}");
         }
     }

@@ -1,4 +1,4 @@
-//! The results that are not records: their schemas, their words and their codes.
+//! Checks the results that are not records: their schemas, their words and their codes.
 
 use std::fmt::Debug;
 
@@ -20,7 +20,7 @@ fn each_form_has_a_schema_of_draft_2020_12() {
     }
 }
 
-/// A word is saved as it is shown, and is read back.
+/// Checks that a word is saved as it is shown, and that reading it gives the same word.
 #[track_caller]
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(word: &T, shown: &str) {
     assert_eq!(serde_json::to_value(word).unwrap(), shown);

@@ -1,6 +1,6 @@
-//! Two made-up records: one with every field filled, one with as little as the types allow.
+//! Two made-up records: one with every field filled, and one with as few fields as the types allow.
 //!
-//! The figures mean nothing.
+//! The figures have no meaning.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use looptax_model::record::{
     Verdict, Why, WhyRow, Workload,
 };
 
-/// A record of a run that was broken off before anything was measured.
+/// Returns a record of a run that was interrupted before anything was measured.
 pub(crate) fn minimal() -> Record {
     Record {
         host: Host { kernel: "6.1".to_owned(), cpus: 1, ..Host::default() },
@@ -22,7 +22,7 @@ pub(crate) fn minimal() -> Record {
     }
 }
 
-/// A record with something in every list and every kind of figure.
+/// Returns a record with at least one entry in every list, and with every kind of figure.
 pub(crate) fn maximal() -> Record {
     Record {
         label: Some("before-kernel".to_owned()),

@@ -1,7 +1,7 @@
-//! A fleet's intervals keep their level, its ranking finds those who lose most.
+//! Checks that a fleet's intervals keep their level, and that its ranking finds the hosts that lose most.
 //!
-//! Fixed seeds, so that a failure is a change in the code. The limits are the binomial's at one in a thousand; the
-//! long version is `examples/simulate_fleet`.
+//! The seeds are fixed, so a failure means that the code has changed. The limits are those of the binomial
+//! distribution for one failure in a thousand; `examples/simulate_fleet` is the long version.
 
 use looptax_model::stats::meta::{Effect, Host, Prior, Spread, benjamini_hochberg, groups, pool, total};
 use looptax_model::stats::{per_request, tested_difference};
@@ -9,11 +9,11 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::fleet_model::{Errors, Kind, Rng, Shape, normal};
 
-/// Hosts that were measured for ten epochs each.
+/// Hosts that differ, each measured for ten epochs.
 const KIND: Kind =
     Kind { mean: 0.15, tau: 0.06, shape: Shape::Normal, errors: Errors { typical: 0.03, spread: 0.5, freedom: 9.0 } };
 
-/// Hosts that do not differ at all.
+/// Hosts with the same true effect.
 const SAME: Kind = Kind { tau: 0.0, ..KIND };
 
 #[track_caller]
@@ -39,7 +39,8 @@ fn the_mean_and_the_next_host_lie_where_they_are_said_to() {
     }
 }
 
-// With Q taken as of known variances, all of these would be "different": at ten epochs Q is a quarter too large.
+// If Q were computed as for known variances, all these fleets would be reported as different: at ten epochs Q is a
+// quarter too large.
 #[test]
 fn many_hosts_that_do_not_differ_are_not_said_to() {
     let mut n_alarms = 0;
@@ -58,7 +59,8 @@ fn the_sum_holds_what_was_not_measured_too() {
     check_share(n_covered, 100, 0.87..=1.0);
 }
 
-/// Whether the interval of the sum over 2,000 hosts of three kinds holds the truth; a tenth was measured.
+/// Returns whether the interval of the sum over 2,000 hosts of three kinds contains the true sum, if a tenth of the
+/// hosts was measured.
 fn sum_covers(seed: u64) -> bool {
     let rng = &mut Rng::seed_from_u64(seed);
     let kinds = [0.1, 0.15, 0.25].map(|mean| Kind { mean, ..KIND });
@@ -87,7 +89,7 @@ fn the_top_twenty_of_a_large_fleet_hold_seventeen_of_the_true_ones() {
     let truths: Vec<f64> = rates.iter().map(|_| kind.truth(rng)).collect();
     let measured = truths.iter().map(|truth| kind.measured(*truth, rng));
     let effects: Vec<Effect> = measured.collect();
-    // A part of the hosts shows their distribution well enough.
+    // A part of the hosts is enough to estimate their distribution.
     let prior = pool(&effects[..2000], Spread::PauleMandel, 0.05).unwrap().prior().unwrap();
     let said = rates.iter().zip(&effects).map(|(rate, effect)| rate * prior.posterior(Some(effect)).value);
     let truth = rates.iter().zip(&truths).map(|(rate, effect)| rate * effect);
@@ -103,7 +105,7 @@ fn top(values: &[f64]) -> Vec<usize> {
     order
 }
 
-// Shrunken effects are nearer to the truth than measured ones, all hosts together.
+// Over all hosts together, the shrunken effects are nearer to the true effects than the measured effects are.
 #[test]
 fn shrinking_takes_noise_out() {
     let rng = &mut Rng::seed_from_u64(7);
@@ -120,7 +122,8 @@ fn shrinking_takes_noise_out() {
     assert!(shrunken < 0.9 * raw, "{shrunken} and {raw}");
 }
 
-/// Two weeks of a host: twelve epochs each, the second dearer by `dearer`.
+/// Simulates two weeks of a host, with twelve epochs each; in the second week a request costs `dearer` more. Returns
+/// the p-value of the difference.
 fn p_of_two_weeks(dearer: f64, rng: &mut Rng) -> f64 {
     let mut week = |dearer: f64| {
         let epochs: Vec<f64> = (0..12).map(|_| 10.0 + dearer + normal(rng)).collect();
@@ -130,7 +133,8 @@ fn p_of_two_weeks(dearer: f64, rng: &mut Rng) -> f64 {
     tested_difference(last, this, 0.05).p.expect("both have an interval")
 }
 
-// A hundred of 1,000 hosts became dearer: the list at 10 % holds most of these, and at most a tenth others.
+// In a hundred of 1,000 hosts the cost increased: the list at 10 % contains most of these hosts, and other hosts are
+// at most a tenth of the list.
 #[test]
 fn the_list_of_those_that_fell_back_is_mostly_right() {
     let (mut n_false, mut n_listed, mut n_found) = (0, 0, 0);

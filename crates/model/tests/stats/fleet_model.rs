@@ -1,6 +1,6 @@
-//! A made-up fleet with known truth: seeded effects, errors and loads for the simulations.
+//! A made-up fleet whose true effects are known: seeded effects, errors and loads for the simulations.
 //!
-//! Shared by the tests and by `examples/simulate_fleet`. Not a model of any fleet.
+//! Used by the tests and by `examples/simulate_fleet`. It is not a model of a real fleet.
 
 use looptax_model::stats::meta::Effect;
 use rand_distr::{ChiSquared, Distribution, StandardNormal, StudentT};
@@ -8,24 +8,26 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub(crate) type Rng = Xoshiro256PlusPlus;
 
-/// How true effects are distributed around their mean.
+/// The distribution of true effects around their mean.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Normal,
-    /// Student's t at five degrees of freedom: one host in a thousand is over four standard deviations away.
+    /// Student's t with five degrees of freedom: one of a thousand hosts is more than four standard deviations away
+    /// from the mean.
     HeavyTails,
-    /// Two kinds that are not distinguished, each half of the hosts.
+    /// Half of the hosts are of one kind and half of another, and the two kinds are not distinguished.
     TwoKinds,
 }
 
-/// How the errors of hosts are.
+/// The distribution of the hosts' measurement errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Errors {
     /// The standard error of a typical host.
     pub(crate) typical: f64,
-    /// Standard deviation of its logarithm over hosts; 0 where all are the same.
+    /// Standard deviation, over hosts, of the logarithm of the standard error; 0 if all hosts have the same standard
+    /// error.
     pub(crate) spread: f64,
-    /// Epochs − 1 that the variance is estimated from; +∞ where it is known.
+    /// Number of epochs from which the variance is estimated, minus 1; +∞ if the variance is known.
     pub(crate) freedom: f64,
 }
 
@@ -42,7 +44,7 @@ pub(crate) fn normal(rng: &mut Rng) -> f64 {
 }
 
 impl Kind {
-    /// The true effect of one host.
+    /// Draws the true effect of one host.
     pub(crate) fn truth(&self, rng: &mut Rng) -> f64 {
         let unit = match self.shape {
             Shape::Normal => normal(rng),
@@ -58,7 +60,7 @@ impl Kind {
         self.mean + self.tau * unit
     }
 
-    /// The measurement at a host of that true effect.
+    /// Draws the measurement of a host with this true effect.
     pub(crate) fn measured(&self, truth: f64, rng: &mut Rng) -> Effect {
         let Errors { typical, spread, freedom } = self.errors;
         let error = typical * (spread * normal(rng)).exp();
@@ -71,7 +73,7 @@ impl Kind {
         Effect::new(value, error * error * scale, freedom).expect("an effect")
     }
 
-    /// `n` hosts, measured.
+    /// Draws `n` hosts and their measurements.
     pub(crate) fn effects(&self, n: usize, rng: &mut Rng) -> Vec<Effect> {
         let mut one = || {
             let truth = self.truth(rng);

@@ -1,4 +1,4 @@
-//! Whole judgements of small runs whose figures can be worked out by hand.
+//! Checks whole judgements of small runs whose figures can be computed by hand.
 
 use looptax_model::stats::{
     Direction, Epoch, Estimate, Input, Judgement, Metric, Quantile, QuantileComparison as Comparison, Reason, Side,
@@ -132,7 +132,7 @@ fn stalls_on_one_arm_set_the_totals_apart() {
     }
     let found = judged(&epochs);
     check(found.theta, 1.1_f64.ln());
-    // The other arm took 240 ms for what should have been 200 ms.
+    // The windows and drains of the other arm together took 240 ms instead of 200 ms.
     check(found.totals, 1.1_f64.ln() + 1.2_f64.ln());
     let is_told = |warning: &Warning| matches!(warning, Warning::TotalsDisagree { .. });
     assert!(found.warnings.iter().any(is_told));
@@ -161,7 +161,7 @@ fn a_side_without_cpu_figures_says_so() {
 #[test]
 fn the_same_input_gives_the_same_bits() {
     let epochs = CLOUD.epochs(12, &mut Rng::new(7));
-    // `Debug` prints every digit that it takes to tell two floats apart.
+    // `Debug` prints as many digits as are necessary to distinguish two floats.
     let digits = |epochs: &[Epoch]| format!("{:?}", judged(epochs));
     assert_eq!(digits(&epochs), digits(&epochs.clone()));
     let others = CLOUD.epochs(12, &mut Rng::new(8));

@@ -1,6 +1,6 @@
-//! The public behaviour of the crate: whole judgements, and the promises of its intervals.
+//! Tests the public behaviour of the crate: whole judgements, and the levels of its intervals.
 //!
-//! Seeded simulations only; the long versions of them are `examples/simulate.rs` and `examples/simulate_fleet`.
+//! The simulations have fixed seeds; their long versions are `examples/simulate.rs` and `examples/simulate_fleet`.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 mod fleet;

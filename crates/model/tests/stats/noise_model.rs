@@ -1,18 +1,18 @@
-//! A made-up closed loop with known truth: seeded counts for the simulations.
+//! A made-up closed loop whose true effect is known: seeded counts for the simulations.
 //!
-//! Slices of 50 ms at 10 000 requests per second, whose speed drifts slowly, jitters fast and is hit
-//! by bursts of steal. Shared by the tests and by `examples/simulate.rs`. Not a model of any server.
+//! The slices have 50 ms and 10,000 requests per second. The speed drifts slowly, varies from slice to slice, and is
+//! reduced by bursts of steal. Used by the tests and by `examples/simulate.rs`. It is not a model of a real server.
 
 use looptax_model::stats::{Epoch, Side, Slice};
 
 const SLICE_NS: u64 = 50_000_000;
 const REQUESTS_PER_SLICE: f64 = 500.0;
 
-/// The xorshift64* generator: small, and the same numbers everywhere.
+/// The random generator xorshift64*: it is small, and gives the same numbers on every machine.
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// A generator for `seed`; zero stands for another number, since it would stay zero.
+    /// Makes a generator for `seed`. The seed zero is replaced by 1, because the generator would only return zeros.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).max(1))
     }
@@ -24,7 +24,7 @@ impl Rng {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// Uniform in [0, 1).
+    /// Returns a random number, uniform in [0, 1).
     fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -34,23 +34,23 @@ impl Rng {
     }
 }
 
-/// The noise of a simulated machine and the truth that it hides.
+/// The noise of a simulated machine, and the true effect.
 #[derive(Clone, Copy)]
 pub(crate) struct Model {
     /// True θ = ln(baseline / other).
     pub(crate) theta: f64,
     /// Standard deviation of the slow drift from slice to slice, in ln rate.
     pub(crate) drift_sd: f64,
-    /// Standard deviation of each slice's own jitter, in ln rate.
+    /// Standard deviation of the variation of single slices, in ln rate.
     pub(crate) jitter_sd: f64,
-    /// Chance that a burst takes half of a slice.
+    /// Probability that a burst takes half of a slice.
     pub(crate) burst_chance: f64,
     /// Standard deviation of θ between epochs.
     pub(crate) between_sd: f64,
 }
 
 impl Model {
-    /// `n_epochs` epochs in coin-flipped Thue-Morse order.
+    /// Returns `n_epochs` epochs; their slices are in Thue-Morse order, and a coin decides which arm begins.
     pub(crate) fn epochs(&self, n_epochs: usize, rng: &mut Rng) -> Vec<Epoch> {
         let mut level = 0.0;
         (0..n_epochs).map(|_| self.epoch(&mut level, rng)).collect()

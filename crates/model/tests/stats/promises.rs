@@ -1,7 +1,7 @@
-//! The intervals keep their level: false alarms in A/A runs, coverage of a known effect.
+//! Checks that the intervals keep their level: false alarms in A/A runs, and coverage of a known effect.
 //!
-//! Fixed seeds, so that a failure is a change in the code. The limits are the binomial's: a tool with
-//! the promised rates fails one of them once in a thousand seeds.
+//! The seeds are fixed, so a failure means that the code has changed. The limits are those of the binomial
+//! distribution: a tool with the promised rates fails one of them for one of a thousand seeds.
 
 use looptax_model::stats::{
     Decision, Epoch, Estimate, Input, InterimAnalyses, Primary, StopRule, Verdict, primary, selfcheck,
@@ -21,7 +21,7 @@ fn judged(epochs: &[Epoch], alpha: f64) -> Primary {
     })
 }
 
-/// Runs `n_runs` simulations under `analyses` and returns θ and the verdict of each.
+/// Runs `n_runs` simulations with `analyses`; returns θ and the verdict of each.
 fn run(model: Model, analyses: &InterimAnalyses, n_runs: u64) -> Vec<(Estimate, Verdict)> {
     let one = |seed| {
         let epochs = model.epochs(analyses.n_max(), &mut Rng::new(seed));
@@ -54,13 +54,13 @@ fn check_false_alarms(analyses: &InterimAnalyses, n_runs: u64, most: usize) {
 
 #[test]
 fn identical_arms_raise_few_alarms_at_one_look() {
-    // Binomial(400, 0.05): P(X > 34) = 0.001.
+    // For Binomial(400, 0.05), P(X > 34) = 0.001.
     check_false_alarms(&InterimAnalyses::fixed(12), 400, 34);
 }
 
 #[test]
 fn looking_again_does_not_raise_more() {
-    // Binomial(400, 0.05): P(X > 34) = 0.001.
+    // For Binomial(400, 0.05), P(X > 34) = 0.001.
     check_false_alarms(&InterimAnalyses::quick(), 400, 34);
 }
 
@@ -69,7 +69,8 @@ fn intervals_cover_the_truth() {
     let model = Model { theta: 0.03, between_sd: 0.005, ..CLOUD };
     let found = run(model, &InterimAnalyses::fixed(20), 200);
     let n_covered = found.iter().filter(|(theta, _)| theta.covers(0.03)).count();
-    // Binomial(200, 0.95): P(X < 180) = 0.002; above 199 the interval would be too wide.
+    // For Binomial(200, 0.95), P(X < 180) = 0.002. If all 200 intervals contained the effect, the interval would be
+    // too wide.
     assert!((180..=199).contains(&n_covered), "{n_covered} of 200 cover");
 }
 

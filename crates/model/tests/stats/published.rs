@@ -1,7 +1,7 @@
-//! Pooled effects compared with published data, as R's metafor pools them.
+//! Compares pooled effects with those that R's package metafor computes from published data.
 //!
-//! `tests/meta_vectors.json` is made by `tests/meta_vectors.R`, which has the command in its head and names the
-//! source of each data set. Variances there are known, so degrees of freedom are infinite here.
+//! `tests/meta_vectors.R` makes `tests/meta_vectors.json`; the script has the command in its first lines, and names
+//! the source of each data set. The variances of these data are known, so the degrees of freedom are infinite.
 
 use looptax_model::stats::Estimate;
 use looptax_model::stats::meta::{
@@ -28,7 +28,8 @@ fn effects(study: &Value) -> Vec<Effect> {
     pairs.map(|(value, variance)| Effect::new(value, variance, f64::INFINITY).expect("a usable effect")).collect()
 }
 
-/// Within a millionth of the size, or of one.
+/// Checks that `found` differs from `expected` by at most a millionth of `expected`, or by at most 1e-6 if `expected`
+/// is below 1.
 #[track_caller]
 fn check(what: &str, found: f64, expected: &Value) {
     let expected = expected.as_f64().expect("a number");
@@ -104,7 +105,7 @@ fn the_fixed_mean_and_cochrans_q_agree() {
 #[test]
 fn each_study_shrinks_as_it_should() {
     each_fit(|name, fit, effects, found| {
-        // metafor takes τ² as known.
+        // metafor treats τ² as known.
         let prior = Prior { tau_squared_variance: 0.0, ..found.prior().unwrap() };
         for (idx, effect) in effects.iter().enumerate() {
             let posterior = prior.posterior(Some(effect));
@@ -157,6 +158,6 @@ fn the_list_at_five_percent_is_the_published_one() {
             check(word, *found, &expected[word][idx]);
         }
     }
-    // The four that the paper rejects.
+    // The paper rejects four hypotheses.
     assert_eq!(found[0].iter().filter(|it| **it <= 0.05).count(), 4);
 }

@@ -1,8 +1,8 @@
-//! Epochs of four whole runs, ABBA or BAAB: figures that can be worked out by hand.
+//! Checks epochs of four whole runs, in the order ABBA or BAAB, whose figures can be computed by hand.
 
 use looptax_model::stats::{Epoch, Estimate, Input, Judgement, Reason, Side, Slice, Verdict, judge};
 
-/// One run of a command that takes so long.
+/// Makes a run of a command that takes this number of seconds.
 fn run(side: Side, seconds: f64) -> Slice {
     Slice {
         side,
@@ -20,7 +20,7 @@ fn run(side: Side, seconds: f64) -> Slice {
     }
 }
 
-/// An epoch in this order (`b`, `o`), each arm with its two runs.
+/// Makes an epoch in this order (`b`, `o`), with two runs of each arm.
 fn epoch(order: &str, baseline_s: [f64; 2], other_s: [f64; 2]) -> Epoch {
     let mut left = [baseline_s.to_vec(), other_s.to_vec()];
     let slices = order.chars().map(|letter| {
@@ -52,7 +52,7 @@ fn check(found: Option<Estimate>, expected: [f64; 3]) {
 
 #[test]
 fn theta_is_the_mean_log_of_two_runs_against_that_of_two() {
-    // Geometric means 2 s and 4 s: theta = ln 2, half of the throughput is lost.
+    // The geometric means are 2 s and 4 s, so theta = ln 2 and half of the throughput is lost.
     let found = epoch("boob", [1.0, 4.0], [2.0, 8.0]).theta().unwrap();
     assert!((found - 2_f64.ln()).abs() < 1e-12);
     let turned = epoch("obbo", [1.0, 4.0], [2.0, 8.0]).theta().unwrap();
@@ -63,8 +63,8 @@ fn theta_is_the_mean_log_of_two_runs_against_that_of_two() {
 
 #[test]
 fn six_epochs_give_the_interval_from_the_smallest_to_the_largest() {
-    // Walsh averages of 0.01 … 0.06 have the median 0.035; at n = 6 and 5 % the ends are w[0], w[20].
-    // In this order they have no trend, which would be an objection.
+    // The Walsh averages of 0.01 … 0.06 have the median 0.035; at n = 6 and 5 % the ends of the interval are w[0] and
+    // w[20]. In this order the values have no trend; a trend would be an objection.
     let epochs = [4, 1, 6, 3, 5, 2].map(|i| {
         let other_s = (0.01 * f64::from(i)).exp();
         let order = if i % 2 == 0 { "boob" } else { "obbo" };
@@ -72,10 +72,10 @@ fn six_epochs_give_the_interval_from_the_smallest_to_the_largest() {
     });
     let found = judged(&epochs);
     check(found.theta, [0.01, 0.035, 0.06]);
-    // 100·(1 − e^−θ).
+    // The tax is 100·(1 − e^−θ).
     check(found.tax_pct, [0.995_016_625, 3.439_458_374, 5.823_546_642]);
     assert_eq!(found.verdict, Verdict::Difference);
-    // Milliseconds per run: 1000·(e^0.01 − 1) to 1000·(e^0.06 − 1).
+    // The latency is in milliseconds per run: from 1000·(e^0.01 − 1) to 1000·(e^0.06 − 1).
     let ms = found.latency_us.unwrap();
     assert!((ms.lo - 10_050.167).abs() < 1e-2 && (ms.hi - 61_836.547).abs() < 1e-2);
     check(found.cpu_us.client, [10_000.0; 3]);

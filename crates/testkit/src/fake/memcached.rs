@@ -1,4 +1,4 @@
-//! The server side of memcached: its version, and one answer to all other commands.
+//! The fake memcached: it sends its version, and one fixed answer to all other commands.
 
 use std::io::{self, Read, Write};
 

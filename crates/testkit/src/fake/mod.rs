@@ -1,9 +1,9 @@
-//! Servers that accept every login and then give the answer of their script: peers that are not the servers they claim
-//! to be.
+//! Fake servers: they accept every login, and then send the answer of their script. With them a test checks how
+//! looptax treats a peer that is not the server that it pretends to be.
 //!
-//! Each listens on a socket and on a port that the kernel chose, as a user of the test's choice, and keeps every byte
-//! that it receives. One thread accepts the connections of each kind, and a separate thread serves each connection; all
-//! end with the test program.
+//! Each fake listens on a socket and on a port that the kernel chose, runs as a user that the test selects, and keeps
+//! all bytes that it receives. One thread accepts the connections of each kind, and a separate thread serves each
+//! connection; all threads end with the test program.
 
 mod memcached;
 mod mongodb;
@@ -36,16 +36,17 @@ pub struct Fake {
 type Heard = Arc<Mutex<Vec<u8>>>;
 
 impl Fake {
-    /// Listens in `folder` and on a free port. A fake that runs as another user needs a folder in which that user may
-    /// write.
+    /// Listens on a socket in `folder` and on a free port. If the fake runs as another user, this user must be allowed
+    /// to write in `folder`.
     ///
     /// # Panics
-    /// If it cannot listen.
+    /// Panics if it cannot listen.
     pub fn start(folder: &Path, script: Script) -> Self {
         let heard = Heard::default();
         let (tell, hear) = channel();
         let (folder, keep) = (folder.to_owned(), Arc::clone(&heard));
-        // In the kernel each thread has its own user; the user of the thread that calls `listen` is recorded.
+        // In the kernel each thread has its own user, and the kernel records the user of the thread that calls
+        // `listen`.
         thread::spawn(move || {
             if let Some(uid) = script.uid.map(Uid::from_raw) {
                 set_thread_res_uid(uid, uid, uid).expect("the test is root's");
@@ -68,7 +69,7 @@ impl Fake {
         Self { socket, tcp, script, heard }
     }
 
-    /// The URL with which a client logs in to this server.
+    /// Returns the URL with which a client logs in to this server.
     pub fn url(&self) -> String {
         let scheme = self.script.speaks.scheme();
         let (account, place) = match self.script.speaks {
@@ -79,7 +80,7 @@ impl Fake {
         format!("{scheme}://{account}{}{place}", self.tcp)
     }
 
-    /// Every byte that the server has received so far.
+    /// Returns all bytes that the server has received so far.
     pub fn heard(&self) -> Vec<u8> {
         lock(&self.heard).clone()
     }
@@ -89,7 +90,7 @@ fn lock(heard: &Heard) -> MutexGuard<'_, Vec<u8>> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A stream that also keeps the bytes that are read from it.
+/// A stream that saves all bytes that are read from it.
 struct Kept<S> {
     stream: S,
     heard: Heard,
@@ -117,7 +118,8 @@ fn serve(stream: impl Read + Write + Send + 'static, script: Script, heard: &Hea
     serve_one(Kept { stream, heard: Arc::clone(heard) }, script);
 }
 
-/// Serves one connection that the caller has accepted, in a thread that ends when the client does.
+/// Serves one connection that the caller has accepted, in a new thread that ends when the client closes the
+/// connection.
 pub fn serve_one(mut stream: impl Read + Write + Send + 'static, script: Script) {
     thread::spawn(move || {
         let _ended = match script.speaks {

@@ -1,4 +1,5 @@
-//! The server side of `MongoDB`: a hello without accounts, its version, and one answer to all other commands.
+//! The fake `MongoDB`: it answers `hello` without accounts, sends its version, and one fixed answer to all other
+//! commands.
 
 use std::io::{self, Read, Write};
 
@@ -13,7 +14,7 @@ pub(super) fn serve(stream: &mut (impl Read + Write), script: Script) -> io::Res
     loop {
         let [length, number, _, _] = header(stream)?;
         let body = read_some(stream, (length as usize).saturating_sub(16))?;
-        // Skips the flags, the byte before the document, its length, and the type of its first element.
+        // Skips the flags, the kind of the section, the length of the document, and the type of its first element.
         let name = body.get(10..).unwrap_or_default();
         let name: Vec<u8> = name.iter().copied().take_while(|it| *it != 0).collect();
         let elements = match &*name {

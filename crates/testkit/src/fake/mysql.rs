@@ -1,12 +1,12 @@
-//! The server side of MySQL: a greeting, a login for any account, and one answer to every statement.
+//! The fake MySQL: it sends a greeting, accepts any account, and sends one fixed answer to every statement.
 
 use std::io::{self, Read, Write};
 
 use super::script::{Answer, Script, n_columns, read_exact, read_some};
 
 const SALT: &[u8; 20] = b"abcdefghijklmnopqrst";
-/// `LONG_PASSWORD`, `LONG_FLAG`, `CONNECT_WITH_DB`, `PROTOCOL_41`, `TRANSACTIONS`, `SECURE_CONNECTION`, `PLUGIN_AUTH`,
-/// `CONNECT_ATTRS`, `PLUGIN_AUTH_LENENC_CLIENT_DATA`.
+/// The capability flags `LONG_PASSWORD`, `LONG_FLAG`, `CONNECT_WITH_DB`, `PROTOCOL_41`, `TRANSACTIONS`,
+/// `SECURE_CONNECTION`, `PLUGIN_AUTH`, `CONNECT_ATTRS`, `PLUGIN_AUTH_LENENC_CLIENT_DATA`.
 const ABILITIES: u32 = 0x1 | 0x4 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x8_0000 | 0x10_0000 | 0x20_0000;
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
@@ -31,7 +31,7 @@ pub(super) fn serve(stream: &mut (impl Read + Write), script: Script) -> io::Res
         match command.split_first() {
             Some((&QUIT, _)) | None => return Ok(()),
             Some((&QUERY, sql)) => answer(&mut packets, script.answer, sql)?,
-            // The answer for a statement without values and without a result.
+            // This is the answer for a statement without parameters and without a result.
             Some((&PREPARE, _)) => packets.write(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])?,
             Some(_) => packets.write(OK)?,
         }

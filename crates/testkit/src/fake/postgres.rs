@@ -1,4 +1,4 @@
-//! The server side of PostgreSQL: a login for any account, and one answer to every statement.
+//! The fake PostgreSQL: it accepts any account, and sends one fixed answer to every statement.
 
 use std::io::{self, Read, Write};
 

@@ -1,5 +1,5 @@
-//! The server side of Redis: a login for any account, one answer each with its version and a session's number, and one
-//! answer to all other commands.
+//! The fake Redis: it accepts any account, answers requests for its version and for the number of the session, and
+//! sends one fixed answer to all other commands.
 
 use std::io::{self, Read, Write};
 

@@ -1,4 +1,4 @@
-//! The protocol that a fake server speaks, and the answer that it gives.
+//! The script of a fake server: the protocol that it speaks, and the answer that it sends.
 
 use std::io::{self, Read};
 
@@ -26,23 +26,23 @@ impl Speaks {
     }
 }
 
-/// The answer to every query after the login.
+/// The answer that a fake server sends to every query after the login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// As for a statement without a result.
+    /// The answer to a statement that has no result.
     Done,
     /// A result without rows.
     Empty,
     Nulls,
-    /// One row that has more columns than were requested.
+    /// A row with more columns than were requested.
     Wide,
-    /// One row in which every cell is this text.
+    /// A row in which every cell contains this text.
     Cells(&'static str),
     Error,
 }
 
 impl Answer {
-    /// All answers, with values that do not have the type of any query.
+    /// All answers; the texts of `Cells` do not have the type of any query.
     pub const ALL: [Self; 9] = [
         Self::Done,
         Self::Empty,
@@ -55,7 +55,7 @@ impl Answer {
         Self::Error,
     ];
 
-    /// The row of the answer, with this many columns; `None` if the answer has no row.
+    /// Returns the row of the answer, with this number of columns; `None` if the answer has no row.
     pub(super) fn row(self, n_columns: usize) -> Option<Vec<Option<&'static str>>> {
         match self {
             Self::Nulls => Some(vec![None; n_columns]),
@@ -70,20 +70,20 @@ impl Answer {
 pub struct Script {
     pub speaks: Speaks,
     pub answer: Answer,
-    /// Whether the server asks for the password in clear text before it accepts a login.
+    /// Whether the server requests the password in clear text before it accepts a login.
     pub wants_password: bool,
-    /// The user that the server runs as; `None` for the test's own user. Needs root.
+    /// The user that the server runs as; `None` for the user that runs the test. Needs root.
     pub uid: Option<u32>,
 }
 
 impl Script {
-    /// A server that runs as the test's own user and asks for no password.
+    /// Makes a script for a server that runs as the test's own user and does not request a password.
     pub const fn new(speaks: Speaks, answer: Answer) -> Self {
         Self { speaks, answer, wants_password: false, uid: None }
     }
 }
 
-/// How many columns a statement requests, as far as its text shows.
+/// Returns the number of columns that a statement requests, as far as its text shows this.
 pub(super) fn n_columns(sql: &str) -> usize {
     let upper = sql.to_ascii_uppercase();
     let Some(at) = upper.find("SELECT ") else {
@@ -113,7 +113,7 @@ pub(super) fn read_exact<const N: usize>(stream: &mut impl Read) -> io::Result<[
     Ok(bytes)
 }
 
-/// Reads this many bytes, up to a limit that no honest client exceeds.
+/// Reads `n` bytes; fails if `n` is above a limit that no real client exceeds.
 pub(super) fn read_some(stream: &mut impl Read, n: usize) -> io::Result<Vec<u8>> {
     const MOST: usize = 1 << 20;
     if n > MOST {
@@ -124,7 +124,7 @@ pub(super) fn read_some(stream: &mut impl Read, n: usize) -> io::Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// Reads a line, and returns it without its end.
+/// Reads a line, and returns it without the line end.
 pub(super) fn line(stream: &mut impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     while bytes.last() != Some(&b'\n') {

@@ -1,26 +1,27 @@
 //! Whether two comparisons measured the same thing, and in which properties they differ.
 //!
-//! Machine and version may differ: the settings of the comparison decide, not its results. Called by [`super::diff`].
+//! Machine and version may differ: only the settings of a comparison are compared, not its results. Called by
+//! [`super::diff`].
 
 use crate::failure::Failure;
 use crate::record::Comparison;
 
 use crate::analysis::words::name;
 
-/// A property that one of two comparisons has and the other does not.
+/// A property that differs between two comparisons, with both values.
 #[derive(Debug, PartialEq, Eq)]
 struct Difference {
     what: &'static str,
     values: [String; 2],
 }
 
-/// Whether both comparisons measured the same thing.
+/// Checks whether both comparisons measured the same thing.
 pub(super) fn is_same(one: &Comparison, other: &Comparison) -> bool {
     differences(one, other).is_empty()
 }
 
-/// Sentences about the comparisons of one run that the other run does not have, each with its nearest counterpart
-/// there.
+/// Returns a sentence for each comparison that only this run has; the sentence names the most similar comparison of
+/// the other run.
 pub(super) fn alone(all: &[Comparison], others: &[Comparison], run: &str) -> Vec<String> {
     let has = |one: &&Comparison| others.iter().any(|it| is_same(one, it));
     let alone = all.iter().filter(|one| !has(one));
@@ -35,7 +36,8 @@ pub(super) fn alone(all: &[Comparison], others: &[Comparison], run: &str) -> Vec
         .collect()
 }
 
-/// The failure if the runs have no comparison in common; it lists the differences between the nearest two.
+/// Returns the failure for two runs without a common comparison; it lists the differences between the two most similar
+/// comparisons.
 pub(super) fn nothing_in_common(before: &[Comparison], after: &[Comparison]) -> Failure {
     let names = |all: &[Comparison]| -> String {
         let names: Vec<String> = all.iter().map(name).collect();
@@ -97,7 +99,8 @@ fn of_workload(one: &Comparison, other: &Comparison, found: &mut Differences) {
     }
 }
 
-/// The same share of the capacity counts as the same load, whatever the capacity was.
+/// Compares the loads. Two comparisons at the same share of the capacity have the same load, even if the capacities
+/// differ.
 fn of_load(one: &Comparison, other: &Comparison, found: &mut Differences) {
     let of = [&one.load, &other.load];
     let rates = of.map(|it| it.rate_per_s.filter(|_| it.share_pct.is_none()));

@@ -7,7 +7,7 @@ use crate::record::{Comparison, Condition, Host, Record};
 /// The beginning of the folder names of private servers.
 const SCRATCH: &str = "/looptax-";
 
-/// The conditions that differ, in the order from the machine to the server.
+/// Returns the conditions that differ, sorted from the machine to the server.
 pub(super) fn compare_conditions(
     before: &Record,
     after: &Record,
@@ -75,7 +75,7 @@ fn facts(host: &Host) -> [(&'static str, String); 13] {
     ]
 }
 
-/// The value without the folder name of a private server, which differs in every run and has no meaning.
+/// Removes the folder name of a private server from a value: it differs in every run and has no meaning.
 fn without_scratch(value: &str) -> String {
     let mut parts = value.split(SCRATCH);
     let mut rest = parts.next().unwrap_or_default().to_owned();
@@ -86,7 +86,7 @@ fn without_scratch(value: &str) -> String {
     rest
 }
 
-/// The keys whose values differ; `-` if one side does not have the key.
+/// Returns the keys whose values differ, with both values; a side without the key has `-`.
 fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<(String, String, String)> {
     let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
     keys.sort();

@@ -1,4 +1,4 @@
-//! The CPU time of two runs, layer by layer.
+//! Compares the CPU time of two runs, layer by layer.
 
 use crate::record::{Comparison, DiffLayer, DiffLayers, Figure, Why, WhyRow};
 use crate::stats::{LEAST_OCCURRENCES, holm, tested_difference};
@@ -16,7 +16,7 @@ enum Part {
     Difference,
 }
 
-/// The layers of each arm that both runs sampled, and of each pair of arms.
+/// Returns the layers of each arm, and of each pair of arms, that both runs sampled.
 pub(super) fn layers(before: &Comparison, after: &Comparison) -> Vec<DiffLayers> {
     let mut found: Vec<DiffLayers> = Vec::new();
     for one in &before.why {
@@ -76,13 +76,14 @@ fn arms<'a>(comparison: &'a Comparison, why: &Why) -> [&'a str; 2] {
     })
 }
 
-/// Layers of a run that is invalid are not compared.
+/// Checks whether the layers of two runs can be compared: both runs must be valid, and either both or neither must
+/// have sampled the kernel.
 fn is_comparable(before: &Why, after: &Why) -> bool {
     let is_valid = before.invalid.is_empty() && after.invalid.is_empty();
     is_valid && before.sampling.sees_kernel == after.sampling.sees_kernel
 }
 
-/// All layers that occur in either run, then their sum.
+/// Returns a row for each layer that occurs in at least one of the runs, then a row with the sum.
 fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
     let mut names: Vec<&str> = Vec::new();
     for row in before.rows.iter().chain(&after.rows) {
@@ -116,7 +117,7 @@ fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
     rows
 }
 
-/// Whether both runs together have too few samples of a layer to call a difference a change.
+/// Checks whether a layer has too few samples, in both runs together, to call a difference a change.
 fn is_rare(runs: [&Why; 2], name: &str, part: Part) -> bool {
     let sides = match part {
         Part::Arm(side) => side..side + 1,
@@ -153,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// Twelve epochs of 10 000 requests over each arm.
+    /// Makes twelve epochs with 10,000 requests over each arm.
     fn epochs(layer_us: &[[f64; 2]]) -> Vec<SampledEpoch> {
         let slice = || Slice { requests: 10_000, ..Slice::default() };
         let epoch = SampledEpoch {
@@ -223,14 +224,14 @@ mod tests {
         let before = sampled(&[tcp]);
         let change = |us: f64| {
             let mut after = sampled(&[tcp, ("files, storage", [0.0, us])]);
-            // As narrow as few epochs with a sample each can look.
+            // With few epochs and one sample in each epoch, an interval can be as narrow as this one.
             let row = &mut after.why[0].rows[1];
             row.arms[1] = Figure::new(us, us / 2.0, 1.5 * us, 12);
             let found = layers(&before, &after);
             let rows = found[1].rows.iter();
             { rows }.find(|it| it.name == "files, storage").unwrap().p
         };
-        // Nine samples of 1 ms over 120 000 requests, then sixty.
+        // Nine samples of 1 ms over 120,000 requests do not show a change; sixty samples show it.
         assert_eq!(change(9.0 / 120.0), None);
         assert!(change(60.0 / 120.0).unwrap() < 0.01);
     }

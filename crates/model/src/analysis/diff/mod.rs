@@ -1,7 +1,7 @@
 //! `diff`: compares two records.
 //!
-//! `alike` finds the comparisons that both records have, `conditions` the circumstances that changed, `layers` the
-//! layers in which the CPU time changed; this file computes the difference of each tax and each arm, with an interval.
+//! `alike` finds the comparisons that both records have, `conditions` the conditions that changed, `layers` the layers
+//! in which the CPU time changed. This file computes the difference of each tax and each arm, with an interval.
 
 mod alike;
 mod conditions;
@@ -16,10 +16,10 @@ use alike::{alone, is_same, nothing_in_common};
 use crate::analysis::figures::with_ends;
 use crate::analysis::words::name;
 
-/// The difference of two records.
+/// Computes the difference of two records.
 ///
 /// # Errors
-/// A failure with the reason, if nothing in the records can be compared.
+/// Returns a failure with the reason if nothing in the records can be compared.
 pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
     if before.method_version != after.method_version {
         return Err(Failure::usage(
@@ -64,7 +64,8 @@ fn same_run(before: &Record, after: &Record) -> Vec<String> {
     is_same.then(|| words.to_owned()).into_iter().collect()
 }
 
-/// Warnings about runs without a verdict: the disturbance may be the cause of a difference.
+/// Returns a warning for each run that has a comparison without a verdict: the cause of the missing verdict may also
+/// be the cause of a difference.
 fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let is_withheld = |tax: &Tax| matches!(tax.reason, Reason::Invalid { .. } | Reason::PartsDiffer { .. });
     let sentence = |run: &str, comparison: &Comparison| {
@@ -119,7 +120,7 @@ fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
     }
 }
 
-/// The figure of a tax for the comparison; figures of an invalid verdict are left out.
+/// Returns the figure of a tax that is compared; the figure of an invalid verdict is left out.
 fn figure_of(tax: &Tax) -> Figure {
     if tax.verdict == crate::record::Verdict::Invalid {
         Figure::missing("invalid")
@@ -140,7 +141,7 @@ fn arm_change(before: &Arm, after: &Arm) -> DiffArm {
     }
 }
 
-/// Computes the difference on the scale of `into`, and converts it with `back`.
+/// Computes the difference on the scale of `into`, and converts the result with `back`.
 fn change(before: &Figure, after: &Figure, into: impl Fn(f64) -> f64, back: impl Fn(f64) -> f64) -> Figure {
     let (Some(before), Some(after)) = (before.known(), after.known()) else {
         return Figure::missing("one of the runs has no figure");

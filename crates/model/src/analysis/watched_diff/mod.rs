@@ -1,7 +1,8 @@
 //! Compares two looks of `watch`: the same clients before and after a change.
 //!
-//! `same` finds the clients that are in both looks, `series` computes how long their requests took. The two looks are
-//! not paired: other changes between them are in the difference and not in its interval. The caller reports that.
+//! `same` finds the clients that are in both saved snapshots, and `series` computes how long their requests took. The
+//! two saved snapshots are not paired: other changes between them are part of the difference but not of its interval.
+//! The caller reports this.
 
 mod same;
 mod series;
@@ -17,25 +18,26 @@ use crate::stats::{self, Estimate, LEAST_LOOKS, tested_difference};
 use same::{Servers, grouped, only_ones};
 use series::{ALPHA, Series, series};
 
-/// More looks than are ever saved.
+/// Upper limit for the looks of a hop; `watch` never saves as many.
 const MOST_LOOKS: usize = 1_000;
-/// A quantile may be anywhere in its bucket, which is at most one sixteenth wide.
+/// Relative width of a bucket of times, at most: a quantile may be anywhere in its bucket.
 const BUCKET: f64 = 1.0 / 16.0;
-/// An interval from a third to three times the value is too wide to be useful.
+/// Largest half width of an interval that is shown, on the scale of logarithms: from a third to three times the value.
+/// A wider interval is useless.
 const MOST_HALF_WIDTH: f64 = 1.1;
-/// At most this many hops that are in only one look are listed.
+/// The largest number of hops that are listed because only one saved snapshot has them.
 const MOST_NAMED: usize = 8;
-/// If the size of requests changed by more than this factor, they are considered other requests.
+/// If the size of the requests changed by more than this factor, they are considered different requests.
 const OTHER_SIZE: f64 = 1.1;
-/// This many times as many requests per second are considered another load.
+/// If the rate of the requests changed by at least this factor, the load is considered different.
 const OTHER_RATE: f64 = 2.0;
-/// The least share of requests, in percent, over another transport that is mentioned.
+/// The smallest share of requests over another transport that is reported, percent.
 const LEAST_OTHER_WAY_PCT: f64 = 1.0;
 
-/// Compares the hops that `before` and `after` have in common; each look may have a name.
+/// Compares the hops that `before` and `after` have in common; each of the two may have a name.
 ///
 /// # Errors
-/// A failure with the reason, if nothing in them can be compared.
+/// Returns a failure with the reason if nothing in the two saved snapshots can be compared.
 pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Watched)) -> Result<WatchedDiff, Failure> {
     for (name, it) in [before, after] {
         if it.hops.iter().any(|hop| hop.looks.len() > MOST_LOOKS) {
@@ -112,7 +114,7 @@ fn named(group: &[&WatchedHop]) -> String {
     })
 }
 
-/// Lists the hops that are in only one of the two looks, the busiest first.
+/// Lists the hops that only one of the two saved snapshots has, the busiest first.
 fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
     groups.retain(|it| n_requests(it) > 0);
     groups.sort_by_key(|it| std::cmp::Reverse(n_requests(it)));
@@ -122,7 +124,7 @@ fn alone(which: &str, mut groups: Vec<&[&WatchedHop]>) -> Vec<String> {
     named.chain(more).collect()
 }
 
-/// The change of one hop, and the probability of such a change by chance.
+/// Computes the change of one hop, and the probability of such a change by chance.
 fn change([before, after]: [&[&WatchedHop]; 2]) -> (WatchedChange, Option<f64>) {
     let series = [before, after].map(series);
     let changed =
@@ -178,7 +180,7 @@ fn widened(it: Estimate, by: f64) -> Estimate {
     Estimate { lo: it.lo - by, hi: it.hi + by, ..it }
 }
 
-/// The estimate on the scale of `back`; missing if the looks vary too much.
+/// Converts the estimate with `back`; the figure is missing if the looks vary too much.
 fn shown(it: Estimate, back: impl Fn(f64) -> f64) -> Figure {
     if it.half_width() > MOST_HALF_WIDTH {
         return Figure::missing("varies too much from snapshot to snapshot");
@@ -191,7 +193,7 @@ fn too_few() -> Figure {
     Figure::missing(format!("requests in fewer than {LEAST_LOOKS} snapshots"))
 }
 
-/// A sentence if some of the requests used another transport.
+/// Returns a sentence if some of the requests used another transport than the others.
 fn other_ways(group: &[&WatchedHop], when: &str) -> Option<String> {
     let main = group.first()?;
     let count = |is_counted: &dyn Fn(&WatchedHop) -> bool| -> u64 {
@@ -203,7 +205,7 @@ fn other_ways(group: &[&WatchedHop], when: &str) -> Option<String> {
     (pct >= LEAST_OTHER_WAY_PCT).then(|| format!("{pct:.0} % of the requests {when} went over {way}"))
 }
 
-/// A sentence if the size of the requests shows that they are other requests.
+/// Returns a sentence if the sizes of the requests show that different requests were sent.
 fn other_sizes(before: &[&WatchedHop], after: &[&WatchedHop]) -> Option<String> {
     let sizes = |group: &[&WatchedHop]| -> Option<[f64; 2]> {
         let sum = |pick: fn(&WatchedHop) -> u64| group.iter().map(|it| pick(it)).sum::<u64>() as f64;
@@ -220,7 +222,7 @@ fn other_sizes(before: &[&WatchedHop], after: &[&WatchedHop]) -> Option<String> 
     })
 }
 
-/// A sentence if the rate of the requests changed much.
+/// Returns a sentence if the rate of the requests changed much.
 fn other_rate([before, after]: [f64; 2]) -> Option<String> {
     let (least, most) = (before.min(after), before.max(after));
     (least > 0.0 && most >= OTHER_RATE * least).then(|| {

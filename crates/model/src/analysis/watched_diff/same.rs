@@ -1,7 +1,7 @@
-//! Which clients and servers are the same in two looks of `watch`.
+//! Finds the clients and servers that are the same in two saved snapshots of `watch`.
 //!
-//! Clients are matched by program, user and home, servers by program, kind and home: addresses change with a move, and
-//! process ids with a restart.
+//! Clients are matched by program, user and home, servers by program, kind and home. Addresses change when a client is
+//! moved, and process ids change with a restart, so neither is used for the match.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,9 @@ use crate::record::{Watched, WatchedHop};
 /// Program, user and home of a client, and the index of its server in [`Servers`].
 pub(super) type Who<'a> = (Option<[&'a str; 3]>, usize);
 
-/// The servers of both looks, each once. Two entries with the same program, kind and home are one server if they share
-/// a process or an address, or if each look has only one such server.
+/// The servers of both saved snapshots, each listed once. Two entries with the same program, kind and home are the
+/// same server if they share a process or an address, or if each saved snapshot has only one server with these three
+/// properties.
 pub(super) struct Servers<'a> {
     known: Vec<Same<'a>>,
 }
@@ -29,7 +30,7 @@ impl<'a> Servers<'a> {
             it.add(hop);
         }
         let mut services: BTreeSet<[&str; 3]> = it.known.iter().map(|it| it.service).collect();
-        // If a look has several servers of this kind, they are not merged.
+        // If a saved snapshot has several servers with these properties, they are not merged.
         services.retain(|service| {
             let is_one = |watched: &&Watched| {
                 let own = watched.hops.iter().filter(|hop| self::service(hop) == *service);
@@ -86,8 +87,8 @@ fn service(hop: &WatchedHop) -> [&str; 3] {
     ]
 }
 
-/// User and home of each program that occurs with only one user and home. Used for clients that have ended: they have
-/// neither.
+/// Returns user and home of each program that occurs with only one user and home. Used for clients that have ended,
+/// because their own user and home are not known.
 pub(super) fn only_ones(both: [&Watched; 2]) -> BTreeMap<&str, Option<[&str; 2]>> {
     let mut only = BTreeMap::new();
     for client in both.iter().flat_map(|it| &it.hops).filter_map(|it| it.client.as_ref()) {

@@ -1,4 +1,4 @@
-//! How long requests took, in each look and in total.
+//! Computes how long requests took, in each look and in total.
 
 use crate::record::WatchedHop;
 use crate::stats::{Estimate, Times, serial_mean};
@@ -6,7 +6,7 @@ use crate::stats::{Estimate, Times, serial_mean};
 /// Level of the intervals.
 pub(super) const ALPHA: f64 = 0.05;
 
-/// The logarithms of times in µs, with intervals.
+/// The logarithms of the times, in µs, with intervals.
 #[derive(Default)]
 pub(super) struct Series {
     pub(super) mean: Option<Estimate>,
@@ -14,8 +14,8 @@ pub(super) struct Series {
     pub(super) p99: Option<Estimate>,
 }
 
-/// The mean and the quantiles of all requests, as `watch` reports them; the intervals come from the variation between
-/// looks.
+/// Computes the mean and the quantiles of all requests, as `watch` reports them. The intervals come from the variation
+/// between looks.
 pub(super) fn series(group: &[&WatchedHop]) -> Series {
     let n_looks = group.iter().map(|it| it.looks.len()).max().unwrap_or(0);
     let looks = (0..n_looks).map(|idx| {
@@ -31,7 +31,7 @@ pub(super) fn series(group: &[&WatchedHop]) -> Series {
     let Some(mean_ns) = all.mean_ns().filter(|it| *it > 0.0) else {
         return Series::default();
     };
-    // The contribution of each look to the ratio of two sums, linearised.
+    // The contribution of each look to the mean, which is a ratio of two sums; linearised.
     let per_look = all.n() as f64 / looks.len() as f64;
     let shares = looks.iter().map(|it| (it.sum_ns() as f64 / mean_ns - it.n() as f64) / per_look);
     let quantile = |quantile: f64| {
@@ -41,8 +41,8 @@ pub(super) fn series(group: &[&WatchedHop]) -> Series {
     Series { mean: around(mean_ns, &shares.collect::<Vec<_>>()), p50: quantile(0.5), p99: quantile(0.99) }
 }
 
-/// The logarithm of a time, in µs. Its interval has the width that the mean of `values`, which are on the same scale,
-/// has.
+/// Returns the logarithm of a time, in µs. Its interval is as wide as the interval of the mean of `values`, which are
+/// on the same scale.
 fn around(ns: f64, values: &[f64]) -> Option<Estimate> {
     let (found, ln_us) = (serial_mean(values, ALPHA)?, (ns / 1e3).ln());
     let half = found.half_width();

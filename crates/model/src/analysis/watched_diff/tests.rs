@@ -1,4 +1,4 @@
-//! Moves, restarts, several servers, ended clients, and how often nothing is taken for a change.
+//! Tests of moves, restarts, several servers and ended clients, and of how often chance is reported as a change.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -10,7 +10,7 @@ fn end(program: &str, pid: u32) -> WatchedEnd {
     WatchedEnd { program: program.to_owned(), pid: Some(pid), user: Some("www-data".to_owned()), home: None }
 }
 
-/// A hop of 20 looks of 3 s, whose requests took these times in µs, 100 in each look.
+/// Makes a hop with looks of 3 s; each look has 100 requests that took the given time in µs.
 fn hop(server: (&str, u32), way: Way, address: &str, us: &[f64]) -> WatchedHop {
     let look = |us: &f64| {
         let bucket = (1..512).find(|it| start(*it) * 64.0 > us * 1e3).unwrap_or(512) - 1;
@@ -83,7 +83,7 @@ fn random(seed: u64) -> impl FnMut(f64) -> Vec<f64> {
 fn a_client_that_moved_to_the_socket_is_the_same_client() {
     let mut times = random(1);
     let before = hop(("mariadbd", 9), TCP.0, TCP.1, &times(200.0));
-    // The server was restarted meanwhile.
+    // The server was restarted between the two saved snapshots.
     let after = hop(("mariadbd", 12), SOCKET.0, SOCKET.1, &times(160.0));
     let found = diff(vec![before], vec![after]).unwrap();
     let [hop] = &*found.hops else {
@@ -122,7 +122,7 @@ fn of_two_servers_one_that_was_restarted_is_known_by_its_address() {
     let after = vec![hop(("mariadbd", 12), TCP.0, TCP.1, &[200.0; 20]), two];
     let found = diff(before, after).unwrap();
     assert_eq!((found.hops.len(), &*found.notes), (2, &[][..]));
-    // Moved as well, nothing says which one it was.
+    // If the server was also moved, nothing shows which of the two servers it was before.
     let before = vec![hop(("mariadbd", 9), TCP.0, TCP.1, &[200.0; 20]), other()];
     let after = vec![hop(("mariadbd", 12), SOCKET.0, SOCKET.1, &[200.0; 20]), other()];
     let found = diff(before, after).unwrap();
@@ -147,7 +147,7 @@ fn a_client_that_ended_meanwhile_is_the_one_of_its_name() {
 fn the_mean_is_that_of_all_requests_and_an_interval_that_says_nothing_is_none() {
     let mut uneven = hop(("mariadbd", 9), TCP.0, TCP.1, &[100.0; 10]);
     for (idx, look) in (0..).zip(&mut uneven.looks) {
-        // Half of the looks have a tenth of the requests, which took ten times as long.
+        // Half of the looks have a tenth of the requests, and each of these requests took ten times as long.
         if idx % 2 == 0 {
             look.times = serde_json::from_str(r#"{"sum_ns":10000000,"buckets":[[150,10]]}"#).unwrap();
         }

@@ -1,7 +1,7 @@
 //! The form of the facts about one kind of server.
 //!
-//! Each family of servers has a file in this folder with the facts about its kinds. The rooms use these facts instead
-//! of naming kinds.
+//! Each family of servers has a file in this folder with the facts about its kinds. Other code reads these facts
+//! instead of checking for single kinds.
 
 use super::variants::{Kind, Protocol};
 use crate::dsn::Arm;
@@ -9,31 +9,32 @@ use crate::dsn::Arm;
 /// The facts about a kind of server.
 #[derive(Debug)]
 pub struct Facts {
-    /// The word for it in commands, tables and records: `mariadb`.
+    /// The kind's name in commands, tables and records: `mariadb`.
     pub name: &'static str,
-    /// Its name as people write it: `MariaDB`.
+    /// The kind's proper name: `MariaDB`.
     pub title: &'static str,
-    /// The protocol of its clients; `None` if looptax does not speak it.
+    /// The protocol of the server's clients; `None` if looptax does not speak this protocol.
     pub protocol: Option<Protocol>,
-    /// The file names of its program. Another kind may have a program of the same name; the version then decides.
+    /// The file names of the server's program. If a program of another kind has the same file name, the version
+    /// decides which kind it is.
     pub programs: &'static [&'static str],
     /// For a pooler: the kind of server behind it. Clients' connections end at the pooler.
     pub pools: Option<Kind>,
-    /// For a pooler whose rules for logins may depend on the transport: the setting that decides.
+    /// For a pooler whose rules for logins may depend on the transport: the setting that decides whether they do.
     pub logins: Option<LoginSetting>,
-    /// Where it listens if nothing is configured.
+    /// The ports and sockets on which the server listens if nothing is configured.
     pub usual: Usual,
-    /// How its program and similar programs spell their versions, in order of precedence. A kind without any is
+    /// How the program, and similar programs, write their version; tried in this order. A kind with an empty list is
     /// recognised by its package.
     pub spellings: &'static [Spelling],
-    /// How many connections may wait in its queue with its package's settings, as seen on Debian 12; `None` if it was
-    /// not seen.
+    /// How many connections may wait in the server's queue with the settings of its package, as seen on Debian 12;
+    /// `None` if this was not seen.
     pub usual_backlog: Option<u32>,
-    /// How to lengthen its queue of connections.
+    /// How to lengthen the server's queue of connections.
     pub how_to_raise_the_backlog: &'static str,
-    /// The setting that gives it a socket, and the steps that this takes.
+    /// The setting that gives the server a socket, and the necessary steps.
     pub how_to_add_a_socket: &'static str,
-    /// How looptax starts a private server of this kind; `None` if it cannot.
+    /// How looptax starts a private server of this kind; `None` if looptax cannot start one.
     pub private: Option<Private>,
 }
 
@@ -42,10 +43,10 @@ pub struct Facts {
 pub struct LoginSetting {
     /// The file that the pooler reads if its command line does not name one; empty if the command line must name it.
     pub file: &'static str,
-    /// The option before the file on the command line; empty if the file is the last word.
+    /// The command-line option that precedes the file; empty if the file is the last argument.
     pub option: &'static str,
     pub name: &'static str,
-    /// The default if the file does not set it.
+    /// The value that applies if the file does not contain the setting.
     pub usual: &'static str,
     /// The values with which logins have the same result.
     pub same: &'static [&'static str],
@@ -56,29 +57,30 @@ pub struct LoginSetting {
 /// How looptax starts a private server of a kind, on a Debian-like system.
 #[derive(Debug)]
 pub struct Private {
-    /// The file names of its program, the most likely first; empty if looptax itself is the server.
+    /// The file names of the program, the most likely name first; empty if looptax itself is the server.
     pub programs: &'static [&'static str],
-    /// Whether a program that prints this text for `--version` is of this kind: a `mysqld` may be a link to MariaDB's
-    /// server, and a `redis-server` a link to Valkey's.
+    /// Checks the text that a program prints for `--version`, and returns whether the program is of this kind. The
+    /// file name is not enough: a `mysqld` may be a link to MariaDB's server, and a `redis-server` a link to Valkey's.
     pub prints: fn(&str) -> bool,
     /// The Debian package with the program.
     pub package: Option<&'static str>,
-    /// System accounts under which it runs if looptax runs as root, the best first.
+    /// System accounts under which the server runs if looptax runs as root, the best account first.
     pub accounts: &'static [&'static str],
-    /// Whether it is measured without being named: databases, and echo to measure only the transport.
+    /// Whether the server is measured if the user names no server: true for databases, and for echo, which measures
+    /// only the transport.
     pub is_usual: bool,
-    /// The arms that it does not have, each with the reason.
+    /// The arms that the private server does not have, each with the reason.
     pub lacks: &'static [(Arm, &'static str)],
 }
 
 /// Ports and sockets that servers use unless they are configured otherwise. Several kinds may share them.
 #[derive(Debug)]
 pub struct Usual {
-    /// The first is the port for clients; the others are for other protocols of the server.
+    /// The ports: the first port is for clients, the others are for other protocols of the server.
     pub ports: &'static [u16],
-    /// The beginnings of the sockets' names.
+    /// The beginnings of the names of the server's sockets.
     pub names: &'static [&'static str],
-    /// The likely servers, for a person who sees only the endpoint.
+    /// Text for a person who sees only the endpoint: the servers that probably listen there.
     pub words: &'static str,
 }
 
@@ -89,21 +91,22 @@ impl Usual {
 /// How a version is written among the constants of a program.
 #[derive(Debug)]
 pub struct Spelling {
-    /// The kind that a program with this spelling is.
+    /// The kind of a program whose version is written in this way.
     pub kind: Kind,
-    /// Words that the program also contains and that distinguish similar programs; empty if there are none.
+    /// Text that the program also contains and that distinguishes it from similar programs; empty if none is needed.
     pub mark: &'static str,
     pub form: Form,
 }
 
 #[derive(Debug)]
 pub enum Form {
-    /// The version directly follows these words.
+    /// The version directly follows this text.
     After(&'static str),
-    /// The version is in a constant in which these words follow its digits.
+    /// The version is a constant in the program: digits, followed by this text.
     With(&'static str),
-    /// The version is a constant of only three numbers, of which the first is between the two limits. The highest such
-    /// constant is used; if the flag is set, the highest one that also occurs with a build number after it.
+    /// The version is a constant that consists only of three numbers; the first number is between the two limits. Of
+    /// several such constants the highest is used; if the flag is set, the highest that also occurs with a build
+    /// number after it.
     Alone((u32, u32), bool),
 }
 
@@ -113,11 +116,11 @@ impl Spelling {
     }
 }
 
-/// Why a private server without TLS on its socket does not have the arm `tls-unix`.
+/// The reason why a private server that does not support TLS on its socket lacks the arm `tls-unix`.
 pub(super) const TLS_UNIX: (Arm, &str) =
     (Arm::TlsUnix, "the server does not support TLS on its socket; MySQL and MariaDB do");
-/// Why a private server without TLS does not have the arm `tls`.
+/// The reason why a private server that does not support TLS lacks the arm `tls`.
 pub(super) const TLS: (Arm, &str) = (Arm::Tls, "the private server has no TLS");
-/// Why a private server that supports only paths does not have the arm `abstract`.
+/// The reason why a private server that supports only sockets with a path lacks the arm `abstract`.
 pub(super) const ABSTRACT: (Arm, &str) =
     (Arm::Abstract, "it makes a file of that name instead; PostgreSQL and echo have abstract sockets");

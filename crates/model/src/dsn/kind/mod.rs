@@ -1,7 +1,7 @@
 //! The kinds of server that looptax knows, and the facts about each.
 //!
-//! A kind is a variant of [`Kind`] with a place in the two lists below, and its facts are in the file of its family.
-//! Facts are only data. The use that a room makes of them stays in that room.
+//! A kind is a variant of [`Kind`], has a place in the two lists below, and has its facts in the file of its family.
+//! Facts are only data; the code that uses a fact is in the room that needs it.
 
 mod facts;
 mod mysql;
@@ -17,7 +17,8 @@ use std::fmt;
 pub use facts::{Facts, Form, LoginSetting, Private, Spelling, Usual};
 pub use variants::{Kind, Protocol};
 
-/// PHP-FPM's program name; in packages that may be installed together a version follows: `php-fpm8.2`.
+/// PHP-FPM's program name. Packages of different versions that can be installed together add the version:
+/// `php-fpm8.2`.
 const PHP_FPM: &str = "php-fpm";
 
 impl Kind {
@@ -66,12 +67,12 @@ impl Kind {
         }
     }
 
-    /// The word for it in commands, tables and records: `mariadb`.
+    /// Returns the kind's name in commands, tables and records: `mariadb`.
     pub const fn name(self) -> &'static str {
         self.facts().name
     }
 
-    /// The kind to which a program of this name belongs, as long as its version is not known.
+    /// Returns the kind that usually has a program of this name; the program's version may show another kind.
     pub fn of_program(name: &str) -> Option<Self> {
         let is_version = |it: &str| it.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
         if name.strip_prefix(PHP_FPM).is_some_and(is_version) {
@@ -81,12 +82,12 @@ impl Kind {
         kinds.find(|kind| kind.facts().programs.contains(&name))
     }
 
-    /// The protocol of its clients; `None` if looptax does not speak it.
+    /// Returns the protocol of the server's clients; `None` if looptax does not speak this protocol.
     pub const fn protocol(self) -> Option<Protocol> {
         self.facts().protocol
     }
 
-    /// The default port in an application's settings; 0 if there is none.
+    /// Returns the default port in an application's settings; 0 if the kind has no default port.
     pub const fn port(self) -> u16 {
         match self.protocol() {
             Some(protocol) => protocol.port(),
@@ -94,18 +95,18 @@ impl Kind {
         }
     }
 
-    /// Whether its clients' connections end here and it has its own connections to another server.
+    /// Checks whether clients' connections end at this server, which has its own connections to another server.
     pub const fn is_pooler(self) -> bool {
         self.facts().pools.is_some()
     }
 
-    /// Whether it is measured without being named.
+    /// Checks whether the kind is measured if the user names no server.
     pub fn is_usual(self) -> bool {
         let private = self.facts().private.as_ref();
         private.is_some_and(|it| it.is_usual)
     }
 
-    /// The kinds of which looptax can start a private server.
+    /// Returns the kinds of which looptax can start a private server.
     pub fn startable() -> impl Iterator<Item = Self> {
         let kinds = Self::ALL.into_iter();
         kinds.filter(|kind| kind.facts().private.is_some())

@@ -1,6 +1,6 @@
-//! MySQL, its relatives and its pooler.
+//! Facts about MySQL, its relatives and its pooler.
 //!
-//! Facts only.
+//! This file contains only data.
 
 use super::facts::{ABSTRACT, Facts, Form, Private, Spelling, Usual};
 use super::variants::{Kind, Protocol};

@@ -1,6 +1,6 @@
-//! PostgreSQL and its poolers.
+//! Facts about PostgreSQL and its poolers.
 //!
-//! Facts only.
+//! This file contains only data.
 
 use super::facts::{Facts, Form, LoginSetting, Private, Spelling, Usual};
 use super::variants::{Kind, Protocol};
@@ -15,7 +15,7 @@ pub(super) const POSTGRES: Facts = Facts {
     logins: None,
     usual: Usual { ports: &[5432], names: &[".s.PGSQL."], words: "postgres" },
     spellings: &[Spelling::new(Kind::Postgres, "", Form::After("postgres (PostgreSQL) "))],
-    // PostgreSQL requests a queue of twice that length (`pqcomm.c`).
+    // PostgreSQL requests a queue that is twice as long as `max_connections`, which is 100 by default (`pqcomm.c`).
     usual_backlog: Some(200),
     how_to_raise_the_backlog: "set `max_connections` (the backlog is twice that)",
     how_to_add_a_socket: "set `unix_socket_directories` and restart",
@@ -35,7 +35,7 @@ pub(super) const PGBOUNCER: Facts = Facts {
     protocol: Some(Protocol::Postgres),
     programs: &["pgbouncer"],
     pools: Some(Kind::Postgres),
-    // With `pam`, the module sees where a client comes from; `cert` needs TLS.
+    // The values `pam` and `cert` are not listed: a `pam` module sees where a client comes from, and `cert` needs TLS.
     logins: Some(LoginSetting {
         file: "",
         option: "",
@@ -65,7 +65,7 @@ pub(super) const PGPOOL: Facts = Facts {
     protocol: Some(Protocol::Postgres),
     programs: &["pgpool"],
     pools: Some(Kind::Postgres),
-    // Its `pool_hba.conf` has separate lines for sockets and for addresses.
+    // pgpool's file `pool_hba.conf` has separate lines for sockets and for addresses.
     logins: Some(LoginSetting {
         file: "/etc/pgpool2/pgpool.conf",
         option: "-f",
@@ -74,7 +74,7 @@ pub(super) const PGPOOL: Facts = Facts {
         same: &["off", "false", "no", "0"],
         include: "include",
     }),
-    // The other port is for its commands, PCP.
+    // The second port is for pgpool's own commands (PCP).
     usual: Usual { ports: &[9999, 9898], names: &[".s.PGSQL.9999", ".s.PGSQL.9898"], words: "pgpool" },
     spellings: &[Spelling::new(Kind::Pgpool, "", Form::Alone((3, 9), false))],
     usual_backlog: None,

@@ -1,6 +1,6 @@
 //! The wire protocols that looptax speaks, one for each family of servers.
 //!
-//! Data only. A protocol's bytes are in `wire`.
+//! This file contains only data; the room `wire` reads and writes the protocols.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{Kind, Protocol};
 
 impl Protocol {
-    /// The kind of server to assume if only the protocol is known.
+    /// Returns the kind of server to assume if only the protocol is known.
     pub const fn kind(self) -> Kind {
         match self {
             Self::Mysql => Kind::Mysql,
@@ -22,12 +22,12 @@ impl Protocol {
         }
     }
 
-    /// The word for it: `mysql`.
+    /// Returns the protocol's name in commands and records: `mysql`.
     pub const fn name(self) -> &'static str {
         self.kind().name()
     }
 
-    /// Its name as people write it: `MySQL`.
+    /// Returns the protocol's proper name: `MySQL`.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Fastcgi => "FastCGI",
@@ -35,7 +35,7 @@ impl Protocol {
         }
     }
 
-    /// Whether a socket with this name may belong to a server of this protocol on this port.
+    /// Checks whether a socket with this name may belong to a server of this protocol on this port.
     pub fn may_name(self, path: &Path, port: u16) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.to_lowercase();
@@ -48,7 +48,7 @@ impl Protocol {
         names.any(|it| name.contains(it)) && !name.contains("mysqlx")
     }
 
-    /// The default port; the echo server does not have one.
+    /// Returns the default port; 0 for the echo server, which has no default port.
     pub const fn port(self) -> u16 {
         match self {
             Self::Mysql => 3306,

@@ -1,6 +1,6 @@
-//! Redis and its relatives.
+//! Facts about Redis and its relatives.
 //!
-//! Facts only.
+//! This file contains only data.
 
 use super::facts::{ABSTRACT, Facts, Form, Private, Spelling, TLS_UNIX, Usual};
 use super::variants::{Kind, Protocol};
@@ -8,7 +8,7 @@ use super::variants::{Kind, Protocol};
 pub(super) const REDIS: Facts = Facts {
     name: "redis",
     title: "Redis",
-    // On Debian, the second name is the same file as the server.
+    // On Debian, `redis-check-rdb` is the same file as the server.
     programs: &["redis-server", "redis-check-rdb"],
     private: Some(Private {
         programs: &["redis-server"],

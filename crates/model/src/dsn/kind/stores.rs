@@ -1,12 +1,12 @@
-//! memcached and the stores of documents.
+//! Facts about memcached and the document stores.
 //!
-//! Facts only.
+//! This file contains only data.
 
 use super::facts::{Facts, Form, Private, Spelling, TLS, TLS_UNIX, Usual};
 use super::variants::{Kind, Protocol};
 use crate::dsn::Arm;
 
-/// The first version of memcached that names its threads; without names looptax cannot pin them.
+/// The first version of memcached that gives its threads names; looptax cannot pin threads without names.
 const MEMCACHED_LEAST: [u32; 3] = [1, 6, 18];
 
 pub(super) const MEMCACHED: Facts = Facts {
@@ -51,7 +51,7 @@ pub(super) const FERRETDB: Facts = Facts {
     name: "ferretdb",
     title: "FerretDB",
     programs: &["ferretdb"],
-    // Go writes the versions of all modules of a program into its binary.
+    // Go writes the versions of all modules of a program into the program's file.
     spellings: &[
         Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB\tv")),
         Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv")),
@@ -61,7 +61,7 @@ pub(super) const FERRETDB: Facts = Facts {
     how_to_add_a_socket: "set `Environment=FERRETDB_LISTEN_UNIX=PATH` in [Service] of its unit (or start it with `--listen-unix PATH`) and restart it; TCP stays",
     private: Some(Private {
         programs: &["ferretdb"],
-        // Its second edition needs a PostgreSQL with an extension as its storage.
+        // FerretDB 2 needs a PostgreSQL with an extension as its storage, so only version 1 can be private.
         prints: |text| text.starts_with("version: v1.") && text.contains("debugBuild:"),
         package: None,
         accounts: &["ferretdb", "mongodb", "nobody"],
@@ -94,7 +94,7 @@ const DOCUMENTS: Facts = Facts {
     private: None,
 };
 
-/// The first three numbers of `1.6.18-beta`; 0 for each that is missing.
+/// Returns the first three numbers of a version such as `1.6.18-beta`; a missing number is 0.
 fn numbers(version: &str) -> [u32; 3] {
     let mut parts = version.trim().split(|part: char| !part.is_ascii_digit());
     [(); 3].map(|()| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))

@@ -1,6 +1,7 @@
 //! The names of the kinds of server, and of the protocols.
 //!
-//! `mod.rs` assigns each kind its facts. If a kind is added here, the compiler lists the places that decide by kind.
+//! `mod.rs` assigns each kind its facts. If a kind is added, the compiler lists the places in the code that decide by
+//! kind.
 
 use serde::Deserialize;
 
@@ -19,9 +20,9 @@ pub enum Kind {
     Memcached,
     /// `MongoDB`.
     Mongodb,
-    /// `FerretDB`, which speaks `MongoDB`'s protocol.
+    /// `FerretDB`, which uses `MongoDB`'s protocol.
     Ferretdb,
-    /// `PgBouncer`, a pooler: a server to its clients, a client to PostgreSQL.
+    /// `PgBouncer`, a pooler: its clients see a server, and PostgreSQL sees a client.
     Pgbouncer,
     /// `Pgpool-II`, also a pooler for PostgreSQL.
     Pgpool,
@@ -32,9 +33,10 @@ pub enum Kind {
     PhpFpm,
     /// uWSGI with its own protocol, which looptax does not speak.
     Uwsgi,
-    /// An application that answers HTTP behind a web server; looptax itself is the private server of this kind.
+    /// An application behind a web server that answers HTTP requests; looptax itself is the private server of this
+    /// kind.
     Http,
-    /// The built-in echo server: looptax itself.
+    /// The echo server, which is part of looptax.
     Echo,
 }
 

@@ -1,6 +1,6 @@
-//! The programs that run the pages behind a web server, and looptax's own servers.
+//! Facts about the programs that run pages behind a web server, and about looptax's own servers.
 //!
-//! Facts only.
+//! This file contains only data.
 
 use super::facts::{Facts, Form, Private, Spelling, TLS, TLS_UNIX, Usual};
 use super::variants::{Kind, Protocol};
@@ -54,7 +54,7 @@ pub(super) const ECHO: Facts = Facts {
     ..FAMILY
 };
 
-/// A private server that is looptax itself.
+/// How to start a private server that is looptax itself.
 const OURS: Private =
     Private { programs: &[], prints: |_| true, package: None, accounts: &[], is_usual: true, lacks: &[TLS_UNIX, TLS] };
 

@@ -1,7 +1,8 @@
-//! Was the guard long enough, or does the start of the window still show the change of arm?
+//! Checks whether the guard was long enough, or whether the start of the window still shows the change of arm.
 //!
-//! Requests in the first 10 ms of each window are counted separately. Their addition to θ is an effect of switching,
-//! not of the transport. Called at each interim analysis, and by the rule of `judge` that takes verdicts back.
+//! Requests in the first 10 ms of each window are counted separately. If they change θ, this is an effect of the
+//! change of arm, not of the transport. Called at each interim analysis, and by the rule of `judge` that withdraws
+//! verdicts.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;
@@ -9,24 +10,24 @@ use crate::stats::hodges_lehmann;
 
 /// Length of the start of the window whose requests [`Slice::early`] counts.
 pub const EARLY_NS: u64 = 10_000_000;
-/// A transient that accounts for more than this share of θ is an objection. An engineering choice.
+/// If the transient accounts for more than this share of θ, it is an objection to the verdict. An engineering choice.
 const LARGEST_SHARE: f64 = 0.25;
 
-/// The start of the windows compared with the rest of them.
+/// The rate at the start of the windows compared with the rate in the rest of the windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuardTransient {
-    /// Rate in the first 10 ms divided by the rate in the rest, `[baseline, other]`; 1 if all is well.
+    /// Rate in the first 10 ms divided by the rate in the rest, `[baseline, other]`; 1 if there is no transient.
     pub ratios: [f64; 2],
-    /// The addition of the first 10 ms to θ: the difference between θ and the θ without them, by Hodges-Lehmann over
+    /// The part of θ that comes from the first 10 ms: θ minus the θ without them, estimated by Hodges-Lehmann over the
     /// epochs.
     pub added_theta: Estimate,
 }
 
 impl GuardTransient {
-    /// Whether the transient is real and could account for more than a quarter of `theta`.
+    /// Returns whether the transient is real and could account for more than a quarter of `theta`.
     ///
-    /// Real means that the interval of its addition excludes zero. Without that condition, counting noise would object
-    /// to most small effects.
+    /// The transient is real if the interval of its addition does not contain zero. Without this condition, counting
+    /// noise would be an objection to most small effects.
     pub fn may_explain(&self, theta: &Estimate) -> bool {
         let added = &self.added_theta;
         !added.covers(0.0) && added.value.abs() > LARGEST_SHARE * theta.value.abs()
@@ -36,14 +37,15 @@ impl GuardTransient {
 /// Estimates the transient after the guard from the epochs that have a θ.
 ///
 /// Ratios: (Σ early/Σ 10 ms) ÷ (Σ rest/Σ (active − 10 ms)) over all slices of an arm. Addition: θ of the whole window
-/// and θ of the rest are computed by the same scheme ([`Epoch::theta`]), and the differences per epoch go through
-/// [`hodges_lehmann::estimate`] at level `alpha`. Pairing within the epoch keeps the noise of the machine out. `None`
-/// if an arm has no early requests (they were not counted, or are rare), if a window is not longer than 10 ms, without
-/// a whole epoch, or if the verdict comes from response times: the schedule of the load then sets the number of
-/// requests.
+/// and θ of the rest are computed by the same scheme ([`Epoch::theta`]); the estimate is [`hodges_lehmann::estimate`]
+/// of the differences per epoch, at level `alpha`. Both θ come from the same epoch, so the noise of the machine
+/// cancels. Returns `None` if an arm has no early requests (they were not counted, or are rare), if a window is not
+/// longer than 10 ms, if there is no complete epoch, or if the verdict comes from response times: then the schedule of
+/// the load sets the number of requests.
 ///
-/// Example: in windows of 50 ms the baseline has 100 requests per 10 ms; the other arm too, except for 50 in the first
-/// 10 ms. The ratios are 1 and 0.5, and as 450 requests were answered instead of 500, ln(500/450) = 0.105 is added.
+/// Example: in windows of 50 ms the baseline has 100 requests per 10 ms, and so has the other arm, except for 50
+/// requests in the first 10 ms. The ratios are 1 and 0.5. Since 450 requests were answered instead of 500, the
+/// addition is ln(500/450) = 0.105.
 pub fn guard_transient(epochs: &[Epoch], alpha: f64) -> Option<GuardTransient> {
     if epochs.iter().any(Epoch::is_by_response) {
         return None;
@@ -68,7 +70,7 @@ fn ratio(epochs: &[Epoch], side: Side) -> Option<f64> {
     (early > 0 && ratio.is_finite()).then_some(ratio)
 }
 
-/// [`crate::stats::ln_ns_per_request`] of the window without its first 10 ms.
+/// Computes [`crate::stats::ln_ns_per_request`] for the window without its first 10 ms.
 fn ln_ns_per_late_request(slice: &Slice) -> Option<f64> {
     let late_ns = slice.active_ns.checked_sub(EARLY_NS).filter(|ns| *ns > 0)?;
     Some((late_ns as f64 / crate::stats::epoch::counted(late_requests(slice))).ln())
@@ -84,7 +86,7 @@ mod tests {
     use crate::stats::epoch::Response;
     use crate::stats::vectors::{close, plain_slice};
 
-    /// Epochs of 50 ms slices with 400 requests after the first 10 ms and these before.
+    /// Makes epochs of 50 ms slices with `early` requests in the first 10 ms and 400 requests after them.
     fn epochs(early: [u64; 2]) -> Vec<Epoch> {
         let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|idx| Side::BOTH[idx]);
         let slice = |side: Side| {
@@ -118,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_transient_within_its_noise_is_no_objection() {
-        // By turns the one and the other arm starts slowly: the interval holds zero.
+        // Sometimes one arm starts slowly and sometimes the other, so the interval contains zero.
         let turns = [epochs([100, 50]), epochs([50, 100])].concat();
         let found = guard_transient(&turns, 0.05).unwrap();
         assert!(found.added_theta.covers(0.0) && !found.may_explain(&theta(0.001)));

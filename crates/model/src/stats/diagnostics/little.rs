@@ -1,14 +1,15 @@
-//! Little's law: in a closed loop, requests times latency fill the connections' time.
+//! Checks Little's law: in a closed loop, the number of requests times their latency is the connections' time.
 //!
-//! This checks an invariant of the load generator; it is not a second finding. Called for each arm of a run.
+//! This checks an invariant of the load generator; it is not a separate result. Called for each arm of a run.
 
 use crate::stats::epoch::{Epoch, Side};
 
-/// N·mean(latency) / (C·active time) of one arm over the run.
+/// Computes N·mean(latency) / (C·active time) of one arm over the run.
 ///
-/// Near 1 (0.97 to 1.00) if each of `connections` always has a request in flight; lower if the client itself needs time
-/// between an answer and the next request. Assumes that the latencies are a fair sample of the completions. `None`
-/// without latencies, connections or time. In an open loop it has no meaning.
+/// The result is near 1 (0.97 to 1.00) if each of the `connections` always has a request in flight, and lower if the
+/// client itself needs time between an answer and the next request. Assumes that the latencies are a representative
+/// sample of the completions. Returns `None` if there are no latencies, connections or time. For an open loop the
+/// result has no meaning.
 ///
 /// Example: 2 connections, 1 s, 1000 completions of 1.9 ms each: 0.95.
 pub fn littles_law(epochs: &[Epoch], side: Side, connections: u32) -> Option<f64> {

@@ -1,7 +1,8 @@
-//! Does a series of rates jump between two modes?
+//! Checks whether a series of rates jumps between two modes.
 //!
-//! The answer is used for one sentence: "the scheduler moves the rate by a factor of …". It also decides whether the
-//! size of an effect is uncertain. Called for the slices of each arm, and for the range of rates seen under `free`.
+//! The result is used for one sentence: "the scheduler moves the rate by a factor of …". It also decides whether the
+//! size of an effect is uncertain. Called for the slices of each arm, and for the range of rates that were seen under
+//! `free`.
 
 use crate::stats::moments::mean;
 
@@ -9,10 +10,10 @@ use crate::stats::moments::mean;
 const LEAST_RATES: usize = 8;
 /// A mode contains at least this share of the rates: a smaller part is a stall, not a mode.
 const LEAST_SHARE: f64 = 0.1;
-/// Modes closer than this factor are not worth a sentence.
+/// If the factor between the modes is smaller than this, they are not reported.
 const LEAST_RATIO: f64 = 1.25;
-/// Distance between the modes divided by the standard deviation within them. The best cut of a normal distribution
-/// gives 2.7 and that of a uniform one 3.5, so 4 requires a gap.
+/// Smallest distance between the modes, in standard deviations within the modes. The best cut of a normal distribution
+/// gives 2.7, and the best cut of a uniform distribution 3.5, so 4 requires a gap.
 const LEAST_SEPARATION: f64 = 4.0;
 
 /// Two modes between which rates jump.
@@ -29,11 +30,11 @@ pub struct RateModes {
 
 /// Finds two modes in `rates_per_s`, if there are any.
 ///
-/// The sorted logarithms are cut where the sum of squares within the two parts is smallest. The parts are modes if each
-/// contains a tenth of the rates, if they are a factor of 1.25 apart, and if their distance is at least 4 times the
-/// standard deviation within them. Rates that are not positive are left out: a slice without requests has no logarithm.
-/// `None` for fewer than eight rates or for one mode. Descriptive: it has no level, and consecutive rates need not be
-/// independent.
+/// The sorted logarithms are cut at the place where the sum of squares within the two parts is smallest. The parts are
+/// modes if each contains at least a tenth of the rates, if they are at least a factor of 1.25 apart, and if their
+/// distance is at least 4 times the standard deviation within them. Rates that are not positive are left out: a slice
+/// without requests has no logarithm. Returns `None` for fewer than eight rates, or if there is only one mode. This is
+/// a description without a level, and consecutive rates need not be independent.
 ///
 /// Example: five times 100 and five times 210: modes 100 and 210, ratio 2.1, share 0.5.
 pub fn rate_modes(rates_per_s: &[f64]) -> Option<RateModes> {
@@ -59,9 +60,10 @@ pub fn rate_modes(rates_per_s: &[f64]) -> Option<RateModes> {
     })
 }
 
-/// Finds the cut of sorted values with the smallest sum of squares within both parts, and that sum.
+/// Finds the cut of sorted values that gives the smallest sum of squares within the two parts; returns the cut and
+/// this sum.
 fn best_cut(sorted: &[f64]) -> (usize, f64) {
-    // Centred first: otherwise the differences of sums below would lose digits.
+    // The values are centred first; otherwise the differences of sums below would lose digits.
     let centre = mean(sorted);
     let sum_of_squares: f64 = sorted.iter().map(|value| (value - centre).powi(2)).sum();
     let (mut best, mut low_sum) = ((1, f64::INFINITY), 0.0);
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
     use crate::stats::vectors::close;
 
-    /// `n` values evenly over ±`spread` (in logarithms) around `centre`.
+    /// Makes `n` values that are spread evenly over ±`spread` (in logarithms) around `centre`.
     fn around(centre: f64, spread: f64, n: u32) -> Vec<f64> {
         let at = |idx| 2.0 * f64::from(idx) / f64::from(n - 1) - 1.0;
         (0..n).map(|idx| centre * (spread * at(idx)).exp()).collect()

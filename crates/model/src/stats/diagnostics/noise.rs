@@ -1,29 +1,30 @@
-//! CPU time that others used: steal, foreign processes, soft interrupts.
+//! CPU time that the measurement did not use: steal, foreign processes, soft interrupts.
 //!
-//! Does not depend on the arms' labels: it reads only the machine's ticks, never an outcome. Called for the whole run
-//! and by the rule of `judge` that takes verdicts back.
+//! The result does not depend on which arm is which: this file reads only the machine's ticks, never a result. Called
+//! for the whole run, and by the rule of `judge` that withdraws verdicts.
 
 use std::ops::Range;
 
 use crate::stats::epoch::{Epoch, Noise};
 
-/// A tick is 10 ms and an epoch half a second, so shares are computed over at least this many epochs.
+/// Number of epochs in a window. A tick is 10 ms and an epoch half a second, so a share over fewer epochs would be too
+/// inexact.
 const WINDOW_EPOCHS: usize = 4;
-/// A window with more steal than this is noisy. An engineering choice, not tuned by simulation.
+/// A window with more steal than this percentage is noisy. An engineering choice, not tuned by simulation.
 const MAX_STEAL_PCT: f64 = 1.0;
-/// A window with more foreign CPU than this is noisy. An engineering choice as well.
+/// A window with more foreign CPU time than this percentage is noisy. Also an engineering choice.
 const MAX_FOREIGN_PCT: f64 = 5.0;
 
-/// In a window below the limit, an epoch with more foreign CPU than this is disturbed. The limit is higher because the
-/// accounting by ticks may be wrong by some ticks in a single epoch.
+/// In a window below the limit, an epoch with more foreign CPU time than this is disturbed. This limit is higher
+/// because the kernel's count of ticks may be wrong by some ticks in a single epoch.
 const MAX_FOREIGN_ALONE_PCT: f64 = 2.0 * MAX_FOREIGN_PCT;
 
-/// Shares of all CPU time, in percent of the machine's capacity.
+/// Shares of CPU time, in percent of the machine's capacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseShares {
     /// CPU time that the hypervisor gave to other machines.
     pub steal_pct: f64,
-    /// Soft interrupts; they include the work of loopback, so they are not by themselves noise.
+    /// Soft interrupts. They include the work of loopback, so a high share is not necessarily noise.
     pub softirq_pct: f64,
     /// Busy time of processes that are neither looptax nor the server; never below zero. `None` if the time of looptax
     /// or of the server is not known.
@@ -31,16 +32,17 @@ pub struct NoiseShares {
 }
 
 impl NoiseShares {
-    /// Steal above 1 % or foreign CPU above 5 %.
+    /// Returns whether steal is above 1 % or foreign CPU time above 5 %.
     pub fn is_noisy(&self) -> bool {
         self.steal_pct > MAX_STEAL_PCT || self.foreign_pct > Some(MAX_FOREIGN_PCT)
     }
 }
 
-/// The shares over several epochs together.
+/// Computes the shares over several epochs together.
 ///
-/// foreign = busy − own − server, each summed over the epochs, divided by the sum of all ticks. Rounding to ticks can
-/// make it slightly negative; it is then set to zero. `None` if no tick passed.
+/// foreign = busy − own − server. Each term is summed over the epochs, and the result is divided by the sum of all
+/// ticks. Because of rounding to ticks it may be slightly negative; it is then set to zero. Returns `None` if no tick
+/// passed.
 ///
 /// Example: 5126 ticks, 37 of them steal: 0.72 %.
 pub fn noise_shares<'a>(window: impl IntoIterator<Item = &'a Noise>) -> Option<NoiseShares> {
@@ -62,21 +64,21 @@ fn foreign_ticks(noise: &Noise) -> Option<f64> {
     Some(noise.busy_ticks - noise.own_ticks? - noise.server_ticks?)
 }
 
-/// The indexes of the epochs in noisy windows, in rising order.
+/// Returns the indexes of the epochs in noisy windows, in increasing order.
 ///
-/// A window is four consecutive epochs; the rest belongs to the last window. Fewer than four epochs are not judged; an
-/// epoch without figures adds nothing to its window.
+/// A window is four consecutive epochs; epochs that are left over belong to the last window. Fewer than four epochs
+/// are not judged. An epoch without ticks adds nothing to its window.
 pub fn noisy_epochs(epochs: &[Epoch]) -> Vec<usize> {
     let noisy = shares_by_window(epochs).filter(|(_, shares)| shares.is_noisy());
     noisy.flat_map(|(window, _)| window).collect()
 }
 
-/// The indexes of the epochs that others disturbed, in rising order.
+/// Returns the indexes of the epochs that other processes or the hypervisor disturbed, in increasing order.
 ///
-/// Steal has so few ticks that a window of [`noisy_epochs`] with too much steal counts as disturbed as a whole. Foreign
-/// CPU is judged per epoch: in a window that is noisy only by foreign CPU, the epochs above the limit are disturbed; in
-/// any other window, the epochs above twice the limit. So the beginning and the end of a disturbance are assigned to
-/// the right epoch.
+/// Steal has few ticks, so if a window of [`noisy_epochs`] has too much steal, all its epochs count as disturbed.
+/// Foreign CPU time is judged for each epoch: in a window that is noisy only because of foreign CPU time, the epochs
+/// above the limit are disturbed; in every other window, the epochs above twice the limit. So the beginning and the
+/// end of a disturbance are attributed to the right epoch.
 pub fn disturbed_epochs(epochs: &[Epoch]) -> Vec<usize> {
     let foreign_pct = |idx: usize| {
         let shares = noise_shares(epochs[idx].noise.as_ref());
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
     use crate::stats::vectors::{close, load};
 
-    /// The columns of a `cpu` line: user, nice, system, idle, iowait, irq, softirq, steal, …
+    /// Returns the columns of a `cpu` line: user, nice, system, idle, iowait, irq, softirq, steal, …
     fn columns(line: &Value) -> Vec<f64> {
         let words = line.as_str().unwrap().split_whitespace().skip(1);
         words.map(|word| word.parse().unwrap()).collect()
@@ -189,7 +191,8 @@ mod tests {
         assert_eq!(noisy_epochs(&half), [0, 1, 2, 3]);
         let stolen = [vec![calm.clone(); 3], vec![epoch(9.0, 81.0)]].concat();
         assert_eq!(disturbed_epochs(&stolen), [0, 1, 2, 3]);
-        // A burst in a window that is calm on the whole, and one too short to tell from the ticks' error.
+        // A disturbance of one epoch in a window that is quiet as a whole, and a disturbance that is too short to
+        // distinguish from the error of the ticks.
         let alone = |busy_ticks| [vec![calm.clone(); 3], vec![epoch(0.0, busy_ticks)]].concat();
         assert_eq!(disturbed_epochs(&alone(95.0)), [3]);
         assert_eq!(disturbed_epochs(&alone(89.0)), [0; 0]);

@@ -1,17 +1,17 @@
-//! Does it matter which arm ran first in an epoch?
+//! Checks whether θ depends on which arm ran first in an epoch.
 //!
-//! A coin decides the order, so such an effect does not bias θ; it only widens the interval. A clear effect shows that
-//! the guard between slices is too short. Called for the whole run.
+//! A coin decides the order, so such an effect does not bias θ; it only makes the interval wider. A clear effect shows
+//! that the guard between slices is too short. Called for the whole run.
 
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 use crate::stats::epoch::Epoch;
 use crate::stats::estimate::Estimate;
 use crate::stats::moments::{mean, variance};
 
-/// An order effect with a p-value below this is worth a warning: the guard should be longer.
+/// If the p-value of an order effect is below this, a warning is given: the guard should be longer.
 const WARN_P: f64 = 0.001;
 
-/// Half the difference in θ between the two orders.
+/// Half the difference between θ of the two orders.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OrderEffect {
     /// (mean θ of other-first epochs − mean θ of baseline-first epochs)/2, with Welch's interval at
@@ -21,7 +21,7 @@ pub struct OrderEffect {
 }
 
 impl OrderEffect {
-    /// p < 0.001.
+    /// Returns whether p < 0.001.
     pub fn is_clear(&self) -> bool {
         self.p_value < WARN_P
     }
@@ -29,8 +29,8 @@ impl OrderEffect {
 
 /// Estimates the order effect from the epochs that have a θ.
 ///
-/// Welch's t test of two independent groups of roughly normal θ with unequal variances. `None` with fewer than two
-/// epochs in one of the orders, or if neither group has any spread.
+/// Welch's t test of two independent groups of roughly normal θ with unequal variances. Returns `None` if one of the
+/// orders has fewer than two epochs, or if all θ within each order are equal.
 ///
 /// Example: other-first θ 1, 3, baseline-first 0, 0: effect 1, t = 2/1 at 1 degree of freedom,
 /// p = 0.2952.

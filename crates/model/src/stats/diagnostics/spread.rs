@@ -1,6 +1,6 @@
-//! How widely θ scatters between epochs, and how much of that counting noise explains by itself.
+//! How much θ varies between epochs, and which part of this variation counting noise explains.
 //!
-//! Explains the width of an interval; changes no interval. Called for the whole run.
+//! This explains the width of an interval, and changes no interval. Called for the whole run.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;
@@ -12,10 +12,11 @@ const MAD_TO_SD: f64 = 1.482_602_218_505_602;
 const MEDIAN_VARIANCE_OF_FOUR: f64 = 0.788_657_9;
 /// Normal quantile of a 95 % interval.
 const Z_95: f64 = 1.959_963_984_540_054;
-/// The typical and the total throughput may differ by this much (in θ) before it is a finding.
+/// If the typical and the total throughput differ by at most this much (in θ), the difference is not reported.
 const DISAGREEMENT: f64 = 0.01;
 
-/// The part of the interval's width that comes from counting noise: only more requests reduce it; no other design does.
+/// The part of the interval's width that comes from counting noise. Only more requests make it smaller; no change of
+/// the design does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingFloor {
     /// Variance of the counts of one arm's slices within an octet, divided by their mean.
@@ -24,10 +25,10 @@ pub struct SamplingFloor {
     pub half_width: f64,
 }
 
-/// A standard deviation that outliers hardly move: 1.4826·median|x − median(x)|.
+/// Returns a standard deviation that outliers hardly affect: 1.4826·median x − median(x) .
 ///
-/// Estimates the standard deviation of a normal distribution. `None` without values; zero if more than half of them are
-/// equal.
+/// It estimates the standard deviation of a normal distribution. Returns `None` if there are no values, and zero if
+/// more than half of the values are equal.
 ///
 /// Example: 1, 2, 3, 4, 100: median 3, deviations 2, 1, 0, 1, 97, their median 1: 1.4826.
 pub fn mad_sd(values: &[f64]) -> Option<f64> {
@@ -39,13 +40,13 @@ pub fn mad_sd(values: &[f64]) -> Option<f64> {
     Some(MAD_TO_SD * median(&mut values)?)
 }
 
-/// The sampling floor of a run.
+/// Computes the sampling floor of a run.
 ///
 /// φ is the median of s²/mean over all octets and arms. s² is the variance of the four counts (scaled to equal time),
-/// divided by 0.7887 for the bias of that median; the median keeps bursts out. Half-width = 1.96·√(4φ/(X·T)), with X·T
-/// = requests counted in all active windows: each arm has half of them, and ln of a count N has the variance φ/N.
-/// `None` without an octet or without requests, and if the verdict comes from response times: θ then does not depend on
-/// counts.
+/// divided by 0.7887 because that median is biased; the median excludes bursts. Half width = 1.96·√(4φ/(X·T)), where
+/// X·T is the number of requests counted in all active windows: each arm has half of these requests, and ln of a count
+/// N has the variance φ/N. Returns `None` if there is no octet or no request, or if the verdict comes from response
+/// times: θ then does not depend on counts.
 ///
 /// Example: φ = 1 and a million requests: 1.96·√(4/10⁶) = 0.0039, so 0.39 %.
 pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
@@ -64,7 +65,8 @@ pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
     Some(SamplingFloor { phi, half_width: Z_95 * (4.0 * phi / n_requests as f64).sqrt() })
 }
 
-/// Variance of one arm's counts in an octet divided by their mean, scaled to equal time; `None` without counts.
+/// Returns the variance of one arm's counts in an octet divided by their mean, scaled to equal time; `None` if there
+/// are no counts.
 fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
     let slices = || octet.iter().filter(|slice| slice.side == side);
     let times_ns: Vec<f64> = slices().map(|slice| slice.active_ns as f64).collect();
@@ -75,12 +77,12 @@ fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
     ratio.is_finite().then_some(ratio)
 }
 
-/// Whether typical speed and total throughput contradict each other: rare stalls fall on one arm.
+/// Checks whether typical speed and total throughput contradict each other; the cause is rare stalls on one arm.
 ///
-/// |totals − θ| > max(0.01, half the half-width of the totals). Both are ln(baseline / other). Totals without an
-/// interval never contradict.
+/// They do if  totals − θ  > max(0.01, half of the half width of the totals). Both are ln(baseline / other). Totals
+/// without an interval never contradict.
 ///
-/// Example: θ = 0.048 and totals 0.033 ± 0.080: 0.015 is below 0.040, no finding.
+/// Example: for θ = 0.048 and totals 0.033 ± 0.080, the difference 0.015 is below 0.040, so they do not contradict.
 pub fn totals_disagree(theta: &Estimate, totals: &Estimate) -> bool {
     let allowed = DISAGREEMENT.max(totals.half_width() / 2.0);
     (totals.value - theta.value).abs() > allowed
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_floor_is_made_of_the_counts() {
-        // Each arm has the counts 90, 100, 100, 110: variance 200/3, over 100 it is 2/3.
+        // Each arm has the counts 90, 100, 100, 110: their variance is 200/3, and divided by their mean 100 it is 2/3.
         let sides = [1, 0, 0, 1, 0, 1, 1, 0].map(|idx| Side::BOTH[idx]);
         let counts = [90, 90, 100, 100, 100, 100, 110, 110];
         let slices = sides.into_iter().zip(counts);

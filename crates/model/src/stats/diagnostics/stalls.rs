@@ -4,7 +4,7 @@
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 
-/// A slice whose requests in flight took more than half a slice to be answered.
+/// A slice after which the requests in flight were answered more than half a slice later.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stall {
     /// Number of the epoch, from 0.
@@ -15,11 +15,11 @@ pub struct Stall {
     pub drain_ms: f64,
 }
 
-/// All stalls of a run in the order of time.
+/// Returns all stalls of a run, in order of time.
 ///
 /// A slice is listed if its drain took longer than half of its active window.
 ///
-/// Example: a window of 50 ms and a drain of 40 ms, which a delayed acknowledgement causes: listed.
+/// Example: a slice with a window of 50 ms and a drain of 40 ms, which a delayed acknowledgement causes, is listed.
 pub fn stalls(epochs: &[Epoch]) -> Vec<Stall> {
     let slices = epochs.iter().enumerate().flat_map(|(epoch_idx, epoch)| {
         let slices = epoch.slices.iter().enumerate();

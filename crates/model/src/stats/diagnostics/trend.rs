@@ -1,7 +1,7 @@
-//! Does a series drift, and do neighbouring values resemble each other?
+//! Checks whether a series drifts, and whether neighbouring values are correlated.
 //!
-//! Rank correlation with the position, and the correlation of neighbours. Called with the θ of a run in the order of
-//! time.
+//! Computes the rank correlation with the position, and the correlation of neighbours. Called with the θ of a run in
+//! order of time.
 
 use crate::stats::distributions::t_two_sided_p;
 use crate::stats::moments::{mean, midranks};
@@ -9,7 +9,7 @@ use crate::stats::moments::{mean, midranks};
 /// Spearman's rank correlation of a series with its position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// −1 (falls throughout) to 1 (rises throughout).
+    /// From −1 (the series always falls) to 1 (the series always rises).
     pub rho: f64,
     /// Two-sided p-value by the t approximation.
     pub p_value: f64,
@@ -19,8 +19,9 @@ pub struct Trend {
 /// Tests a series for a monotone drift.
 ///
 /// rho = Pearson's correlation of the midranks with 1, 2, …; t = rho·√((n−2)/(1−rho²)) at n − 2 degrees of freedom.
-/// Assumes independent values if there is no drift; the approximation is good from about ten values on. `None` for
-/// fewer than three values, for equal values, or with a NaN. |rho| = 1 gives p = 0.
+/// Assumes that the values are independent if there is no drift; the approximation is good for about ten values or
+/// more. Returns `None` for fewer than three values, if all values are equal, or if a value is NaN.  rho  = 1 gives p
+/// = 0.
 ///
 /// Example: 1, 3, 2: the correlation of the ranks 1, 3, 2 with 1, 2, 3 is rho = 0.5, t = 0.577 at 1 degree of freedom,
 /// p = 0.667.
@@ -36,12 +37,12 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
     Some(Trend { rho, p_value: t_two_sided_p(t, freedom)?, n })
 }
 
-/// Pearson's correlation of each value with the value that follows it.
+/// Computes Pearson's correlation of each value with the next value.
 ///
-/// About −1/n for an independent series of n values. `None` for fewer than four values (two pairs always correlate
-/// fully) or without any spread.
+/// For an independent series of n values it is about −1/n. Returns `None` for fewer than four values (two pairs are
+/// always fully correlated), or if all values are equal.
 ///
-/// Example: 0, 2, 1, 3: the pairs (0, 2), (2, 1), (1, 3), so −1/2.
+/// Example: 0, 2, 1, 3 has the pairs (0, 2), (2, 1), (1, 3), so the correlation is −1/2.
 pub fn lag1_autocorrelation(series: &[f64]) -> Option<f64> {
     if series.len() < 4 {
         return None;

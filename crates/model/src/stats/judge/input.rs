@@ -6,9 +6,9 @@ use crate::stats::totals::ArmTotal;
 /// The input of [`crate::stats::judge()`].
 #[derive(Debug, Clone)]
 pub struct Input<'a> {
-    /// All epochs after the warm-up, in the order of time.
+    /// All epochs after the warm-up, in order of time.
     pub epochs: &'a [Epoch],
-    /// Connections per arm, C.
+    /// Number of connections per arm, C.
     pub connections: u32,
     /// The two-sided level of every interval: the level of the interim analysis at which the run stopped.
     pub alpha: f64,
@@ -16,14 +16,14 @@ pub struct Input<'a> {
     pub delta: f64,
     /// The reasons why the measurement is invalid; empty if it is valid.
     pub invalid: Vec<String>,
-    /// Whether the run ended before its last interim analysis: the estimate is then slightly too large.
+    /// Whether the run ended before its last interim analysis; the estimate is then slightly too large.
     pub stopped_early: bool,
-    /// Whether an end of a connection may have run on another core in one slice than in another.
+    /// Whether an end of a connection may have run on different cores in different slices.
     pub can_move: bool,
 }
 
 impl Input<'_> {
-    /// One arm's totals of the whole epochs.
+    /// Returns one arm's totals of the complete epochs.
     pub(super) fn totals_of(&self, side: Side) -> Vec<ArmTotal> {
         let whole = self.epochs.iter().filter(|epoch| epoch.groups().is_some());
         whole.map(|epoch| ArmTotal::from_epoch(epoch, side)).collect()

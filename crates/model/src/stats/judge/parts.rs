@@ -1,7 +1,7 @@
-//! Does a finding depend on a part of the epochs: on the disturbed epochs, or on one half of the run?
+//! Checks whether a result depends on a part of the epochs: on the disturbed epochs, or on one half of the run.
 //!
-//! Noise that hits both arms alike only widens the interval, because the coin decides which arm a given disturbance
-//! hits. A finding is in doubt only if θ itself differs between parts. Called by `primary`.
+//! Noise that affects both arms alike only makes the interval wider, because the coin decides which arm a given
+//! disturbance affects. A result is in doubt only if θ itself differs between parts. Called by `primary`.
 
 use super::Input;
 use crate::stats::epoch::Epoch;
@@ -9,19 +9,20 @@ use crate::stats::estimate::{Estimate, tax_pct};
 use crate::stats::verdict::{Direction, Parts, Reason, Verdict, classify, direction};
 use crate::stats::{hodges_lehmann, rank_sum};
 
-/// Two parts are compared only if each has at least this many epochs: with six there is an interval at [`PART_ALPHA`].
+/// Two parts are compared only if each has at least this many epochs: six epochs are enough for an interval at
+/// [`PART_ALPHA`].
 pub(super) const LEAST_EPOCHS: usize = 6;
-/// The level of the test whether θ differs between the two parts.
+/// The level of the test for a difference of θ between the two parts.
 const DIFFER_P: f64 = 0.01;
-/// The level of the same test if the undisturbed epochs by themselves are inconclusive. By simulation: at 0.01 a
-/// disturbance that hits one arm passed as a difference in up to one run of seven, at 0.05 in one of twelve.
+/// The level of the same test if the undisturbed epochs by themselves are inconclusive. In simulations, a disturbance
+/// of one arm was reported as a difference in up to one of seven runs at level 0.01, and in one of twelve at 0.05.
 const UNSUPPORTED_P: f64 = 0.05;
 /// The level of a part's own interval.
 const PART_ALPHA: f64 = 0.05;
-/// θ of the two parts has to differ by more than this share of the whole effect.
+/// θ of the two parts must differ by more than this share of the whole effect.
 const LARGEST_SHARE: f64 = 0.25;
 
-/// A verdict and the arm that loses; both can differ between the parts.
+/// A verdict and the arm that loses; both may differ between the parts.
 pub(super) type Finding = (Verdict, Option<Direction>);
 
 /// Two parts of a run with different θ.
@@ -34,13 +35,13 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    /// Compares the epochs for which `is_first` is true with the others; `None` if either part has too few epochs, or
-    /// if their θ does not differ.
+    /// Compares the epochs for which `is_first` is true with the other epochs; returns `None` if one of these parts
+    /// has too few epochs, or if θ does not differ between the parts.
     ///
     /// θ differs if the shift is larger than both δ and a quarter of `theta`, and the rank-sum test is significant at
-    /// 0.01. The level is 0.05 if the parts are the disturbed and the undisturbed epochs and the undisturbed epochs by
-    /// themselves are inconclusive. If the undisturbed epochs by themselves give another result than the whole run, no
-    /// test is needed.
+    /// 0.01. If the parts are the disturbed and the undisturbed epochs, and the undisturbed epochs by themselves are
+    /// inconclusive, the level is 0.05. If the undisturbed epochs by themselves have another result than the whole
+    /// run, no test is necessary.
     pub(super) fn find(
         input: &Input,
         theta: &Estimate,
@@ -66,7 +67,8 @@ impl Apart {
             (Parts::Halves, _) => DIFFER_P,
             (Parts::Disturbed, rest) if rest == finding => DIFFER_P,
             (Parts::Disturbed, (Verdict::Inconclusive, _)) => UNSUPPORTED_P,
-            // If the undisturbed epochs by themselves have a result, no test against the disturbed epochs is needed.
+            // If the undisturbed epochs by themselves have a result, no comparison with the disturbed epochs is
+            // necessary.
             (Parts::Disturbed, _) => f64::INFINITY,
         };
         if p_value >= least_p {
@@ -75,18 +77,18 @@ impl Apart {
         Some(Self { parts, p_value, thetas, findings })
     }
 
-    /// Whether both parts give the same result as the whole run.
+    /// Returns whether both parts have the same result as the whole run.
     pub(super) fn agree_with(&self, finding: Finding) -> bool {
         self.findings == [finding; 2]
     }
 
-    /// From the lowest to the highest tax of the two intervals, if all of it is on one side of zero.
+    /// Returns the lowest and the highest tax of the two intervals, if all taxes between them have the same sign.
     pub(super) fn one_sided_pct(&self) -> Option<[f64; 2]> {
         let [first, rest] = &self.thetas;
         one_sided_pct(first.lo.min(rest.lo), first.hi.max(rest.hi))
     }
 
-    /// The reason why `verdict` is withheld.
+    /// Returns the reason why `verdict` is withheld.
     pub(super) fn reason(&self, verdict: Verdict) -> Reason {
         Reason::PartsDiffer {
             parts: self.parts,
@@ -104,12 +106,12 @@ impl Apart {
     }
 }
 
-/// The taxes for `lo` and `hi` of θ, in percent; `None` if zero is between them.
+/// Returns the taxes for the θ `lo` and `hi`, in percent; `None` if zero is between them.
 pub(super) fn one_sided_pct(lo: f64, hi: f64) -> Option<[f64; 2]> {
     (lo > 0.0 || hi < 0.0).then(|| [lo, hi].map(tax_pct))
 }
 
-/// θ of the epochs for which `is_first` is true, and θ of the others.
+/// Returns θ of the epochs for which `is_first` is true, and θ of the other epochs.
 fn split(epochs: &[Epoch], is_first: impl Fn(usize) -> bool) -> [Vec<f64>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
     for (idx, epoch) in epochs.iter().enumerate() {

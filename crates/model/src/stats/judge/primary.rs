@@ -1,7 +1,7 @@
-//! θ of a run and the verdict on it, with the objections that take a verdict back.
+//! Computes θ of a run and the verdict, and the objections that withdraw a verdict.
 //!
-//! Uses only throughput, noise, drift and guard, so that the experiment can call it after every epoch without the cost
-//! of the percentiles. Called by the experiment and by `judge`.
+//! This file uses only throughput, noise, drift and guard, so the experiment can call it after every epoch without
+//! computing percentiles. Called by the experiment and by `judge`.
 
 use super::Input;
 use super::parts::{Apart, Finding, LEAST_EPOCHS, one_sided_pct};
@@ -14,34 +14,36 @@ use crate::stats::verdict::{
 };
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// If half the interval of a tax is wider than this, in percentage points, and wider than [`WIDE_SHARE`] of the tax,
-/// the interval is too wide for a figure.
+/// If the half width of a tax's interval is larger than this, in percentage points, and larger than [`WIDE_SHARE`] of
+/// the tax, the interval is too wide to give a figure.
 const WIDE_POINTS: f64 = 5.0;
 /// See [`WIDE_POINTS`].
 const WIDE_SHARE: f64 = 1.0 / 3.0;
-/// If foreign work takes more than this percentage of all CPU time and hardly any epoch was without it, the size of an
-/// effect is not known.
+/// If foreign processes use more than this percentage of all CPU time, and nearly all epochs are disturbed, the size
+/// of an effect is not known.
 const BUSY_PCT: f64 = 25.0;
 
-/// The answer to the only question that decides.
+/// The result for throughput, which decides the verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Primary {
-    /// θ = ln(baseline / other); `None` without a whole epoch.
+    /// θ = ln(baseline / other); `None` if there is no complete epoch.
     pub theta: Option<Estimate>,
     /// The verdict, after all objections.
     pub verdict: Verdict,
-    /// The arm that loses, if known: also if the verdict is withheld and only the size of the effect is uncertain.
+    /// The arm that loses, if this is known; it may be known although the verdict is withheld, if only the size of the
+    /// effect is uncertain.
     pub direction: Option<Direction>,
     pub reason: Reason,
-    /// Set if the direction of the effect is known but its size is uncertain.
+    /// The range of the effect's size, if the direction of the effect is known but its size is uncertain.
     pub uncertain_size: Option<UncertainSize>,
-    /// The epochs in which other processes or the hypervisor took much of the machine; `None` if there are none.
+    /// The epochs in which other processes or the hypervisor used much of the machine; `None` if there is no such
+    /// epoch.
     pub disturbance: Option<Disturbance>,
 }
 
 impl Primary {
-    /// Whether more epochs could show that the finding depends on the disturbed epochs: there are both kinds of epochs,
-    /// and too few of one kind to compare them.
+    /// Returns whether more epochs could show that the result depends on the disturbed epochs: there are disturbed and
+    /// undisturbed epochs, and one of the two groups is too small for a comparison.
     pub fn is_unchecked(&self) -> bool {
         let few = |n: usize| (1..LEAST_EPOCHS).contains(&n);
         let disturbance = self.disturbance.as_ref();
@@ -49,33 +51,35 @@ impl Primary {
     }
 }
 
-/// The epochs in which other processes or the hypervisor took much of the machine.
+/// The epochs in which other processes or the hypervisor used much of the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disturbance {
     pub n_disturbed: usize,
     pub n_undisturbed: usize,
-    /// The shares that others took in the disturbed epochs.
+    /// The shares of CPU time that they used in the disturbed epochs.
     pub shares: NoiseShares,
 }
 
 impl Disturbance {
-    /// Whether there are too few undisturbed epochs to compare the disturbed ones with; the verdict then holds only
-    /// under this disturbance.
+    /// Returns whether there are too few undisturbed epochs for a comparison with the disturbed epochs; the verdict is
+    /// then valid only under this disturbance.
     pub fn is_throughout(&self) -> bool {
         self.n_undisturbed < LEAST_EPOCHS
     }
 }
 
-/// Estimates θ and gives the verdict; the cheap part of [`super::judge`].
+/// Estimates θ and decides the verdict; this is the part of [`super::judge`] that is fast.
 ///
-/// θ comes from [`hodges_lehmann::estimate`] over the epochs, the verdict from [`classify`]. A finding becomes
-/// inconclusive if θ differs between two parts of the run and the parts do not both give the same result; the parts are
-/// the disturbed epochs (chosen without looking at the outcome) and the others, or the two halves of the run. If a part
-/// has fewer than six epochs, the finding remains. A difference, real or negligible, becomes inconclusive if the first
-/// 10 ms of the windows could account for more than a quarter of it: see [`guard_transient`].
+/// θ is estimated by [`hodges_lehmann::estimate`] over the epochs, and the verdict is decided by [`classify`]. A
+/// result becomes inconclusive if θ differs between two parts of the run, and the parts do not both have this result.
+/// The parts are the disturbed epochs (which are chosen without the measured rates) and the other epochs, or the two
+/// halves of the run. If a part has fewer than six epochs, the result remains. A difference, real or negligible,
+/// becomes inconclusive if the first 10 ms of the windows could account for more than a quarter of it: see
+/// [`guard_transient`].
 ///
-/// Example: if θ is 0.05 in 12 disturbed epochs and in 8 others, it is a difference; if it is 0.05 in the disturbed
-/// epochs and 0 in the others, nothing is concluded; if it is 0.05 and 0.1, it is a difference of uncertain size.
+/// Example: if θ is 0.05 in 12 disturbed epochs and in 8 other epochs, the verdict is a difference. If θ is 0.05 in
+/// the disturbed epochs and 0 in the others, the verdict is inconclusive. If θ is 0.05 and 0.1, the verdict is a
+/// difference of uncertain size.
 pub fn primary(input: &Input) -> Primary {
     let theta = estimate(input, |_| true);
     let disturbance = disturbance(input);
@@ -94,7 +98,7 @@ impl Answer {
         Self { finding, reason, uncertain_size: None }
     }
 
-    /// The verdict is inconclusive; the arm that loses remains known if `range_pct` has one sign.
+    /// Makes an inconclusive answer; the arm that loses stays known if all of `range_pct` has the same sign.
     fn withheld(direction: Option<Direction>, reason: Reason, cause: SizeCause, range_pct: Option<[f64; 2]>) -> Self {
         Self {
             finding: (Verdict::Inconclusive, direction.filter(|_| range_pct.is_some())),
@@ -128,7 +132,7 @@ fn answer(input: &Input, theta: Option<&Estimate>) -> Answer {
     answer
 }
 
-/// The reason why a difference gets no figure although its direction is known.
+/// Returns the reason why a difference has no figure although its direction is known.
 fn doubt_of_size(input: &Input, theta: &Estimate) -> Option<SizeCause> {
     let tax = theta.map_monotone(tax_pct);
     let half_width = tax.half_width();
@@ -143,7 +147,8 @@ fn doubt_of_size(input: &Input, theta: &Estimate) -> Option<SizeCause> {
     }
 }
 
-/// Whether the slices of both arms together have two speeds, if each rate is divided by the median of its arm.
+/// Returns whether the slices of both arms together have two speeds; each rate is divided by the median rate of its
+/// arm.
 fn has_two_speeds(epochs: &[Epoch]) -> bool {
     let rates = |side| {
         let slices = epochs.iter().flat_map(move |epoch| epoch.slices_of(side));
@@ -154,7 +159,7 @@ fn has_two_speeds(epochs: &[Epoch]) -> bool {
     rate_modes(&Side::BOTH.into_iter().flat_map(rates).collect::<Vec<_>>()).is_some()
 }
 
-/// Returns the part of the plain answer that remains after parts of the run are compared.
+/// Returns the part of the plain answer that remains after the parts of the run are compared.
 fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
     let (verdict, direction) = plain.finding;
     for apart in differing_parts(input, theta) {
@@ -195,8 +200,9 @@ fn disturbance(input: &Input) -> Option<Disturbance> {
     })
 }
 
-/// Only an effect can be explained away; without an effect the rule does not apply. Also returns the range of possible
-/// taxes, with and without the transient, if all of it is on one side of zero.
+/// Returns the objection that the first 10 ms of the windows may explain the result. A result without an effect needs
+/// no explanation, so it has no such objection. Also returns the range of possible taxes, with and without the
+/// transient, if the whole range is on one side of zero.
 fn guard_objection(input: &Input, theta: &Estimate, verdict: Verdict) -> Option<(Reason, Option<[f64; 2]>)> {
     let transient = guard_transient(input.epochs, input.alpha)?;
     let is_effect = matches!(verdict, Verdict::Difference | Verdict::Negligible);
@@ -219,7 +225,7 @@ mod tests {
     use crate::stats::epoch::Noise;
     use crate::stats::vectors::{close, plain_slice};
 
-    /// An epoch whose θ is about `theta`.
+    /// Makes an epoch whose θ is about `theta`.
     fn epoch(theta: f64, steal_ticks: f64) -> Epoch {
         let count = |side| match side {
             Side::Baseline => (1e6 * theta.exp()).round() as u64,
@@ -288,7 +294,8 @@ mod tests {
         assert_eq!(found.reason, Reason::Invalid { reasons });
     }
 
-    /// Epochs of which every other four are disturbed, with these θ in the quiet and in the disturbed ones.
+    /// Makes epochs of which every second group of four is disturbed; θ is `quiet` in the quiet epochs and `disturbed`
+    /// in the disturbed epochs.
     fn mixed(n_epochs: usize, quiet: f64, disturbed: f64) -> Vec<Epoch> {
         let epoch = |idx: usize| {
             let spread = 1e-4 * (f64::from(idx as u32 * 7 % 5) - 2.0);
@@ -317,7 +324,7 @@ mod tests {
         assert_eq!((parts, n_epochs), (Parts::Disturbed, [20, 20]));
         assert_eq!(verdict, Verdict::Difference);
         assert_eq!(verdicts[0], Verdict::Difference);
-        // The same on the other side of zero, and where the disturbance hides what there is.
+        // The same with the other sign, and a case in which the disturbance hides an effect.
         check_mixed(&mixed(40, 0.0, -0.05), Verdict::Inconclusive, None, None);
         check_mixed(&mixed(40, -0.05, 0.05), Verdict::Inconclusive, None, None);
     }
@@ -341,7 +348,7 @@ mod tests {
         let range = found.uncertain_size.unwrap();
         assert!((4.5..5.1).contains(&range.lo_pct), "{range:?}");
         assert!((13.9..14.5).contains(&range.hi_pct), "{range:?}");
-        // Too small to matter in the quiet epochs: the verdict is withheld, the direction is not.
+        // The effect is too small to matter in the quiet epochs: the verdict is withheld, but the direction is known.
         check_mixed(&mixed(40, 0.002, 0.05), Verdict::Inconclusive, slower, size);
         check_mixed(&mixed(40, -0.006, -0.05), Verdict::Inconclusive, faster, size);
     }
@@ -351,7 +358,8 @@ mod tests {
         let slower = Some(Direction::OtherSlower);
         let found = check_mixed(&steady(0.05, 40, 5.0), Verdict::Difference, slower, None);
         assert!(found.disturbance.unwrap().is_throughout() && !found.is_unchecked());
-        // Four quiet ones cannot be compared with the rest, but more epochs may show what they are.
+        // Four quiet epochs are too few for a comparison with the rest, but more epochs may make the comparison
+        // possible.
         let epochs = [steady(0.0, 4, 0.0), steady(0.05, 36, 5.0)].concat();
         let found = check_mixed(&epochs, Verdict::Difference, slower, None);
         assert!(found.disturbance.unwrap().is_throughout() && found.is_unchecked());
@@ -365,7 +373,7 @@ mod tests {
             found.uncertain_size.map(|it| it.cause)
         };
         assert_eq!(cause(&epochs), None);
-        // Three times as fast in the second half of each epoch, on either arm.
+        // In the second half of each epoch, the rate on both arms is three times as high.
         let mut moved = epochs;
         for slice in moved.iter_mut().flat_map(|epoch| &mut epoch.slices[4..]) {
             slice.completions *= 3;
@@ -390,7 +398,8 @@ mod tests {
             found.theta.unwrap().map_monotone(super::tax_pct).half_width()
         };
         let wide = Some(SizeCause::Wide);
-        // 4.8 points of 12 are more than a third of it and few; 7.7 of 30 are many, and less than a third.
+        // 4.8 points are more than a third of 12, but not above the limit in points; 7.7 points are above this limit,
+        // but less than a third of 30.
         assert!((4.0..5.0).contains(&check(12.0, 0.055, None)));
         assert!((5.0..6.0).contains(&check(12.0, 0.065, wide)));
         assert!((7.0..10.0).contains(&check(30.0, 0.11, None)));
@@ -407,7 +416,7 @@ mod tests {
         check_mixed(&steps(0.05, 0.058), Verdict::Difference, slower, None);
     }
 
-    /// Sets the share of the requests that fall into the first 10 ms of 50.
+    /// Sets the share of the requests that are in the first 10 ms of the 50 ms.
     fn with_early(mut epochs: Vec<Epoch>, shares: [f64; 2]) -> Vec<Epoch> {
         for slice in epochs.iter_mut().flat_map(|epoch| &mut epoch.slices) {
             slice.early = (slice.completions as f64 * shares[slice.side.idx()]).round() as u64;
@@ -417,8 +426,8 @@ mod tests {
 
     #[test]
     fn a_result_made_right_after_the_guard_is_taken_back() {
-        // The other arm's first 10 ms hold 18 % of its requests instead of 20: ln(0.82/0.8) = 0.0247
-        // is added to θ, more than a quarter of 0.05 and less than one of 0.15.
+        // 18 % of the other arm's requests are in the first 10 ms, instead of 20 %: so ln(0.82/0.8) = 0.0247 is added
+        // to θ, which is more than a quarter of 0.05 and less than a quarter of 0.15.
         let shares = [0.2, 0.18];
         let epochs = with_early(steady(0.05, 12, 0.0), shares);
         let slower = Some(Direction::OtherSlower);
@@ -427,7 +436,7 @@ mod tests {
         let range = found.uncertain_size.unwrap();
         close(range.lo_pct, tax_pct(0.05 - (0.82_f64 / 0.8).ln()), 1e-3);
         close(range.hi_pct, tax_pct(0.05), 1e-3);
-        // As much as the whole effect: it is not known which arm loses.
+        // The transient is as large as the whole effect, so it is not known which arm loses.
         let epochs = with_early(steady(0.02, 12, 0.0), shares);
         check(&epochs, Verdict::Inconclusive, None);
         let Reason::GuardTransient { ratios, verdict } = reason else {

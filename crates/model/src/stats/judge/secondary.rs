@@ -1,6 +1,8 @@
-//! The figures beside the throughput: CPU per request and latency quantiles, starred after Holm.
+//! The secondary metrics: CPU time per request and latency quantiles; significant metrics get a star after Holm's
+//! correction.
 //!
-//! They decide only one question: if throughput gives no direction, which arm needs more CPU time. Called by `judge`.
+//! They decide only one question: which arm needs more CPU time, if throughput does not show a direction. Called by
+//! `judge`.
 
 use super::parts::LEAST_EPOCHS;
 use super::{Input, Primary};
@@ -12,16 +14,16 @@ use crate::stats::quantile::{Comparison, Quantile, compare, pooled_us};
 use crate::stats::verdict::{Direction, Reason, Verdict};
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// CPU time is tested at this part of α. So at most 1.02 α of the runs without a difference get a wrong answer to
-/// either question, whatever the dependence between the two.
+/// CPU time is tested at this part of α. So at most 1.02 α of the runs without a difference get a wrong result for
+/// throughput or for CPU time, whatever the dependence between the two tests.
 const CPU_PART: f64 = 0.02;
 
-/// CPU tax in µs per request, Hodges-Lehmann over epochs; `None` if it could not be read.
+/// CPU tax in µs per request, estimated by Hodges-Lehmann over epochs; `None` if the CPU time could not be read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuTax {
     pub client: Option<Estimate>,
     pub server: Option<Estimate>,
-    /// Both ends together.
+    /// CPU tax of both ends together.
     pub both: Option<Estimate>,
 }
 
@@ -29,22 +31,21 @@ pub struct CpuTax {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Percentile {
     pub quantile: Quantile,
-    /// The quantile of all samples of an arm pooled, in µs, `[baseline, other]`; `None` without samples. For display:
-    /// the interval treats requests as independent, and must not be used to compare the two arms.
+    /// The quantile of all samples of an arm together, in µs, `[baseline, other]`; `None` if there are no samples.
+    /// Only for display: the interval treats requests as independent, and must not be used to compare the two arms.
     pub pooled_us: [Option<Estimate>; 2],
     pub comparison: Comparison,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// CPU of the client's threads per request.
+    /// CPU time of the client's threads per request.
     ClientCpu,
-    /// CPU of the server per request.
+    /// CPU time of the server per request.
     ServerCpu,
-    /// CPU of both ends per request.
+    /// CPU time of both ends per request.
     BothCpu,
-    /// A latency quantile. The mean latency is not a secondary metric: it carries the same information as the
-    /// throughput.
+    /// A latency quantile. The mean latency is not a secondary metric: it has the same information as the throughput.
     Latency(Quantile),
 }
 
@@ -52,21 +53,21 @@ pub enum Metric {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Secondary {
     pub metric: Metric,
-    /// Two-sided signed-rank p-value of "no difference".
+    /// Two-sided p-value of the signed-rank test for "no difference".
     pub p_value: f64,
-    /// The p-value after Holm's adjustment over all secondary metrics of this comparison.
+    /// The p-value after Holm's correction over all secondary metrics of this comparison.
     pub p_holm: f64,
     /// Whether `p_holm` is at most α.
     pub is_starred: bool,
 }
 
-/// The CPU tax and the p-values that belong to it.
+/// The CPU tax and its p-values.
 pub(super) struct Cpu {
     pub(super) tax: CpuTax,
     p_values: [(Metric, Option<f64>); 3],
 }
 
-/// CPU per request in µs over all answered requests, including those of guard and drain.
+/// Returns the CPU time per request in µs, over all answered requests, including those of guard and drain.
 pub(crate) fn cpu_us(slice: &Slice, metric: Metric) -> Option<f64> {
     let ns = match metric {
         Metric::ClientCpu => slice.client_cpu_ns?,
@@ -82,16 +83,16 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
     input.epochs.iter().filter_map(of_epoch).collect()
 }
 
-/// The arm whose requests take more CPU time at both ends together. Only tested if throughput gives no direction, at a
-/// part of α (1 in 1,000 at 5 %).
+/// Returns the arm whose requests need more CPU time at both ends together. This is tested only if throughput does not
+/// show a direction, at a part of α (1 in 1,000 at 5 %).
 ///
-/// Throughput comes first, so that this question does not change its verdicts. `None` if the run is invalid, if an
-/// answer of throughput was taken back, if the disturbed epochs or a half of the run do not give the same answer by
-/// themselves (at α, with six epochs or more), if the CPU time of one end is not known, and with fewer epochs than the
-/// test needs (11).
+/// Throughput is tested first, so that this test does not change the verdict on throughput. Returns `None` if the run
+/// is invalid; if a result for throughput was withdrawn; if the disturbed epochs or one half of the run do not have
+/// the same result by themselves (at α, with six epochs or more); if the CPU time of one end is not known; and if
+/// there are fewer epochs than the test needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
-    // If the disturbed epochs, a half of the run or the starts of slices shift the throughput, they may shift CPU time
-    // too.
+    // If the disturbed epochs, one half of the run or the starts of slices change the throughput, they may also change
+    // the CPU time.
     let is_taken_back = matches!(primary.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     if primary.verdict != Verdict::Inconclusive || primary.direction.is_some() || is_taken_back {
         return None;
@@ -104,13 +105,13 @@ pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
     let Dearer::Known(found) = dearer_in(&effects, CPU_PART * input.alpha, |_| true) else { return None };
     let holds = |is_in: &dyn Fn(usize) -> bool| {
         let parts = [true, false].map(|part| dearer_in(&effects, input.alpha, |idx| is_in(idx) == part));
-        // With too few epochs in a part, the parts are not compared.
+        // If a part has too few epochs, the parts are not compared.
         parts.contains(&Dearer::TooFew) || parts == [Dearer::Known(found); 2]
     };
     (holds(&|idx| disturbed.binary_search(&idx).is_ok()) && holds(&|idx| idx < half)).then_some(found)
 }
 
-/// The arm that takes more CPU time in some epochs.
+/// The arm that needs more CPU time in a part of the epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dearer {
     TooFew,
@@ -118,7 +119,7 @@ enum Dearer {
     Known(Direction),
 }
 
-/// The arm that takes more CPU time in these epochs, at this level.
+/// Returns the arm that needs more CPU time in these epochs, at this level.
 fn dearer_in(effects: &[(usize, f64)], alpha: f64, is_in: impl Fn(usize) -> bool) -> Dearer {
     let own: Vec<f64> = effects.iter().filter(|(idx, _)| is_in(*idx)).map(|(_, effect)| *effect).collect();
     if own.len() < LEAST_EPOCHS {
@@ -151,7 +152,7 @@ pub(super) fn percentiles(input: &Input) -> Vec<Percentile> {
     Quantile::ALL.into_iter().map(percentile).collect()
 }
 
-/// All secondary metrics that have a p-value, with Holm's adjustment over them.
+/// Returns all secondary metrics that have a p-value, with Holm's correction.
 pub(super) fn adjusted(cpu: &Cpu, percentiles: &[Percentile], alpha: f64) -> Vec<Secondary> {
     let latencies = percentiles.iter().map(|percentile| {
         let p_value = match &percentile.comparison {
@@ -175,7 +176,7 @@ mod tests {
     use crate::stats::judge::primary;
     use crate::stats::vectors::plain_slice;
 
-    /// Epochs without a difference in throughput, but noise, in which a request over the other arm takes `added_ns`
+    /// Makes epochs with noise but without a difference in throughput; a request over the other arm needs `added_ns`
     /// more CPU time.
     fn epochs(n_epochs: usize, added_ns: u64) -> Vec<Epoch> {
         let epoch = |idx: usize| {

@@ -1,7 +1,7 @@
-//! Each arm by itself: throughput, latency, CPU and context switches, with intervals.
+//! The figures of each arm: throughput, latency, CPU time and context switches, with intervals.
 //!
-//! These absolute figures hold for the surroundings of this run. The comparison is made elsewhere, within epochs; it is
-//! much more precise than the intervals of two such figures suggest. Called by `judge`.
+//! These absolute figures are valid only under the conditions of this run. The arms are compared elsewhere, within
+//! epochs; that comparison is much more precise than the intervals of two such figures suggest. Called by `judge`.
 
 use super::Input;
 use super::secondary::{Metric, cpu_us};
@@ -9,21 +9,22 @@ use crate::stats::epoch::{Epoch, Side, Slice, counted, rate_per_s};
 use crate::stats::estimate::Estimate;
 use crate::stats::{hodges_lehmann, totals};
 
-/// One arm of a run. Except for the total, estimates are Hodges-Lehmann over the epochs' typical slices.
+/// The figures of one arm of a run. Estimates are Hodges-Lehmann over the epochs' typical slices, except for the
+/// total.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideSummary {
     pub side: Side,
-    /// Requests answered in the active windows and drains of whole epochs.
+    /// Number of requests that were answered in the active windows and drains of complete epochs.
     pub n_requests: u64,
     /// Typical throughput, requests per second.
     pub throughput_per_s: Option<Estimate>,
-    /// Total throughput with drains and stalls, requests per second; t interval over epochs.
+    /// Total throughput including drains and stalls, requests per second, with a t interval over epochs.
     pub total_per_s: Option<Estimate>,
-    /// Mean latency in µs: in a closed loop C over the typical throughput, otherwise the typical response time.
+    /// Mean latency in µs: in a closed loop C divided by the typical throughput, otherwise the typical response time.
     pub latency_us: Option<Estimate>,
-    /// CPU of the client's threads in µs per request.
+    /// CPU time of the client's threads in µs per request.
     pub cpu_client_us: Option<Estimate>,
-    /// CPU of the server in µs per request.
+    /// CPU time of the server in µs per request.
     pub cpu_server_us: Option<Estimate>,
     /// Context switches of the client's threads per request.
     pub switches_per_request: Option<Estimate>,
@@ -56,7 +57,8 @@ impl SideSummary {
     }
 }
 
-/// The mean latency that a closed loop of `connections` has at a throughput; it always fits that throughput.
+/// Computes the mean latency from the throughput of a closed loop with `connections`, so that the two figures always
+/// agree.
 fn per_request_us(per_s: &Estimate, connections: u32) -> Estimate {
     let us = |per_s: f64| f64::from(connections) * 1e6 / per_s;
     if per_s.has_interval() && per_s.lo > 0.0 {
@@ -65,7 +67,8 @@ fn per_request_us(per_s: &Estimate, connections: u32) -> Estimate {
     Estimate { value: us(per_s.value), lo: f64::NEG_INFINITY, hi: f64::INFINITY, n: per_s.n }
 }
 
-/// Mean latency: in a closed loop by Little's law C·active time/completions, otherwise the mean of the response times.
+/// Computes the mean latency: in a closed loop by Little's law as C·active time/completions, otherwise as the mean of
+/// the response times.
 pub(crate) fn mean_latency_us(slice: &Slice, connections: u32) -> f64 {
     if let Some(response) = slice.response {
         return response.sum_ns as f64 / 1000.0 / counted(slice.completions);

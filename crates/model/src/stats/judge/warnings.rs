@@ -1,61 +1,63 @@
-//! The warnings for a reader besides the verdict.
+//! The warnings that a reader gets in addition to the verdict.
 //!
-//! Facts with their figures, in a fixed order; the report makes the sentences. Called by `judge`.
+//! Each warning is a fact with its figures; the order is fixed. The report makes sentences from them. Called by
+//! `judge`.
 
 use super::{Input, Primary};
 use crate::stats::diagnostics::{Diagnostics, noise_shares, totals_disagree};
 use crate::stats::epoch::{Epoch, Side};
 use crate::stats::estimate::Estimate;
 
-/// If requests fill less than this share of the connections' time, the client itself limits the rate.
+/// If requests are in flight for less than this share of the connections' time, the client itself limits the rate.
 const LEAST_LITTLE: f64 = 0.97;
-/// The edges of the windows can raise Little's ratio slightly above 1; a ratio above this limit is an error in the
-/// figures.
+/// At the edges of the windows, Little's ratio can become slightly larger than 1; if it is above this limit, the
+/// figures are wrong.
 const LARGEST_LITTLE: f64 = 1.03;
-/// If an interval is this many times wider than counting noise makes it, the environment causes the width. An
+/// If an interval is this many times wider than counting noise would make it, the width comes from the environment. An
 /// engineering choice.
 const ENVIRONMENT_FACTOR: f64 = 3.0;
 
 /// A warning for the reader.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
-    /// The run ended at an early interim analysis: the estimate tends to be too large.
+    /// The run ended at an early interim analysis, so the estimate tends to be too large.
     StoppedEarly {
-        /// Number of epochs after which it ended.
+        /// Number of epochs after which the run ended.
         n_epochs: usize,
     },
-    /// Epochs that were cut short and have no θ.
+    /// Some epochs were cut short and have no θ.
     IncompleteEpochs { n_epochs: usize, n_all: usize },
-    /// Typical speed and total throughput disagree: rare stalls fall on one arm.
+    /// Typical speed and total throughput disagree, because rare stalls affect one arm.
     TotalsDisagree { theta: Estimate, totals: Estimate },
-    /// Slices whose last answers took longer than half a slice.
+    /// The last answers of some slices took longer than half a slice.
     Stalls {
         /// Number of stalls, `[baseline, other]`.
         n_stalls: [usize; 2],
         longest_ms: f64,
     },
-    /// The hypervisor or other processes took CPU time in some windows of epochs.
+    /// The hypervisor or other processes used CPU time in some windows of epochs.
     NoisyEpochs {
         n_noisy: usize,
         n_all: usize,
         /// Steal in these epochs, in percent of capacity.
         steal_pct: f64,
-        /// Foreign CPU in these epochs, in percent of capacity; `None` if not known.
+        /// Foreign CPU time in these epochs, in percent of capacity; `None` if it is not known.
         foreign_pct: Option<f64>,
     },
-    /// It matters which arm runs first: the guard is too short. This does not bias θ.
+    /// θ depends on which arm ran first, so the guard is too short. This does not bias θ.
     OrderEffect { p_value: f64 },
-    /// N·latency does not fill the connections' time: the client itself needs time.
+    /// N·latency is less than the connections' time, so the client itself needs time.
     LittlesLaw {
         side: Side,
-        /// The ratio; 0.97 to 1.00 if all is well.
+        /// The ratio; 0.97 to 1.00 is correct.
         ratio: f64,
     },
     /// The rate jumps between two modes; the figures are in the diagnostics.
     TwoModes { side: Side, ratio: f64 },
-    /// The interval is much wider than counting noise makes it: a quieter machine helps more than time.
+    /// The interval is much wider than counting noise would make it: a quieter machine would help more than a longer
+    /// run.
     EnvironmentLimited {
-        /// Half-width of the interval divided by that of the sampling floor at 95 %.
+        /// Half width of the interval divided by the half width of the sampling floor, both at 95 %.
         factor: f64,
     },
 }

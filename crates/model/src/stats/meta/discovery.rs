@@ -1,15 +1,15 @@
-//! False discoveries among many tests: one list of hosts instead of one alarm per host.
+//! False discoveries among many tests: one list of hosts, instead of one alarm for each host.
 //!
-//! Pure arithmetic on p-values. For the few metrics of one report there is `holm`.
+//! Only arithmetic on p-values. For the few metrics of one report, `holm` is used instead.
 
-/// Adjusts p-values so that among the hosts at or below a level, the expected share that is there by chance is at most
-/// that level.
+/// Adjusts p-values so that a list of all hosts with a value of at most q has at most the share q of hosts that are in
+/// the list by chance; this share is an expected value.
 ///
-/// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). A host is in the list at level q if its
-/// adjusted value is at most q; the expected share of false discoveries in that list is then at most q. Assumes tests
-/// that are independent or depend on each other positively, for example because a kernel made a part of the fleet
-/// slower. The result is in the order of the input. A value that is not a probability (NaN, negative, above 1) does not
-/// count as a test and becomes NaN.
+/// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). A host is in the list at level q if
+/// its adjusted value is at most q; the expected share of false discoveries in this list is then at most q. Assumes
+/// that the tests are independent or positively dependent, for example because a kernel made a part of the fleet
+/// slower. The result has the order of the input. A value that is not a probability (NaN, negative, above 1) is not
+/// counted as a test and becomes NaN.
 ///
 /// Example: 0.01, 0.04, 0.03 become 0.03, 0.04, 0.04.
 ///
@@ -22,7 +22,8 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
     step_up(p_values, |_| 1.0)
 }
 
-/// As [`benjamini_hochberg`], valid for tests with any dependence: every value is (1 + 1/2 + … + 1/m) times as large.
+/// The same as [`benjamini_hochberg`], but valid for tests with any dependence: every value is (1 + 1/2 + … + 1/m)
+/// times as large.
 ///
 /// Example: 0.01, 0.04, 0.03 become 0.055, 0.0733, 0.0733.
 ///

@@ -1,32 +1,35 @@
-//! One host's effect as input of the fleet's statistics: value, variance, and how well the variance is known.
+//! One host's effect as input of the fleet's statistics: its value, its variance, and how precisely the variance is
+//! known.
 //!
-//! The only way into `meta`: values that are not numbers, or that claim to be exact, are refused.
+//! All input of `meta` is made here: values that are not finite numbers, and variances that are not plausible, are
+//! refused.
 
 use crate::stats::Estimate;
 use crate::stats::distributions::t_critical;
 
-/// Fewest degrees of freedom of a usable variance: those of six epochs, the fewest that give an interval. The weights
-/// need the second moment of 1/variance, which exists only above four.
+/// Smallest number of degrees of freedom of a usable variance: that of six epochs, the smallest number of epochs that
+/// gives an interval. The weights need the second moment of 1/variance, which exists only above four degrees of
+/// freedom.
 pub const LEAST_FREEDOM: f64 = 5.0;
-/// Largest |value|: no ratio of costs is e^1000, and the square of the value must stay far from overflow.
+/// Largest  value : a ratio of costs is never e^1000, and the square of the value must stay far below an overflow.
 const LARGEST_VALUE: f64 = 1e3;
-/// Variances outside this range do not come from measurements: a standard error of 1e-9 is a ten-millionth of a
-/// percent, and with a standard error of 1000 there is no information. Inside the range, sums over any fleet stay
-/// finite.
+/// Variances outside this range are not the result of measurements: a standard error of 1e-9 is a ten-millionth of a
+/// percent, and a standard error of 1000 contains no information. With variances in this range, sums over any fleet
+/// stay finite.
 const VARIANCES: std::ops::RangeInclusive<f64> = 1e-18..=1e6;
 
-/// Why an effect cannot be pooled.
+/// The reason why an effect cannot be pooled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unusable {
-    /// The value is not finite, or beyond e^±1000.
+    /// The value is not finite, or its absolute value is above 1000.
     Value,
     /// The variance is not finite, zero, or outside the range of measurements.
     Variance,
-    /// Fewer degrees of freedom than [`LEAST_FREEDOM`].
+    /// There are fewer degrees of freedom than [`LEAST_FREEDOM`].
     Freedom,
 }
 
-/// A host's effect: θ = ln cost ratio, or any figure that is roughly normal.
+/// A host's effect: θ = ln cost ratio, or any other figure that is roughly normal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effect {
     value: f64,
@@ -37,11 +40,11 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// An effect with the variance of its error (the squared standard error) and that variance's degrees of freedom:
-    /// epochs − 1; +∞ if the variance is known.
+    /// Makes an effect from its value, the variance of its error (the squared standard error), and the degrees of
+    /// freedom of this variance: epochs − 1, or +∞ if the variance is known.
     ///
     /// # Errors
-    /// [`Unusable`]: the first of value, variance and freedom that cannot be used.
+    /// Returns [`Unusable`] for the first of value, variance and freedom that cannot be used.
     pub fn new(value: f64, variance: f64, freedom: f64) -> Result<Self, Unusable> {
         if value.is_nan() || value.abs() > LARGEST_VALUE {
             return Err(Unusable::Value);
@@ -55,15 +58,15 @@ impl Effect {
         Ok(Self { value, variance, freedom, estimated: Moments::of_estimated(freedom) })
     }
 
-    /// An effect from an interval of level 1 − `alpha` over `n` epochs: the standard error is half the interval's
-    /// length over t(n−1).
+    /// Makes an effect from an interval of level 1 − `alpha` over `n` epochs: the standard error is half the
+    /// interval's length divided by t(n−1).
     ///
-    /// Exact for t intervals, a good approximation for signed-rank intervals.
+    /// This is exact for t intervals, and a good approximation for signed-rank intervals.
     ///
     /// Example: 0.10 [0.05, 0.15] at n = 12 has the standard error 0.05/2.201 = 0.02272.
     ///
     /// # Errors
-    /// As [`Effect::new`]; an interval with an infinite end has no variance.
+    /// The same as for [`Effect::new`]; an interval with an infinite end has no variance.
     pub fn from_interval(estimate: &Estimate, alpha: f64) -> Result<Self, Unusable> {
         let freedom = estimate.n as f64 - 1.0;
         let critical = t_critical(alpha, freedom).ok_or(Unusable::Freedom)?;
@@ -79,22 +82,22 @@ impl Effect {
         self.variance
     }
 
-    /// Degrees of freedom of the variance; +∞ if it is known.
+    /// Returns the degrees of freedom of the variance; +∞ if the variance is known.
     pub fn freedom(&self) -> f64 {
         self.freedom
     }
 
-    /// w = 1/(v + τ²).
+    /// Returns the weight w = 1/(v + τ²).
     pub(super) fn weight(&self, tau_squared: f64) -> f64 {
         1.0 / (self.variance + tau_squared)
     }
 
-    /// b = v/(v + τ²): the share of the host's deviation from the mean that is its own error.
+    /// Returns b = v/(v + τ²): the share of the host's deviation from the mean that is the host's own error.
     pub(super) fn own_share(&self, tau_squared: f64) -> f64 {
         self.variance * self.weight(tau_squared)
     }
 
-    /// The corrections that are needed because the variance v is an estimate.
+    /// Returns the corrections that are needed because the variance v is an estimate.
     ///
     /// If v is known, w·(θ−μ)² has mean 1 and variance 2, and w is the inverse variance. If v·ν/σ² ~ χ²(ν), the
     /// following factors apply. They are expanded to the second order in the error of v, with constants that make them
@@ -106,9 +109,10 @@ impl Effect {
     /// excess    1 + 4/(ν−4)·b²        E[w²]·(σ² + τ²) over E[w]
     /// ```
     ///
-    /// All three go to the known values with ν → ∞ or τ² ≫ v. The excess is Meier's, for many hosts.
+    /// For ν → ∞ or τ² ≫ v, all three factors approach the values for a known v. The excess is Meier's, for many
+    /// hosts.
     ///
-    /// Example: ν = 9 at τ² = 0 has 1 + 2/7 = 1.2857, 2·81·8/(49·5) = 5.2898 and 1.8.
+    /// Example: ν = 9 at τ² = 0 gives 1 + 2/7 = 1.2857, 2·81·8/(49·5) = 5.2898, and 1.8.
     ///
     /// # Source
     /// Meier, Variance of a weighted mean, Biometrics 9 (1953) 59-73; moments of t² and 1/χ².
@@ -123,7 +127,7 @@ impl Effect {
     }
 }
 
-/// See [`Effect::moments`].
+/// The corrections that [`Effect::moments`] describes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Moments {
     pub(super) mean: f64,
@@ -132,7 +136,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// The factors of b²; all are 0 at +∞ degrees of freedom.
+    /// Returns the factors of b²; all factors are 0 at +∞ degrees of freedom.
     fn of_estimated(freedom: f64) -> Self {
         let scarcity = 1.0 / freedom;
         let of_t = 1.0 / (1.0 - 2.0 * scarcity);

@@ -1,7 +1,8 @@
-//! Hosts grouped by a condition (kernel, CPU, server version): each group's mean, and whether the groups differ.
+//! Hosts that are grouped by a condition (kernel, CPU, server version): each group's mean, and whether the groups
+//! differ.
 //!
-//! There are two analyses of the same groups: one with a separate τ² for each group, and one with a common τ², which is
-//! needed for groups of one or two hosts. Calls `pool` and `tau`.
+//! The groups are analysed twice: with a separate τ² for each group, and with a common τ², which is necessary for
+//! groups of one or two hosts. Calls `pool` and `tau`.
 
 use super::effect::Effect;
 use super::pool::{Pooled, around, pool};
@@ -12,37 +13,37 @@ use crate::stats::Estimate;
 use crate::stats::distributions::{f_tail, t_critical, t_two_sided_p};
 use crate::stats::per_request::Difference;
 
-/// A group with at least this many hosts is judged by its own τ²: with fewer hosts the estimate of τ² is mostly chance.
+/// From this number of hosts on, a group's own τ² is used: with fewer hosts, the estimate of τ² is mostly chance.
 pub const LEAST_HOSTS_OF_OWN: usize = 10;
 
 /// Groups of hosts, in the order in which they were given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Groups {
-    /// Each group by itself; `None` for a group without hosts.
+    /// The result of each group; `None` for a group without hosts.
     pub own: Vec<Option<Pooled>>,
     /// Whether the groups' means differ if each group has its own τ²: Welch's test of the means, over the groups with
-    /// at least two hosts. `None` if fewer than two groups have them.
+    /// at least two hosts. `None` if fewer than two groups have at least two hosts.
     pub between: Option<Between>,
     pub common: Common,
-    /// All hosts as one group: its τ² includes the differences between the groups.
+    /// The result of all hosts as one group; its τ² includes the differences between the groups.
     pub all: Pooled,
 }
 
-/// Groups that each have a mean, with a common τ² within the groups.
+/// The analysis with a separate mean for each group and a common τ² within the groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Common {
-    /// τ² within groups, with its Q-profile interval.
+    /// τ² within the groups, with its Q-profile interval.
     pub tau_squared: Estimate,
-    /// The squared standard error of τ²; +∞ if every group has one host.
+    /// The squared standard error of τ²; +∞ if every group has only one host.
     pub tau_squared_variance: f64,
-    /// Each group's mean; its `n` is the number of hosts; `None` for a group without hosts. No interval if every group
-    /// has one host.
+    /// Each group's mean, whose `n` is the number of hosts; `None` for a group without hosts. The means have no
+    /// interval if every group has only one host.
     pub means: Vec<Option<Estimate>>,
-    /// The squared standard error of each mean; +∞ if there is none.
+    /// The squared standard error of each mean; +∞ if the mean is missing.
     pub variances: Vec<f64>,
-    /// Degrees of freedom of the intervals: hosts − groups.
+    /// Degrees of freedom of the intervals: number of hosts − number of groups.
     pub freedom: f64,
-    /// Whether the means differ; `None` for one group, or if every group has one host.
+    /// Whether the means differ; `None` if there is only one group, or if every group has only one host.
     pub between: Option<Between>,
 }
 
@@ -55,25 +56,26 @@ pub struct Between {
     pub f: f64,
     /// The degrees of freedom of F: numerator and denominator.
     pub freedom: [f64; 2],
-    /// Probability of an F at least as large by chance.
+    /// Probability that F is at least as large by chance.
     pub p: f64,
 }
 
-/// Pools each group, and compares the groups with each other. Intervals have the level 1 − `alpha`.
+/// Pools each group, and compares the groups. Intervals have the level 1 − `alpha`.
 ///
-/// Estimands: the mean true effect of each group's hosts; under `common`, also one variance around these means for all
-/// groups. There, the mean is μ = Σwθ/Σw over the group with w = 1/(v + τ²). The formulas are:
+/// Estimands: the mean true effect of each group's hosts; under `common`, also a variance around these means that all
+/// groups share. Under `common`, a group's mean is μ = Σwθ/Σw over the group, with w = 1/(v + τ²). The formulas are:
 ///
 /// ```text
 /// se²_g = max(1, Q/E Q)·Σ w·excess/(Σw)²       t and F at k − m, for k hosts in m groups
 /// Q_b   = Σ_g (μ_g − μ)²/se²_g                 F = Q_b/(m − 1)
 /// ```
 ///
-/// This is a meta-regression on the groups with Knapp's and Hartung's test and the guard of [`pool`]. It assumes what
-/// [`pool`] assumes. Under `common` it also assumes that the groups' true effects spread alike: if they do not, it
-/// misjudges small groups that spread more than large ones. Welch's test (`between`) does not need that assumption.
-/// Neither test adjusts for other conditions that the groups share: a kernel that only runs on old CPUs shows their
-/// effect, too. `None` without hosts, and for an `alpha` that is not between 0 and 1.
+/// This is a meta-regression on the groups with Knapp's and Hartung's test and the guard of [`pool`]. It has the
+/// assumptions of [`pool`]. Under `common`, it also assumes that the true effects vary equally within all groups;
+/// otherwise it misjudges small groups that vary more than large groups. Welch's test (`between`) does not need this
+/// assumption. Neither test adjusts for other conditions that the groups share: a kernel that runs only on old CPUs
+/// also shows the effect of the old CPUs. Returns `None` if there are no hosts, and for an `alpha` that is not between
+/// 0 and 1.
 ///
 /// Example: groups {−1, 1} and {9, 11} of known variances 0.5 have τ² = 1.5, means 0 and 10 with se² = 1,
 /// `Q_b` = 5² + 5² = 50, F(1, 2) = 50.
@@ -93,10 +95,10 @@ pub fn groups(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Option<Groups
 }
 
 impl Groups {
-    /// The assumption about a host of group `group_idx` before it is measured: the group's own mean and τ² from
-    /// [`LEAST_HOSTS_OF_OWN`] hosts on; with fewer hosts the group's mean and the common τ²; and the whole fleet's mean
-    /// and τ² if the group has no hosts, or if there is no such group. `None` if that is not known either (a fleet of
-    /// one host).
+    /// Returns the distribution that is assumed for a host of group `group_idx` before the host is measured: the
+    /// group's own mean and τ² if the group has at least [`LEAST_HOSTS_OF_OWN`] hosts; with fewer hosts, the group's
+    /// mean and the common τ²; if the group has no hosts, or if there is no such group, the mean and τ² of the whole
+    /// fleet. Returns `None` if the last two are not known either (a fleet of one host).
     pub fn prior(&self, group_idx: usize) -> Option<Prior> {
         let own = self.own.get(group_idx).copied().flatten();
         let many = own.filter(|it| it.n_hosts >= LEAST_HOSTS_OF_OWN);
@@ -106,11 +108,12 @@ impl Groups {
 }
 
 impl Common {
-    /// The mean of group `after` minus that of group `before`, with its interval of level 1 − `alpha` and p.
+    /// Computes the mean of group `after` minus the mean of group `before`, with its interval of level 1 − `alpha` and
+    /// p.
     ///
-    /// d ± t(k−m)·√(se² + se²). No interval and no p if every group has one host; `None` if either group has no hosts.
-    /// For two groups that spread differently, use [`tested_difference`](crate::stats::tested_difference) of their own
-    /// means.
+    /// The formula is d ± t(k−m)·√(se² + se²). There is no interval and no p if every group has only one host. Returns
+    /// `None` if one of the two groups has no hosts. For two groups with a different τ², use
+    /// [`tested_difference`](crate::stats::tested_difference) of their own means.
     pub fn difference(&self, before: usize, after: usize, alpha: f64) -> Option<Difference> {
         let mean = |idx: usize| self.means.get(idx).copied().flatten();
         let (one, other) = (mean(before)?, mean(after)?);
@@ -165,7 +168,7 @@ fn common(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Common {
     }
 }
 
-/// The F test of means that share one scale; each point is a mean and its variance.
+/// Computes the F test of means whose variances share one scale; each point is a mean and its variance.
 fn pooled_test(points: &[(f64, f64)], freedom: f64) -> Option<Between> {
     let above = points.len() as f64 - 1.0;
     let (q, _) = spread_of_means(points);
@@ -173,7 +176,7 @@ fn pooled_test(points: &[(f64, f64)], freedom: f64) -> Option<Between> {
     Some(Between { q, f, freedom: [above, freedom], p: f_tail(f, above, freedom)? })
 }
 
-/// Welch's test of means with separate variances.
+/// Computes Welch's test of means with separate variances.
 fn welch(own: &[Option<Pooled>]) -> Option<Between> {
     let usable: Vec<&Pooled> = own.iter().flatten().filter(|it| it.n_hosts > 1).collect();
     let points: Vec<_> = usable.iter().map(|it| (it.mean.value, it.mean_variance)).collect();
@@ -187,7 +190,7 @@ fn welch(own: &[Option<Pooled>]) -> Option<Between> {
     Some(Between { q, f, freedom, p: f_tail(f, freedom[0], freedom[1])? })
 }
 
-/// Σ (mean − weighted mean)²/variance, and Σ 1/variance.
+/// Returns Σ (mean − weighted mean)²/variance, and Σ 1/variance.
 fn spread_of_means(points: &[(f64, f64)]) -> (f64, f64) {
     let weight: f64 = points.iter().map(|(_, variance)| 1.0 / variance).sum();
     let middle = points.iter().map(|(mean, variance)| mean / variance).sum::<f64>() / weight;
@@ -214,7 +217,7 @@ mod tests {
         let between = common.between.unwrap();
         close(between.q, 50.0, 1e-6);
         close(between.freedom[1], 2.0, 0.0);
-        // scipy.stats.f.sf(50, 1, 2)
+        // Computed with scipy: scipy.stats.f.sf(50, 1, 2).
         close(between.p, 0.019_419_324, 1e-8);
         let difference = common.difference(0, 1, 0.05).unwrap();
         close(difference.estimate.value, 10.0, 1e-9);

@@ -1,19 +1,19 @@
-//! CPU time that a host loses by using TCP: its requests, times the cost that TCP adds to each.
+//! CPU time that a host loses by using TCP: its number of requests, times the cost that TCP adds to a request.
 //!
-//! Pure arithmetic on a host's effect. Called for the ranking of a fleet; the sum is in `total`.
+//! Only arithmetic on a host's effect. Called for the ranking of a fleet; the sum is in `total`.
 
 use super::shrink::Posterior;
 use crate::stats::Estimate;
 
-/// Cores that one request per second with a cost of one microsecond takes.
+/// Number of cores that one request per second occupies if it costs one microsecond of CPU time.
 const CORES: f64 = 1e-6;
 
-/// Cores that a host loses, with the interval of its effect at level 1 − `alpha`.
+/// Returns the number of cores that a host loses, with an interval of level 1 − `alpha` from the host's effect.
 ///
 /// Estimand: L = rate·c of this host, where c is the CPU time that TCP adds to a request at both ends. The kernel's
-/// work for a request over TCP does not depend on how long the server works on the request, so c also applies to other
-/// requests of about the same size; a ratio of CPU times does not. Assumes that the rate is known. `None` for a rate
-/// that is negative or not a number.
+/// work for a request over TCP does not depend on how long the server works on the request, so c is also valid for
+/// other requests of about the same size; a ratio of CPU times is not. Assumes that the rate is known. Returns `None`
+/// for a rate that is negative or not a number.
 ///
 /// Example: 40,000 requests per second with c = 5 [0, 10] µs lose 0.2 [0, 0.4] cores.
 ///
@@ -24,12 +24,12 @@ pub fn cores_lost(requests_per_s: f64, effect: &Posterior, alpha: f64) -> Option
     is_rate(requests_per_s).then(|| estimate.map_monotone(|us| cores(requests_per_s * us)))
 }
 
-/// Cores, from µs of CPU time per second.
+/// Converts µs of CPU time per second to cores.
 pub(super) fn cores(us_per_s: f64) -> f64 {
     us_per_s * CORES
 }
 
-/// Whether the number is a possible rate of requests.
+/// Returns whether the number is a possible rate of requests.
 pub(super) fn is_rate(requests_per_s: f64) -> bool {
     requests_per_s.is_finite() && requests_per_s >= 0.0
 }

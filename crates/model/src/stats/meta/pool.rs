@@ -1,6 +1,6 @@
-//! The effects of many hosts as one mean, and how much the hosts differ.
+//! Pools the effects of many hosts: their mean, and how much the hosts differ.
 //!
-//! Calls `tau` for τ² and `sums` for everything else; called for a fleet, and by `groups` for each part of it.
+//! Calls `tau` for τ² and `sums` for everything else. Called for a fleet, and by `groups` for each group of a fleet.
 
 use super::effect::Effect;
 use super::sums::Sums;
@@ -8,31 +8,34 @@ use super::tau::{Spread, profile, scaled_q};
 use crate::stats::Estimate;
 use crate::stats::distributions::{chi_squared_tail, normal_critical, t_critical};
 
-/// A fleet, or a part of it, under random effects: θᵢ of host i is drawn around μ with variance τ².
+/// A fleet, or a part of it, under random effects: the true effect θᵢ of host i is drawn around μ with variance τ².
 ///
-/// The level of the intervals comes from the `alpha` that [`pool`] was given; the `n` of each is the number of hosts.
+/// The intervals have the level 1 − `alpha` that was passed to [`pool`]; the `n` of each interval is the number of
+/// hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pooled {
     /// Number of hosts.
     pub n_hosts: usize,
-    /// μ, the mean of the true effects, with Hartung's and Knapp's interval. No interval for fewer than two hosts.
+    /// μ, the mean of the true effects, with Hartung's and Knapp's interval. It has no interval for fewer than two
+    /// hosts.
     pub mean: Estimate,
     /// The squared standard error of `mean`; +∞ for fewer than two hosts.
     pub mean_variance: f64,
-    /// The mean weighted only by precision, with the interval that it has if all true effects are the same.
+    /// The mean with weights by precision only; its interval is valid if all true effects are the same.
     pub fixed: Estimate,
     /// τ², the variance of the true effects, with its Q-profile interval.
     pub tau_squared: Estimate,
-    /// The squared standard error of τ² as an estimate; its distribution is not normal. +∞ for fewer than two hosts.
+    /// The squared standard error of the estimate of τ²; its distribution is not normal. +∞ for fewer than two hosts.
     pub tau_squared_variance: f64,
-    /// I²: the share of the variance of a typical host's measured effect that comes from differences between hosts, 0
-    /// to 1.
+    /// I²: the share of the variance of a typical host's measured effect that comes from differences between hosts,
+    /// from 0 to 1.
     pub i_squared: Estimate,
-    /// H²: that variance divided by the part that the host's own error explains; at least 1.
+    /// H²: the variance of a typical host's measured effect divided by the part that the host's own error explains; at
+    /// least 1.
     pub h_squared: Estimate,
-    /// Whether the hosts differ at all.
+    /// Whether the hosts' true effects differ at all.
     pub homogeneity: Homogeneity,
-    /// The true effect of one more host of the same kind. No interval for fewer than three hosts.
+    /// The predicted true effect of one more host of the same kind. It has no interval for fewer than three hosts.
     pub prediction: Estimate,
 }
 
@@ -41,16 +44,17 @@ pub struct Pooled {
 pub struct Homogeneity {
     /// Q = Σ (θ − fixed mean)²/v.
     pub q: f64,
-    /// The mean of Q if the hosts do not differ: k − 1 for known variances, more for estimated ones.
+    /// The mean of Q if the hosts do not differ: k − 1 for known variances, and more for estimated variances.
     pub expected: f64,
-    /// Probability of a Q at least as large by chance; `None` for fewer than two hosts.
+    /// Probability that Q is at least as large by chance; `None` for fewer than two hosts.
     pub p: Option<f64>,
 }
 
 /// Pools hosts under random effects; `spread` selects the estimate of τ², and intervals have the level 1 − `alpha`.
 ///
-/// Estimands: μ, the mean of the true effects of the hosts from which these are a sample, where each host (not each
-/// request) counts once; τ², their variance; the true effect of one more such host. With w = 1/(v + τ²) and k hosts:
+/// Estimands: μ, the mean of the true effects in the population from which these hosts are a sample (each host counts
+/// once, not each request); τ², the variance of the true effects; the true effect of one more host from this
+/// population. With w = 1/(v + τ²) and k hosts:
 ///
 /// ```text
 /// μ           Σwθ/Σw ± t(k−1)·se      se² = max(1, q)·Σ w·excess/(Σw)²    q = Q(τ²)/E Q(τ²)
@@ -59,14 +63,15 @@ pub struct Homogeneity {
 /// I²          τ²/(τ² + s²)   H² = 1 + τ²/s²   s² of `Sums::typical_variance`; ends from those of τ²
 /// ```
 ///
-/// q is due to Hartung, Knapp, Sidik and Jonkman. The 1 is a guard: it keeps the interval of effects that agree by
-/// chance from being narrower than the plain interval. The excess is 1 for known variances (`Effect::moments`). Assumes
-/// independent hosts, variances that do not depend on the effects, and true effects that are roughly normal. The last
-/// assumption does not matter for the mean of many hosts, but it does for the new host. One host: its value without an
-/// interval, since nothing is known about others. Two equal hosts: an interval from their own errors, with t(1). `None`
-/// without hosts, and for an `alpha` that is not between 0 and 1.
+/// The factor q is Hartung's, Knapp's, Sidik's and Jonkman's. The 1 is a guard: if effects agree by chance, it keeps
+/// their interval from being narrower than the plain interval. The excess is 1 for known variances
+/// (`Effect::moments`). Assumes independent hosts, variances that do not depend on the effects, and true effects that
+/// are roughly normal. The last assumption is not important for the mean of many hosts, but it is for the new host.
+/// For one host the result is its value without an interval, since nothing is known about other hosts. For two equal
+/// hosts the interval comes from their own errors, with t(1). Returns `None` if there are no hosts, and for an `alpha`
+/// that is not between 0 and 1.
 ///
-/// Example: effects ±1 of known variance 0.5 have μ = 0, τ² = 1.5, se² = 1, and μ ± 12.706.
+/// Example: effects ±1 of known variance 0.5 give μ = 0, τ² = 1.5, se² = 1, and μ ± 12.706.
 ///
 /// # Cost
 /// O(k) for each of at most a few hundred steps; nothing is allocated.
@@ -100,7 +105,7 @@ pub fn pool(effects: &[Effect], spread: Spread, alpha: f64) -> Option<Pooled> {
     })
 }
 
-/// se² of the mean; +∞ for one host, which cannot show how others differ.
+/// Returns se² of the mean; +∞ for one host, which cannot show how other hosts differ.
 fn mean_variance(random: &Sums) -> f64 {
     if random.n_hosts() < 2 {
         return f64::INFINITY;
@@ -129,7 +134,7 @@ fn homogeneity(plain: &Sums) -> Homogeneity {
     Homogeneity { q, expected, p: chi_squared_tail(scaled, freedom) }
 }
 
-/// `middle` ± `critical`·√`variance`; no interval if either is missing.
+/// Returns `middle` ± `critical`·√`variance`; without an interval if `critical` is missing or the width is not finite.
 pub(super) fn around(middle: f64, variance: f64, critical: Option<f64>, n: usize) -> Estimate {
     let half_width = critical.map(|it| it * variance.sqrt());
     let Some(half_width) = half_width.filter(|it| it.is_finite()) else {

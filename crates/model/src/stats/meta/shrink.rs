@@ -1,19 +1,19 @@
-//! A host's effect adjusted by the other hosts': its own measurement and its group's mean, combined by their weights.
+//! Combines a host's own measurement with the mean of its group, weighted by their precision.
 //!
-//! Pure arithmetic on the results of `pool` and `groups`. Called by `lost`, `top` and `total`.
+//! Only arithmetic on the results of `pool` and `groups`. Called by `lost`, `top` and `total`.
 
 use super::effect::Effect;
 use super::pool::{Pooled, around};
 use crate::stats::Estimate;
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 
-/// The knowledge about a host before it was measured: the true effects of its kind are spread around `mean` with
-/// variance τ².
+/// The distribution that is assumed for a host before it is measured: the true effects of hosts of its kind vary
+/// around `mean` with variance τ².
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
     /// The estimated mean of the true effects.
     pub mean: f64,
-    /// The squared standard error of that mean; all hosts of the kind share this error.
+    /// The squared standard error of `mean`; all hosts of the kind share this error.
     pub mean_variance: f64,
     pub tau_squared: f64,
     /// The squared standard error of τ²; 0 if τ² is treated as known.
@@ -22,24 +22,24 @@ pub struct Prior {
     pub freedom: f64,
 }
 
-/// A host's effect, measured or predicted.
+/// A host's effect, estimated from its measurement and its kind, or predicted from its kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Posterior {
     pub value: f64,
-    /// Variance of the host's own part.
+    /// Variance of the part of the error that concerns only this host.
     pub own_variance: f64,
     /// Degrees of freedom of `own_variance`.
     pub own_freedom: f64,
-    /// The share of the value that comes from the mean of its kind, 0 to 1: 1 if the host was not measured.
+    /// The share of the value that comes from the mean of its kind, from 0 to 1; it is 1 if the host was not measured.
     pub borrowed: f64,
-    /// Variance of the error that it shares with the others: borrowed²·variance of the mean.
+    /// Variance of the error that this host shares with the other hosts of its kind: borrowed²·variance of the mean.
     pub shared_variance: f64,
     /// Degrees of freedom of `shared_variance`.
     pub shared_freedom: f64,
 }
 
 impl Pooled {
-    /// The assumption about another host, based on these; `None` for fewer than two hosts.
+    /// Returns the distribution to assume for another host, from these hosts; `None` for fewer than two hosts.
     pub fn prior(&self) -> Option<Prior> {
         (self.n_hosts > 1).then_some(Prior {
             mean: self.mean.value,
@@ -52,11 +52,11 @@ impl Pooled {
 }
 
 impl Prior {
-    /// Probability that a host of this kind measures at least as far from the mean, by t at Satterthwaite's degrees of
-    /// freedom.
+    /// Returns the probability that a host of this kind is measured at least as far from the mean, by t at
+    /// Satterthwaite's degrees of freedom.
     ///
-    /// Assumes that true effects are normal. The host itself is part of the mean, which makes it look slightly more
-    /// similar. `None` without a variance.
+    /// Assumes that true effects are normal. The host itself is part of the mean, so it looks slightly more similar
+    /// than it is. Returns `None` if there is no finite variance.
     ///
     /// Example: μ = 3 with variance 0, τ² = 1 from 100 hosts, a host of 6 with the known variance 1.25: 3/1.5 = 2, p =
     /// 0.0460.
@@ -70,7 +70,7 @@ impl Prior {
         t_two_sided_p(t, freedom.min(MANY))
     }
 
-    /// A host's effect by empirical Bayes; without a measurement, the prediction for its kind.
+    /// Estimates a host's effect by empirical Bayes; without a measurement, returns the prediction for its kind.
     ///
     /// Estimand: this host's true θ. With b = v/(v + τ²):
     ///
@@ -80,13 +80,13 @@ impl Prior {
     /// shared  b²·var(μ)
     /// ```
     ///
-    /// The second part of `own` accounts for the error of τ²: without it, hosts whose τ² is 0 by chance would count as
-    /// known exactly. For no host is the result less certain than its own measurement. Assumes that the true effects of
-    /// the kind are normal around μ: if they are not, hosts far from μ are pulled too far. If τ² = 0 and known, every
-    /// host has the mean, and its own error is zero.
+    /// The second part of `own` accounts for the error of τ²: without this part, hosts whose τ² is 0 by chance would
+    /// count as exactly known. The result for a host is never less certain than the host's own measurement. Assumes
+    /// that the true effects of the kind are normal around μ; if they are not, hosts far from μ are pulled too far
+    /// towards μ. If τ² is 0 and known, every host has the mean, and its own error is zero.
     ///
-    /// Example: μ = 0.10 with variance 0.0001, τ² = 0.01 with variance 0.000002, a host of 0.30 with variance 0.01: b =
-    /// 0.5, value 0.20, own 0.005 + 2·0.25·0.000002/0.02 = 0.00505, shared 0.000025.
+    /// Example: μ = 0.10 with variance 0.0001, τ² = 0.01 with variance 0.000002, and a host that was measured at 0.30
+    /// with variance 0.01: b = 0.5, value 0.20, own 0.005 + 2·0.25·0.000002/0.02 = 0.00505, shared 0.000025.
     ///
     /// # Source
     /// Morris, Parametric empirical Bayes inference, JASA 78 (1983) 47-55; Raudenbush and Bryk, Empirical Bayes
@@ -122,7 +122,7 @@ impl Prior {
 }
 
 impl Posterior {
-    /// A host about which only its own measurement is known.
+    /// Makes the posterior of a host about which only its own measurement is known.
     pub fn alone(measured: &Effect) -> Self {
         Self {
             value: measured.value(),
@@ -134,16 +134,16 @@ impl Posterior {
         }
     }
 
-    /// Variance of the whole error, own and shared.
+    /// Returns the variance of the whole error, which is the own error and the shared error.
     pub fn variance(&self) -> f64 {
         self.own_variance + self.shared_variance
     }
 
-    /// The effect with its interval of level 1 − `alpha`: t at Satterthwaite's degrees of freedom, `n` the
-    /// whole part of these.
+    /// Returns the effect with its interval of level 1 − `alpha`: t at Satterthwaite's degrees of freedom; `n` is the
+    /// integer part of these degrees of freedom.
     ///
-    /// Covers the true effect in 1 − `alpha` of all hosts of the kind; this does not hold for a host that was picked
-    /// because it looks special.
+    /// The interval contains the true effect for 1 − `alpha` of all hosts of the kind. This is not valid for a host
+    /// that was selected because of its effect.
     pub fn estimate(&self, alpha: f64) -> Estimate {
         let parts = [(self.own_variance, self.own_freedom), (self.shared_variance, self.shared_freedom)];
         let freedom = satterthwaite(parts.into_iter());
@@ -152,12 +152,13 @@ impl Posterior {
     }
 }
 
-/// Degrees of freedom that count as infinite: t differs from the normal by a millionth.
+/// From this number of degrees of freedom on, the number counts as infinite: t differs from the normal distribution by
+/// a millionth.
 pub(super) const MANY: f64 = 1e6;
 
-/// Degrees of freedom of a sum of independent variances, each with its own.
+/// Computes the degrees of freedom of a sum of independent variances that each have their own degrees of freedom.
 ///
-/// (Σv)²/Σ(v²/ν); +∞ if nothing varies.
+/// The formula is (Σv)²/Σ(v²/ν); +∞ if all variances are zero.
 ///
 /// # Source
 /// Satterthwaite, An approximate distribution of estimates of variance components, Biometrics Bulletin 2 (1946)
@@ -196,7 +197,7 @@ mod tests {
             let host = Effect::new(value, 1.25, f64::INFINITY).unwrap();
             prior.p_of(&host).unwrap()
         };
-        // t at 2.25²/(1²/99) = 501 degrees of freedom.
+        // The p-value of t at 2.25²/(1²/99) = 501 degrees of freedom.
         close(p(6.0), 0.0460, 1e-4);
         close(p(3.0), 1.0, 1e-12);
     }
@@ -206,7 +207,8 @@ mod tests {
         let found = PRIOR.posterior(None);
         close(found.value, 0.1, 0.0);
         close(found.variance(), 0.0101, 1e-15);
-        // 1.984217 is t(99): both parts have 99, and Satterthwaite gives slightly more.
+        // 1.984217 is t(99): both variances have 99 degrees of freedom, and Satterthwaite's formula gives slightly
+        // more for their sum.
         let half = found.estimate(0.05).half_width();
         close(half / found.variance().sqrt(), 1.984, 1e-3);
     }

@@ -1,15 +1,17 @@
-//! The sums of one pass over hosts at a given τ²: enough for the mean, Q and their errors.
+//! The sums over hosts at a given τ², computed in one pass: enough for the mean, Q, and their errors.
 //!
-//! Sums of parts of a fleet can be merged, so an engine may hold one per shard. Filled by `tau`, `pool` and `groups`.
+//! The sums of parts of a fleet can be merged, so each shard of a database may hold its own sums. Filled by `tau`,
+//! `pool` and `groups`.
 
 use super::effect::Effect;
 
 /// Sums over hosts with weights w = 1/(v + τ²), for one τ².
 ///
-/// Updated by West's method, so that a mean far from zero costs no digits. All sums in one value use the same τ².
+/// Updated by West's method, so that no digits are lost if the mean is far from zero. All sums in one value use the
+/// same τ².
 ///
 /// # Cost
-/// Ten numbers, whatever the number of hosts.
+/// Ten numbers, for any number of hosts.
 ///
 /// # Source
 /// West, Updating mean and variance estimates, CACM 22 (1979) 532-535; merging: Chan, Golub and others
@@ -21,14 +23,14 @@ pub struct Sums {
     weight_squared: f64,
     mean: f64,
     squares: f64,
-    /// Σ of the expected w·(θ−μ)², and Σ of the same terms times w.
+    /// Σ of the expected values of w·(θ−μ)², and Σ of the same terms times w.
     expected: [f64; 2],
     spread: [f64; 2],
     excess: f64,
 }
 
 impl Sums {
-    /// The sums over `effects` at `tau_squared`.
+    /// Computes the sums over `effects` at `tau_squared`.
     pub fn over(effects: &[Effect], tau_squared: f64) -> Self {
         let mut sums = Self::default();
         for effect in effects {
@@ -37,7 +39,7 @@ impl Sums {
         sums
     }
 
-    /// Adds one host. `tau_squared` must be the τ² of the hosts added before.
+    /// Adds one host. `tau_squared` must be the same as for the hosts that were added before.
     pub fn add(&mut self, effect: &Effect, tau_squared: f64) {
         let (weight, moments) = (effect.weight(tau_squared), effect.moments(tau_squared));
         self.merge(&Self {
@@ -80,34 +82,34 @@ impl Sums {
         self.weight
     }
 
-    /// The weighted mean Σwθ/Σw; `None` without hosts.
+    /// Returns the weighted mean Σwθ/Σw; `None` if there are no hosts.
     pub fn mean(&self) -> Option<f64> {
         (self.n > 0).then_some(self.mean)
     }
 
-    /// Q = Σ w·(θ − mean)²; at τ² = 0 Cochran's Q.
+    /// Returns Q = Σ w·(θ − mean)²; at τ² = 0 this is Cochran's Q.
     pub fn q(&self) -> f64 {
         self.squares
     }
 
-    /// The mean of Q if the given τ² is the true one: Σ mᵢ·(1 − wᵢ/Σw), k − 1 for known variances.
+    /// Returns the mean of Q if the given τ² is the true τ²: Σ mᵢ·(1 − wᵢ/Σw), which is k − 1 for known variances.
     pub(super) fn expected_q(&self) -> f64 {
         self.without_the_mean(self.expected, 1.0)
     }
 
-    /// The variance of Q if the given τ² is the true one, 2(k − 1) for known variances.
+    /// Returns the variance of Q if the given τ² is the true τ²; it is 2(k − 1) for known variances.
     pub(super) fn variance_of_q(&self) -> f64 {
         self.without_the_mean(self.spread, 2.0)
     }
 
-    /// The variance of the τ² that solves Q = E Q, at that τ²: var(Q)/(Σw)², which is 2(k − 1)/(Σw)² for known
-    /// variances. Q falls by Σw per unit of τ².
+    /// Returns the variance of the τ² that solves Q = E Q, at this τ²: var(Q)/(Σw)², which is 2(k − 1)/(Σw)² for known
+    /// variances. Q decreases by Σw per unit of τ².
     pub(super) fn variance_of_tau_squared(&self) -> f64 {
         self.variance_of_q() / (self.weight * self.weight)
     }
 
-    /// Subtracts the part that the fit of the mean uses up. For one host the result is exactly zero, without an error
-    /// of rounding.
+    /// Subtracts the part that is lost because the mean is fitted. For one host the result is exactly zero, without a
+    /// rounding error.
     fn without_the_mean(&self, [plain, weighted]: [f64; 2], least: f64) -> f64 {
         match self.n {
             0 | 1 => 0.0,
@@ -115,12 +117,12 @@ impl Sums {
         }
     }
 
-    /// The variance of the weighted mean: Σ w·excess/(Σw)², 1/Σw for known variances.
+    /// Returns the variance of the weighted mean: Σ w·excess/(Σw)², which is 1/Σw for known variances.
     pub(super) fn variance_of_mean(&self) -> f64 {
         self.excess / (self.weight * self.weight)
     }
 
-    /// (k − 1)·Σw/((Σw)² − Σw²): the variance of a typical host, from sums at τ² = 0.
+    /// Returns the variance of a typical host, (k − 1)·Σw/((Σw)² − Σw²), from sums at τ² = 0.
     ///
     /// # Source
     /// Higgins and Thompson, Quantifying heterogeneity in a meta-analysis, Statistics in Medicine 21 (2002)
@@ -141,8 +143,8 @@ mod tests {
         rows.map(|(value, variance, freedom)| Effect::new(value, variance, freedom).unwrap()).to_vec()
     }
 
-    // By hand: weights 100, 25, 50; mean (10 + 7.5 − 10)/175 = 0.042857;
-    // Q = 100·0.0571² + 25·0.2571² + 50·0.2429² = 0.32653 + 1.65306 + 2.94898.
+    // Computed by hand: weights 100, 25, 50; mean (10 + 7.5 − 10)/175 = 0.042857; Q = 100·0.0571² + 25·0.2571² +
+    // 50·0.2429² = 0.32653 + 1.65306 + 2.94898.
     #[test]
     fn the_example_comes_out() {
         let sums = Sums::over(&effects(), 0.0);

@@ -1,25 +1,26 @@
 //! τ², the variance of the true effects between hosts: two estimates, and an interval.
 //!
-//! The hosts are in groups that each have a mean; the plain case is one group. Called by `pool` and `groups`. Every
-//! search halves a bracket at every other step, so that it ends on any input.
+//! The hosts are in groups that each have a mean; in the simplest case there is one group. Called by `pool` and
+//! `groups`. Every search halves its bracket at every second step, so it ends for any input.
 
 use super::effect::Effect;
 use super::sums::Sums;
 use crate::stats::distributions::chi_squared_cdf;
 
-/// Steps of a search: half as many halvings reduce 1e6 to less than 1e-18, and the rest gives all digits.
+/// Largest number of steps of a search: half of them are halvings, which reduce 1e6 to less than 1e-18; the other
+/// steps give the remaining digits.
 const MOST_STEPS: usize = 320;
 /// Relative length of the bracket at which the search ends.
 const PRECISION: f64 = 1e-11;
-/// Largest τ² of the search: larger than the squared distance of any two values divided by the smallest χ² that is
-/// needed.
+/// Largest τ² of the search: larger than the squared distance between any two values, divided by the smallest χ² that
+/// is used.
 const LARGEST_TAU_SQUARED: f64 = 1e13;
 
-/// How the variance between hosts is estimated.
+/// The method by which the variance between hosts is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spread {
-    /// The τ² at which Q equals its expected value. Does not need normal effects, and takes into account that variances
-    /// are estimates.
+    /// The τ² at which Q equals its expected value. This method does not need normal effects, and considers that the
+    /// variances are estimates.
     #[default]
     PauleMandel,
     /// The maximum of the restricted likelihood, for normal effects and known variances.
@@ -27,7 +28,8 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// τ² of hosts in groups that each have a mean; 0 if no hosts differ more than their own errors explain.
+    /// Estimates τ² of hosts in groups that each have a mean; returns 0 if the hosts do not differ more than their own
+    /// errors explain.
     pub(super) fn estimate(self, groups: &[&[Effect]]) -> f64 {
         match self {
             Self::PauleMandel => paule_mandel(groups),
@@ -36,7 +38,7 @@ impl Spread {
     }
 }
 
-/// Q, its mean and its variance over all groups, if `tau_squared` is the true τ².
+/// Returns Q, its mean and its variance, over all groups, if `tau_squared` is the true τ².
 pub(super) fn generalised_q(groups: &[&[Effect]], tau_squared: f64) -> (f64, f64, f64) {
     let sums = groups.iter().map(|group| Sums::over(group, tau_squared));
     sums.fold((0.0, 0.0, 0.0), |(q, expected, variance), sums| {
@@ -44,15 +46,16 @@ pub(super) fn generalised_q(groups: &[&[Effect]], tau_squared: f64) -> (f64, f64
     })
 }
 
-/// The τ² with Q(τ²) = E Q(τ²), by Paule and Mandel.
+/// Finds the τ² with Q(τ²) = E Q(τ²), by Paule and Mandel.
 ///
-/// Estimand: the variance of the hosts' true effects around the mean of their group. With known variances E Q is k −
-/// groups, and this is the published estimate. With estimated variances E Q is larger ([`Effect::moments`]); otherwise
-/// variances that are small by chance would be mistaken for differences between hosts: at ten epochs E Q is 1.29 k, and
-/// k = 10,000 hosts that do not differ at all would surely "differ". Assumes independent hosts and variances that do
-/// not depend on the effects. 0 if Q(0) ≤ E Q(0), or if every group has fewer than two hosts.
+/// Estimand: the variance of the hosts' true effects around the mean of their group. With known variances, E Q is k −
+/// groups, and this is the published estimate. With estimated variances, E Q is larger ([`Effect::moments`]); without
+/// this correction, variances that are small by chance would be mistaken for differences between hosts: at ten epochs
+/// E Q is 1.29 k, and k = 10,000 hosts that do not differ at all would certainly be reported as different. Assumes
+/// independent hosts, and variances that do not depend on the effects. Returns 0 if Q(0) ≤ E Q(0), or if every group
+/// has fewer than two hosts.
 ///
-/// Example: effects ±1 of known variance 0.5: Q(τ²) = 2/(0.5 + τ²) = 1 at τ² = 1.5.
+/// Example: for effects ±1 of known variance 0.5, Q(τ²) = 2/(0.5 + τ²) is 1 at τ² = 1.5.
 ///
 /// # Source
 /// Paule and Mandel, Consensus values and weighting factors, Journal of Research of the NBS 87 (1982)
@@ -64,17 +67,18 @@ fn paule_mandel(groups: &[&[Effect]]) -> f64 {
     })
 }
 
-/// The τ² at which the restricted likelihood has its maximum.
+/// Finds the τ² at which the restricted likelihood has its maximum.
 ///
-/// Estimand and degenerate input as for [`paule_mandel`]. The root of the score, which is, up to a factor:
+/// Estimand and degenerate input are as for [`paule_mandel`]. The result is the root of the score, which is, up to a
+/// factor:
 ///
 /// ```text
 /// Σ_groups ( Σ w²·(θ − mean)² − Σ w + Σ w²/Σ w )
 /// ```
 ///
-/// Assumes normal effects and known variances. 0 if the score is not positive at 0.
+/// Assumes normal effects and known variances. Returns 0 if the score is not positive at 0.
 ///
-/// Example: effects ±1 of variance 0.5: w²·2 − 2w + w = 0 at w = 0.5, τ² = 1.5.
+/// Example: for effects ±1 of variance 0.5, w²·2 − 2w + w = 0 at w = 0.5, so τ² = 1.5.
 ///
 /// # Source
 /// Viechtbauer, Bias and efficiency of meta-analytic variance estimators in the random-effects model,
@@ -96,14 +100,15 @@ fn score(group: &[Effect], tau_squared: f64) -> f64 {
     group.iter().map(of_host).sum()
 }
 
-/// The Q-profile interval of τ² at level 1 − `alpha`: every τ² for which Q(τ²) is within its quantiles.
+/// Computes the Q-profile interval of τ² at level 1 − `alpha`: every τ² for which Q(τ²) is between its two quantiles.
 ///
-/// Q divided by its scale is compared with χ², whose degrees of freedom are chosen to match Q's mean and variance; with
-/// known variances that is χ² of k − groups, and the published interval. If Q is too small even at τ² = 0, both ends
-/// are 0: the hosts differ less than their errors allow. If no group has two hosts: [0, +∞].
+/// Q divided by its scale is compared with χ², whose degrees of freedom are chosen to match Q's mean and variance.
+/// With known variances this is χ² of k − groups, and the published interval. If Q is too small even at τ² = 0, both
+/// ends are 0: the hosts differ less than their errors would make them differ. If no group has two hosts, the result
+/// is [0, +∞].
 ///
-/// Example: effects ±1 of variance 0.5: Q = 2/(0.5 + τ²) is the 2.5 % point 0.000982 of χ²(1) at
-/// τ² = 2036, and its 97.5 % point 5.024 below 0: [0, 2036].
+/// Example: for effects ±1 of variance 0.5, Q = 2/(0.5 + τ²) reaches the 2.5 % quantile of χ²(1), 0.000982, at τ² =
+/// 2036, and the 97.5 % quantile, 5.024, below τ² = 0. So the interval is [0, 2036].
 ///
 /// # Source
 /// Viechtbauer, Confidence intervals for the amount of heterogeneity in meta-analysis, Statistics in Medicine
@@ -116,22 +121,22 @@ pub(super) fn profile(groups: &[&[Effect]], alpha: f64) -> (f64, f64) {
     (end(1.0 - alpha / 2.0), end(alpha / 2.0))
 }
 
-/// P(a Q ≤ the observed one) if `tau_squared` is the true τ².
+/// Returns the probability that Q is at most the observed Q, if `tau_squared` is the true τ².
 fn probability_below(groups: &[&[Effect]], tau_squared: f64) -> f64 {
     let (q, expected, variance) = generalised_q(groups, tau_squared);
     let (scaled, freedom) = scaled_q(q, expected, variance);
     chi_squared_cdf(scaled, freedom).unwrap_or(0.0)
 }
 
-/// Q divided by its scale, and the degrees of freedom of the χ² that has the same mean and variance.
+/// Returns Q divided by its scale, and the degrees of freedom of the χ² that has the same mean and variance.
 pub(super) fn scaled_q(q: f64, expected: f64, variance: f64) -> (f64, f64) {
     (q * 2.0 * expected / variance, 2.0 * expected * expected / variance)
 }
 
-/// Finds the zero of `f`, which falls from a positive value at 0; returns 0 if `f` is not positive there. If `f`
-/// crosses zero several times, returns any of these points; if it never does, [`LARGEST_TAU_SQUARED`].
+/// Finds the zero of `f`, which decreases from a positive value at 0; returns 0 if `f` is not positive at 0. If `f`
+/// has several zeros, returns one of them; if it has no zero, returns [`LARGEST_TAU_SQUARED`].
 ///
-/// Every other step is a secant step by the Illinois rule, so that a few passes over the hosts are enough.
+/// Every second step is a secant step by the Illinois rule, so a few passes over the hosts are enough.
 fn falling_root(f: impl Fn(f64) -> f64) -> f64 {
     let at_zero = f(0.0);
     if at_zero.is_nan() || at_zero <= 0.0 {
@@ -150,7 +155,7 @@ fn falling_root(f: impl Fn(f64) -> f64) -> f64 {
         }
         let secant = lo + (hi - lo) * above / (above - below);
         let is_usable = step % 2 == 1 && secant > lo && secant < hi;
-        // Far above the root, the search is for its order of magnitude, not for its digits.
+        // Far above the root, the search looks for the root's order of magnitude, not for its digits.
         let halved = if lo == 0.0 { hi / 16.0 } else { f64::midpoint(lo, hi) };
         let next = if is_usable { secant } else { halved };
         let there = f(next);

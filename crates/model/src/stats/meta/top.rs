@@ -1,13 +1,13 @@
-//! Which hosts are among those that lose most, and with what probability.
+//! Computes the probability of each host to be among the hosts that lose most.
 //!
-//! A rank by the estimates only does not show how close the next hosts are. Called for the ranking of a fleet.
+//! A ranking only by the estimates does not show how close the next hosts are. Called for the ranking of a fleet.
 
 use super::lost::is_rate;
 use crate::stats::distributions::normal_cdf;
 
-/// Halvings of the bracket around the threshold; f64 has no more digits.
+/// Largest number of halvings of the bracket around the threshold; f64 has no more digits.
 const MOST_HALVINGS: usize = 100;
-/// No host is expected to deviate from its mean by more standard deviations than this.
+/// The largest deviation of a host from its mean that is considered, in standard deviations.
 const FAR: f64 = 40.0;
 
 /// A host in a ranking by CPU time lost.
@@ -15,21 +15,21 @@ const FAR: f64 = 40.0;
 pub struct Candidate {
     /// Requests over TCP, per second.
     pub requests_per_s: f64,
-    /// Its effect, as in [`cores_lost`](crate::stats::meta::cores_lost).
+    /// The host's effect, as in [`cores_lost`](crate::stats::meta::cores_lost).
     pub value: f64,
     pub variance: f64,
 }
 
-/// The probability of each host to be among the `n_top` hosts that lose most.
+/// Returns, for each host, the probability that it is among the `n_top` hosts that lose most.
 ///
 /// Estimand: P(Lᵢ > c), where c is the loss that `n_top` hosts exceed on average: Σ P(Lᵢ > c) = `n_top`. With many
-/// independent hosts c is nearly fixed, and this is the probability of a rank. With L = rate·effect and a normal
-/// effect, P(L > c) = Φ((rate·m − c)/(rate·√V)). The probabilities sum up to `n_top`. A host without a variance is
-/// above or below with certainty, and has 1/2 at c; a host with a figure that is not a number has 0 and does not take
-/// part. All are 1 if there are no more hosts than places.
+/// independent hosts, c is nearly fixed, and this is the probability of a rank. With L = rate·effect and a normal
+/// effect, P(L > c) = Φ((rate·m − c)/(rate·√V)). The sum of the probabilities is `n_top`. A host without a variance is
+/// certainly above or below c, and has probability 1/2 if its loss is c. A host with a figure that is not a number has
+/// probability 0 and is not ranked. If there are at most `n_top` hosts, all probabilities are 1.
 ///
-/// Example: rates of 1, 1 with effects of 2 and 1 µs, each of variance 1: by symmetry c is the loss at 1.5 µs, and the
-/// first host is in the top with probability Φ(0.5) = 0.6915.
+/// Example: for rates of 1 and 1, and effects of 2 and 1 µs that each have variance 1, c is by symmetry the loss at
+/// 1.5 µs, and the first host is in the top with probability Φ(0.5) = 0.6915.
 ///
 /// # Cost
 /// O(hosts) for each of some fifty steps.
@@ -46,7 +46,7 @@ pub fn top_probabilities(hosts: &[Candidate], n_top: usize) -> Vec<f64> {
     hosts.iter().map(|it| it.exceeds(threshold)).collect()
 }
 
-/// The c with Σ P(L > c) = `n_top`.
+/// Finds the c with Σ P(L > c) = `n_top`.
 fn threshold(hosts: &[Candidate], n_top: f64) -> f64 {
     let n_above = |c: f64| hosts.iter().map(|it| it.exceeds(c)).sum::<f64>();
     let usable = hosts.iter().filter(|it| it.is_usable());
@@ -71,12 +71,12 @@ impl Candidate {
         is_rate(self.requests_per_s) && self.value.is_finite() && self.variance.is_finite() && self.variance >= 0.0
     }
 
-    /// The loss that is `deviations` standard deviations above the mean loss.
+    /// Returns the loss that is `deviations` standard deviations above the mean loss.
     fn loss_at(&self, deviations: f64) -> f64 {
         self.requests_per_s * (self.value + deviations * self.variance.sqrt())
     }
 
-    /// P(loss > `threshold`).
+    /// Returns P(loss > `threshold`).
     fn exceeds(&self, threshold: f64) -> f64 {
         if !self.is_usable() {
             return 0.0;

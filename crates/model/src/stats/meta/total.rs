@@ -1,6 +1,6 @@
-//! The CPU time that a whole fleet loses, of which only a part was measured.
+//! Estimates the CPU time that a whole fleet loses if only a part of the fleet was measured.
 //!
-//! One pass over the hosts; `groups` provides the mean and τ² of each kind. Called for the fleet's report.
+//! Goes through the hosts once; `groups` provides the mean and τ² of each kind. Called for the fleet's report.
 
 use super::effect::Effect;
 use super::lost::{cores, is_rate};
@@ -13,38 +13,39 @@ use crate::stats::distributions::t_critical;
 pub struct Host {
     /// Requests over TCP, per second.
     pub requests_per_s: f64,
-    /// Its kind: the index of its prior.
+    /// The host's kind, as the index of its prior.
     pub prior_idx: usize,
-    /// Its own effect, if it was measured.
+    /// The host's own effect, if it was measured.
     pub effect: Option<Effect>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Total {
-    /// Cores lost; `n` is the number of hosts in the sum.
+    /// Cores lost; its `n` is the number of hosts in the sum.
     pub cores: Estimate,
     /// Requests over TCP, per second.
     pub requests_per_s: f64,
-    /// Hosts with their own effect.
+    /// Number of hosts with their own effect.
     pub n_measured: usize,
-    /// Hosts for which the prediction of their kind is used.
+    /// Number of hosts for which the prediction of their kind is used.
     pub n_predicted: usize,
-    /// Hosts whose rate or kind is not known: they are in none of these figures.
+    /// Number of hosts whose rate or kind is not known; these hosts are not included in the other figures.
     pub n_left_out: usize,
-    /// Standard error that comes from the measured hosts' own errors, in cores.
+    /// Standard error of the sum, in cores, that comes from the measured hosts' own errors.
     pub error_of_measured: f64,
-    /// Standard error that comes from the differences between hosts that were not measured, in cores.
+    /// Standard error of the sum, in cores, that comes from the differences between hosts that were not measured.
     pub error_of_predicted: f64,
-    /// Standard error that comes from the means of the kinds, which all hosts of a kind share, in cores.
+    /// Standard error of the sum, in cores, that comes from the means of the kinds; all hosts of a kind share this
+    /// error.
     pub error_of_means: f64,
 }
 
 /// Sums the CPU time lost over `hosts`, each of a kind in `priors`, with an interval of level 1 − `alpha`.
 ///
-/// Estimand: Σ Lᵢ = Σ rateᵢ·cᵢ over exactly these hosts, as in [`cores_lost`](crate::stats::meta::cores_lost), with the
-/// true cᵢ of each. It is not the mean of a population of fleets, so hosts measured without error add no error. Given
-/// the means μ of the kinds, cᵢ has the posterior's value m and own variance V, independent of the other hosts; for a
-/// host that was not measured V = τ².
+/// Estimand: Σ Lᵢ = Σ rateᵢ·cᵢ over exactly these hosts, as in [`cores_lost`](crate::stats::meta::cores_lost), with
+/// the true cᵢ of each host. It is not the mean of a population of fleets, so a host that was measured without error
+/// adds no error. Given the means μ of the kinds, cᵢ has the posterior's value m and own variance V, independent of
+/// the other hosts; for a host that was not measured, V = τ².
 ///
 /// ```text
 /// value     Σ rate·m
@@ -53,17 +54,19 @@ pub struct Total {
 /// interval  value ± t·√(own + means)                t at Satterthwaite's degrees of freedom
 /// ```
 ///
-/// Assumes that whether a host was measured depends neither on its effect within its kind nor on its rate. If the
-/// busiest hosts have another tax, a sum that is based on the others is wrong by that, and the interval does not show
-/// it. Rates are known. Means of different kinds have independent errors; that is nearly true if one prior is the whole
-/// fleet's. If a few hosts have most of the requests, the interval is only as normal as their own effects. `None`
-/// without hosts, for an `alpha` out of range, or if a variance is so large that the sum is not a number.
+/// Assumes that whether a host was measured does not depend on its effect within its kind, and not on its rate. If the
+/// busiest hosts have another tax, a sum that is based on the other hosts has a corresponding error, and the interval
+/// does not show it. The rates are treated as known. The means of different kinds have independent errors; this is
+/// nearly true if one prior is that of the whole fleet. If a few hosts have most of the requests, the interval is only
+/// as normal as the effects of these hosts. Returns `None` if there are no hosts, for an `alpha` out of range, or if a
+/// variance is so large that the sum is not a number.
 ///
-/// Example: two hosts of 100,000 requests per second, kind μ = 5 µs with variance 0.04 µs², τ² = 0, neither measured: m
-/// = 5, V = 0: 1 core with the error 0.2 µs · 200,000/s = 0.04, since both hosts have the same error.
+/// Example: two hosts with 100,000 requests per second each, both not measured, and a kind with μ = 5 µs of variance
+/// 0.04 µs² and τ² = 0: m = 5 and V = 0, so the result is 1 core with the error 0.2 µs · 200,000/s = 0.04, since both
+/// hosts have the same error.
 ///
 /// # Cost
-/// O(hosts + kinds); hosts may be a stream.
+/// O(hosts + kinds); the hosts may be a stream.
 pub fn total(priors: &[Prior], hosts: impl IntoIterator<Item = Host>, alpha: f64) -> Option<Total> {
     let mut kinds = vec![Kind::default(); priors.len()];
     let mut n_left_out = 0;
@@ -108,7 +111,7 @@ impl Kind {
         }
     }
 
-    /// Variance from the error of the kind's mean.
+    /// Returns the variance that comes from the error of the kind's mean.
     fn of_mean(&self, prior: &Prior) -> f64 {
         if self.slope > 0.0 { self.slope * self.slope * prior.mean_variance } else { 0.0 }
     }
@@ -129,7 +132,7 @@ fn finish(priors: &[Prior], kinds: &[Kind], n_left_out: usize, alpha: f64) -> Op
     if !(is_usable && value.is_finite() && variance.is_finite()) {
         return None;
     }
-    // The measured hosts together, with the degrees of freedom of their sum.
+    // The measured hosts of all kinds together, with the degrees of freedom of their sum.
     let loss = sum(|it| it.measured_loss);
     let freedom_of_measured = if loss > 0.0 { measured * measured / loss } else { f64::INFINITY };
     let of_kinds = kinds
@@ -181,7 +184,7 @@ mod tests {
         assert!(found.cores.half_width() < 1e-7, "{found:?}");
     }
 
-    // By hand: own variance 1²·0.04 each, mean's (2·1)²·0.04.
+    // Computed by hand: the own variance of each host is 1²·0.04, and the variance from the mean is (2·1)²·0.04.
     #[test]
     fn both_kinds_of_uncertainty_are_in_the_interval() {
         let prior = Prior { tau_squared: 0.04, ..SAME };

@@ -1,23 +1,23 @@
-//! Hosts whose measurement differs from those of others of their kind.
+//! Finds hosts whose measurement differs from the measurements of other hosts of their kind.
 
 use super::effect::Effect;
 use super::pool::pool;
 use super::shrink::Prior;
 use super::tau::Spread;
 
-/// The fewest other hosts that can show the usual effect.
+/// The smallest number of other hosts that can show the usual effect.
 const LEAST_OTHERS: usize = 3;
-/// Up to this many hosts, each is compared only with the others. In a larger group one host changes τ² too little to
-/// hide itself.
+/// Up to this number of hosts, each host is compared only with the other hosts. In a larger group, one host changes τ²
+/// so little that it cannot hide its own deviation.
 const MOST_ALONE: usize = 300;
-/// The level of the intervals that [`pool`] makes; these intervals are not used here.
+/// The level of the intervals that [`pool`] computes; the intervals are not used in this file.
 const ALPHA: f64 = 0.05;
 
-/// The usual effect for each of these hosts, computed only from the others: a host that is far off would widen τ² and
-/// so hide itself.
+/// Computes the usual effect for each of these hosts, only from the other hosts. If the host itself were included, a
+/// large deviation would increase τ² and so hide itself.
 ///
-/// `None` for every host if there are too few others, or so many that one host does not matter; the mean of all hosts
-/// is then good enough.
+/// Returns `None` for every host if there are too few other hosts, or so many that one host does not matter; the mean
+/// of all hosts is then good enough.
 ///
 /// # Cost
 /// O(k²) steps of [`pool`] for k hosts; k is at most 300.
@@ -53,7 +53,7 @@ mod tests {
         let alone = usual[5].unwrap().p_of(&effects[5]).unwrap();
         assert!(among_all > 0.05, "{among_all}");
         assert!(alone < 1e-4, "{alone}");
-        // This does not affect the others.
+        // The host that deviates does not affect the result for the other hosts.
         let other = usual[0].unwrap().p_of(&effects[0]).unwrap();
         assert!(other > 0.5, "{other}");
     }

@@ -1,7 +1,7 @@
-//! Compares two arms' latency quantiles, over blocks of epochs.
+//! Compares the latency quantiles of two arms, over blocks of epochs.
 //!
-//! A tail needs many samples, so consecutive epochs are merged into blocks. The blocks are the unit of inference, never
-//! the requests. Called by `judge`.
+//! The tail of a distribution needs many samples, so consecutive epochs are merged into blocks. The unit of inference
+//! is the block, never the request. Called by `judge`.
 
 use std::ops::Range;
 
@@ -10,25 +10,25 @@ use crate::stats::epoch::{Epoch, Side};
 use crate::stats::estimate::Estimate;
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// With fewer blocks than this there is no comparison, at any level.
+/// With fewer blocks than this, no quantiles are compared, at any level.
 const LEAST_BLOCKS: usize = 6;
-/// A slice must last at least this many times the 99 % latency; a shorter slice cuts the tail off.
+/// A slice must last at least this many times the 99 % latency; a shorter slice cuts off the tail.
 const LEAST_SLICE_P99S: f64 = 10.0;
 
-/// How much a latency quantile of the other arm exceeds the baseline's.
+/// How much a latency quantile of the other arm exceeds the baseline's quantile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantileTax {
-    /// ln(other / baseline), Hodges-Lehmann over blocks; positive if the other arm is slower.
+    /// ln(other / baseline), estimated by Hodges-Lehmann over blocks; positive if the other arm is slower.
     pub ln_ratio: Estimate,
-    /// Other − baseline in µs, Hodges-Lehmann over blocks.
+    /// Other − baseline in µs, estimated by Hodges-Lehmann over blocks.
     pub difference_us: Estimate,
-    /// The quantile of each side in µs, Hodges-Lehmann over blocks.
+    /// The quantile of each side in µs, estimated by Hodges-Lehmann over blocks.
     pub sides_us: [Estimate; 2],
-    /// Two-sided signed-rank p-value of the log ratios.
+    /// Two-sided p-value of the signed-rank test for the log ratios.
     pub p_value: f64,
 }
 
-/// The comparison of two arms' quantiles, or why there is none.
+/// The comparison of a quantile between two arms, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Comparison {
     Known(QuantileTax),
@@ -37,23 +37,24 @@ pub enum Comparison {
         have: usize,
         /// Number of blocks that an interval at this level needs.
         need: usize,
-        /// Number of epochs that would fill these blocks with as many samples per epoch as so far; `None` without
-        /// samples.
+        /// Number of epochs that would give this number of blocks, with as many samples per epoch as so far; `None` if
+        /// there are no samples.
         n_epochs_needed: Option<usize>,
     },
-    /// A slice is shorter than ten times the 99 % latency, and cuts the tail off.
+    /// The slices are shorter than ten times the 99 % latency, and cut off the tail.
     SliceTooShort {
         slice_us: f64,
-        /// The larger of the arms' pooled 99 % latencies.
+        /// The larger of the two arms' 99 % latencies, each over all samples.
         p99_us: f64,
     },
 }
 
-/// Merges consecutive epochs until both arms have `least` samples; the remaining epochs join the last block.
+/// Merges consecutive epochs until both arms have `least` samples; epochs that are left over are added to the last
+/// block.
 ///
-/// `counts` holds `[baseline, other]` per epoch. Empty if all epochs together have too few samples.
+/// `counts` has `[baseline, other]` for each epoch. The result is empty if all epochs together have too few samples.
 ///
-/// Example: (60, 70) four times with a `least` of 100 gives the blocks 0..2 and 2..4.
+/// Example: counts of (60, 70) in four epochs, with a `least` of 100, give the blocks 0..2 and 2..4.
 pub fn blocks(counts: &[[usize; 2]], least: usize) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let (mut start, mut sums) = (0, [0, 0]);
@@ -72,17 +73,18 @@ pub fn blocks(counts: &[[usize; 2]], least: usize) -> Vec<Range<usize>> {
 
 /// Compares one quantile of the two arms over blocks of epochs.
 ///
-/// Estimand: the typical ratio (and difference) of the arms' quantiles in the same environment. Formula: nearest rank
-/// per block and arm, then [`hodges_lehmann::estimate`] over the blocks. Assumes that blocks, not requests, are
-/// independent: intervals from all requests pooled are wrong by a large factor. Needs at least six blocks, more if the
-/// level requires it, and for p99 and p99.9 slices of at least ten times the 99 % latency.
+/// Estimand: the typical ratio (and difference) of the arms' quantiles under the same conditions. Formula: nearest
+/// rank per block and arm, then [`hodges_lehmann::estimate`] over the blocks. Assumes that blocks are independent, not
+/// that requests are: intervals from all requests together are wrong by a large factor. Needs at least six blocks
+/// (more if the level requires it), and for p99 and p99.9 slices of at least ten times the 99 % latency.
 ///
-/// Example: six blocks with a p50 of 100 µs and 110 µs: ln 1.1 [ln 1.1, ln 1.1], 10 µs [10, 10].
+/// Example: six blocks with a p50 of 100 µs and 110 µs give ln 1.1 [ln 1.1, ln 1.1] and 10 µs [10, 10].
 pub fn compare(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Comparison {
     too_short_for_tail(epochs, quantile).unwrap_or_else(|| compare_whole(epochs, quantile, alpha))
 }
 
-/// The same if slices do not cut requests off: a slice ends when all requests that began in it are answered.
+/// The same as [`compare`], for slices that do not cut off requests: a slice ends when all requests that began in it
+/// are answered.
 pub fn compare_whole(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Comparison {
     let counts: Vec<[usize; 2]> = epochs.iter().map(sample_counts).collect();
     let blocks = blocks(&counts, quantile.least_samples());
@@ -99,9 +101,10 @@ pub fn compare_whole(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Compar
     tax(&sides_us, alpha).map_or_else(not_enough, Comparison::Known)
 }
 
-/// A tail needs slices of ten times the 99 % latency: shorter slices end before slow answers arrive.
+/// Returns [`Comparison::SliceTooShort`] for a tail quantile if slices are shorter than ten times the 99 % latency:
+/// such slices end before slow answers arrive.
 fn too_short_for_tail(epochs: &[Epoch], quantile: Quantile) -> Option<Comparison> {
-    // If the verdict comes from response times, requests count however late their answers arrive.
+    // If the verdict is computed from response times, requests count even if their answers arrive late.
     if quantile < Quantile::P99 || epochs.iter().any(Epoch::is_by_response) {
         return None;
     }
@@ -116,11 +119,12 @@ fn sample_counts(epoch: &Epoch) -> [usize; 2] {
     [epoch.latencies_ns[0].len(), epoch.latencies_ns[1].len()]
 }
 
-/// Number of epochs for `need` blocks, if epochs have as many samples as the arm with fewer samples had so far.
+/// Returns the number of epochs for `need` blocks, if future epochs have as many samples as the arm with fewer samples
+/// had so far.
 fn epochs_needed(counts: &[[usize; 2]], least: usize, need: usize) -> Option<usize> {
     let sum = |side: usize| counts.iter().map(|count| count[side]).sum::<usize>();
     let poorer = sum(0).min(sum(1));
-    // A block consists of whole epochs, so a block never needs less than one epoch.
+    // A block consists of whole epochs, so a block needs at least one epoch.
     let per_block = (least * counts.len()).checked_div(poorer)?;
     let is_exact = per_block * poorer == least * counts.len();
     Some(need * (per_block + usize::from(!is_exact)))
@@ -147,7 +151,7 @@ fn tax(sides_us: &[Vec<f64>; 2], alpha: f64) -> Option<QuantileTax> {
     })
 }
 
-/// ln(other / baseline); a sample of zero nanoseconds counts as half of one.
+/// Returns ln(other / baseline); a sample of zero nanoseconds counts as half a nanosecond.
 fn ln_ratio(other_us: f64, baseline_us: f64) -> f64 {
     (other_us.max(0.0005) / baseline_us.max(0.0005)).ln()
 }
@@ -159,7 +163,7 @@ mod tests {
     use super::*;
     use crate::stats::vectors::{close, counts, floats, load};
 
-    /// The epochs of vector V4; its numbers are taken as nanoseconds.
+    /// Makes the epochs of vector V4; the vector's numbers are used as nanoseconds.
     fn v4_epochs() -> Vec<Epoch> {
         let samples = |values: &Value| counts(values).into_iter().map(|ns| ns as u32).collect();
         let vectors = load();
@@ -192,7 +196,7 @@ mod tests {
             close(pooled, ns / 1000.0, 1e-12);
         }
         let sides = Side::BOTH.map(|side| block_quantiles_us(&epochs, &blocks, side, quantile));
-        // The reference is ln(U/T), ours ln(other/baseline) = ln(T/U): the signs differ.
+        // The reference is ln(U/T), and ours is ln(other/baseline) = ln(T/U), so the signs differ.
         let found = tax(&sides, 0.05).unwrap().ln_ratio.map_monotone(|x| -x);
         close(found.value, expected["hl_log"].as_f64().unwrap(), 1e-5);
         assert_eq!(found.n as u64, expected["n_blocks"].as_u64().unwrap());
@@ -235,7 +239,7 @@ mod tests {
             panic!("no block was enough");
         };
         assert_eq!((have, need), (0, 9));
-        // About 46 samples per epoch: 10 000 take 220 epochs, nine times.
+        // With about 46 samples per epoch, 10,000 samples need 220 epochs; nine blocks are needed.
         assert!((1900..2100).contains(&n_epochs_needed.unwrap()));
         assert_eq!(
             compare(&[], Quantile::P50, 0.05),
