@@ -32,7 +32,7 @@ impl StormArgs {
     }
 }
 
-/// A server that is stopped for longer counts as down.
+/// The longest stall: a server that is stopped for longer counts as down.
 const LONGEST_STALL: Duration = Duration::from_secs(60);
 
 fn stall(typed: &str) -> Result<Duration, String> {
