@@ -54,7 +54,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     let unfitting = moving::unfitting(&wanted, &candidates)?;
     let unfitting = unfitting.iter().map(|it| words::warning(it));
     let unfitting: String = unfitting.collect();
-    // looptax needed the variable only for its trial login; the program does not need it.
+    // looptax needed the variable only for the login that it tried; the program does not need it.
     sys::forget_variable("LOOPTAX_PASSWORD");
     let mapping = moving::mapping(&candidates);
     let is_whole = args.dry_run || args.verbose || args.stats;
