@@ -271,7 +271,7 @@ fn r18_a_program_that_is_executed_has_demands_of_its_own() {
     assert!(run.stderr.contains(" 1 connection moved, 1 left"), "{run:?}");
 }
 
-/// looptax does not compare PgBouncer's own rules for sockets.
+/// looptax does not compare the pooler's own rules for sockets.
 #[test]
 fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
     if !is_there("pgbouncer") || !is_root() {
