@@ -231,7 +231,7 @@ fn show(
     Ok(code(&verdicts))
 }
 
-/// Returns a line that names the user as whom looptax checked, if the caller named no client: root reaches more than an
+/// Returns a line that names the user that looptax checked as, if the caller named no client: root reaches more than an
 /// application may.
 fn for_whom(client: &Client, terminal: Terminal) -> String {
     if client.is_named() {
@@ -246,7 +246,7 @@ fn for_whom(client: &Client, terminal: Terminal) -> String {
     report::fitted(&words, terminal.style().width)
 }
 
-/// Returns a line with the command that prints the connection for every driver: an address alone does not show which
+/// Returns a line with the command that prints the connection for every driver: an address does not show which
 /// file to change.
 fn spelled_by(points: &[Point], url: &str) -> String {
     // `dsn` accepts URLs only.

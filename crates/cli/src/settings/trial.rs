@@ -199,7 +199,7 @@ pub(crate) fn accounts(checked: &[String]) -> Result<Vec<(u16, Account)>, Failur
 }
 
 /// Returns the account with which looptax may query a server for its counts: the account that the user named, or an
-/// empty account if the server needs none.
+/// empty account if the server does not require one.
 pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> Option<Account> {
     let is_its = |port: &u16| candidate.from.iter().any(|from| from.port() == *port);
     let named = accounts.iter().find(|(port, _)| is_its(port));

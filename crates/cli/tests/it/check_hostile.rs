@@ -15,7 +15,7 @@ const N_BYTES: usize = 10 << 20;
 const STEERING: &str = "\u{1b}[2J\u{1b}]0;evil\u{7}";
 /// More than `check` ever prints about real servers.
 const MOST_PRINTED_BYTES: usize = 16 << 10;
-/// Limit of the address space in KiB: enough for the program itself, but for far fewer than ten copies of the answer.
+/// Limit of the address space in KiB: enough for the program itself, but not for ten copies of the answer.
 const MOST_MEMORY_KIB: u32 = 512 << 10;
 
 /// Answers every connection with the same bytes, on TCP and on a socket; ends with the process of the test.
