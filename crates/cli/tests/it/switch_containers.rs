@@ -348,7 +348,7 @@ fn a_database_server_that_shares_the_variables_is_no_client() {
 
 const POSTGRES: &str = "  db:\n    image: postgres:17\n    environment:\n      POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256\n    volumes:\n      - data:/var/lib/postgresql/data\nvolumes:\n  data:\n";
 
-/// The plan announced the move, and did not mention that existing data keeps its old settings.
+/// The plan announced the move, and did not mention that existing data has its own rules, whatever the variable says.
 #[test]
 fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
     let shop = "services:\n  shop:\n    image: own\n    environment:\n      APP_KEY: x\n      DB_CONNECTION: pgsql\n      DB_HOST: db\n      DB_USERNAME: u\n      DB_PASSWORD: geheim\n";

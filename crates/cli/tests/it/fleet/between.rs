@@ -109,7 +109,7 @@ fn what_could_not_be_sent_waits_and_goes_first_when_the_collector_is_back() {
     assert_eq!(ask(&url, "latest_reports", &[]).rows.len(), 1);
 }
 
-/// Starts a collector that states its version and then never answers; it signals when the first rows have arrived.
+/// Starts a collector that states its version and then never answers; it signals when an INSERT has begun to arrive.
 fn slow() -> (SocketAddr, std::sync::mpsc::Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

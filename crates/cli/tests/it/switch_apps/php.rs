@@ -21,7 +21,7 @@ fn wordpress_is_moved_and_back() {
     moved_and_back(&app.reloaded_by(reload));
 }
 
-/// A configuration for Laravel's views, which would show errors.
+/// The configuration of Laravel's views; Laravel would use views only to show errors.
 const VIEWS: &str = "<?php\nreturn ['paths' => [], 'compiled' => '/tmp'];\n";
 const LARAVEL: &str = "/usr/share/php/Illuminate/Foundation/Application.php";
 
