@@ -76,7 +76,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
                     live::give_back();
                     low_level::exit(Exit::Interrupted.code());
                 }
-                // While looptax puts old files back, its waits go on: it finishes this first.
+                // While looptax restores old files, its waits are not cut short: it finishes restoring first.
                 if !waiting::goes_back() {
                     waiting::stop();
                 }
