@@ -109,7 +109,7 @@ pub(crate) fn survive_large_files() -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that the parent process has not set to be ignored.
+/// Returns the signals that the parent process has not set to be ignored.
 fn heard() -> impl Iterator<Item = i32> {
     { SIGNALS.into_iter() }.filter(|signal| !sys::is_ignored(*signal))
 }

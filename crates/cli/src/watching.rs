@@ -81,7 +81,7 @@ impl Watch {
         self.one(false)
     }
 
-    /// Returns the counts since the last snapshot, with all times of the requests.
+    /// Like [`Watch::look`], but the result also has the figures of the single snapshot, with its histogram of times.
     pub(crate) fn look_with_times(&mut self) -> Result<Watched, Failure> {
         self.one(true)
     }

@@ -24,7 +24,7 @@ pub(crate) struct StormArgs {
 }
 
 impl StormArgs {
-    /// The name of the first option of a storm that was typed.
+    /// Returns the name of the first storm option that was typed.
     pub(crate) fn typed(&self) -> Option<&'static str> {
         let Self { stall, queue, storms } = self;
         let all = [(stall.is_some(), "--stall"), (queue.is_some(), "--queue"), (storms.is_some(), "--storms")];

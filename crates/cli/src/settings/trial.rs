@@ -186,7 +186,7 @@ pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
     own.chain(args.site.is_none().then(|| shown_command(args))).collect()
 }
 
-/// The accounts of `--login`, each with the port of its server.
+/// Returns the accounts of `--login`, each with the port of its server.
 pub(crate) fn accounts(checked: &[String]) -> Result<Vec<(u16, Account)>, Failure> {
     let account = |word: &String| match target::parse(word)? {
         TargetSpec::Running(running) => {

@@ -21,7 +21,7 @@ use super::{Terminal, without_secrets};
 /// The significance level of the only interim analysis in a plan that was cut short.
 const LEVEL: f64 = 0.05;
 
-/// Where the run is shown.
+/// How a run in progress is shown.
 pub(crate) enum Stage {
     /// On a line. Without a terminal, only the beginning of each comparison is printed, and only if `tells` is set.
     Line {

@@ -10,7 +10,7 @@ use crate::earlier_runs::data_folder;
 use crate::failure::{Exit, Failure};
 use crate::terminal::{self, Terminal};
 
-/// The folder in which switches are kept.
+/// Returns the folder in which switches are kept.
 pub(super) fn kept() -> Result<Kept, Failure> {
     let Some(data) = data_folder() else {
         return Err(Failure::usage(
