@@ -1,8 +1,8 @@
-//! `cargo xtask arrows`: which rooms and files may depend on which, between rooms and between the files of one.
+//! `cargo xtask arrows`: checks which rooms may use which rooms, and finds circles between the files of a room.
 //!
-//! The map is the table of rooms in ARCHITECTURE.md: each row says which rooms its room sees, a package or a module of
-//! one. It is compared with the paths in the files in both directions: an arrow that is missing in the table is a
-//! finding, and one that no file needs is too.
+//! The map of allowed uses is the table of rooms in ARCHITECTURE.md: each row says which rooms its room may use. A room
+//! is a package, or a module of a package. The map is compared with the paths in the files in both directions: a use
+//! that is missing in the table is a finding, and so is a row's entry that no file needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,9 +14,9 @@ use cargo_metadata::{DependencyKind, Metadata};
 use crate::circles;
 use crate::workspace;
 
-/// Programs: nothing points at them, and only they talk to a person.
+/// Programs: no room may use them, and only they print to a user.
 const PROGRAMS: [&str; 3] = ["cli", "lab", "xtask"];
-/// Command line, colours, progress and the error type without variants.
+/// Libraries for command lines, colours and progress bars, and the error type that holds any error.
 const TERMINAL_LIBRARIES: [&str; 11] = [
     "anstream",
     "anstyle",
@@ -30,10 +30,10 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "owo-colors",
     "rpassword",
 ];
-/// Rooms that still have circles: none may be added, and a room without one leaves the list.
+/// Rooms that still have circles of files. No room may be added, and a room without a circle has to leave this list.
 const WITH_CIRCLES: [&str; 2] = ["experiment", "redirect"];
 
-/// A use of one room by another, or of a library.
+/// A use of a room or a library by a room.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     from: String,
@@ -42,7 +42,8 @@ struct Edge {
     is_dev: bool,
 }
 
-/// Fails on every arrow that is not on the map, on every one of the map that is not there, and on circles of rooms or files.
+/// Fails on each use that the map does not have, on each use in the map that does not exist, and on circles of rooms or
+/// files.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root()?;
     let path = root.join("ARCHITECTURE.md");
@@ -62,7 +63,7 @@ pub(crate) fn run() -> Result<()> {
     workspace::fail_on(&found)
 }
 
-/// The rooms of the table, with the place of each: `crates/bench`, or `crates/model/src/record` for a module.
+/// Returns the rooms of the table, each with its place: `crates/bench`, or `crates/model/src/record` for a module.
 fn places(text: &str) -> impl Iterator<Item = (&str, Vec<&str>)> {
     let rows = text.lines().filter(|line| line.starts_with("| `"));
     let cells = rows.map(|row| row.trim_matches('|').split(" | ").collect::<Vec<_>>());
@@ -74,7 +75,7 @@ fn places(text: &str) -> impl Iterator<Item = (&str, Vec<&str>)> {
     })
 }
 
-/// The modules that are rooms, each with its package's folder.
+/// Returns the modules that are rooms, each with the folder of its package.
 fn modules(text: &str) -> BTreeSet<(String, String)> {
     let split = |(place, _): (&str, _)| {
         let (package, module) = place.strip_prefix("crates/")?.split_once("/src/")?;
@@ -83,7 +84,8 @@ fn modules(text: &str) -> BTreeSet<(String, String)> {
     places(text).filter_map(split).collect()
 }
 
-/// The rooms that each room sees, from the table's rows: room, what it holds, which rooms it sees, what it must not.
+/// Returns the rooms that each room may use. The cells of a row are: the room, what it holds, which rooms it sees, what
+/// it must not do.
 fn map(text: &str) -> BTreeMap<String, Vec<String>> {
     let row = |(place, cells): (&str, Vec<&str>)| {
         let room = place.rsplit('/').next()?.to_owned();
@@ -93,7 +95,7 @@ fn map(text: &str) -> BTreeMap<String, Vec<String>> {
     places(text).filter_map(row).collect()
 }
 
-/// A round of rooms that see each other, if there is one: between modules no compiler forbids it.
+/// Returns a circle of rooms that use each other, if there is one. The compiler allows such circles between modules.
 fn circle_of_rooms(mut map: BTreeMap<String, Vec<String>>) -> Option<String> {
     loop {
         let done = map.iter().find(|(_, sees)| !sees.iter().any(|it| map.contains_key(it)));
@@ -112,7 +114,7 @@ fn room(package: &str) -> &str {
     }
 }
 
-/// A package with the texts of its files below `src`.
+/// A package with the texts of the files below its folder `src`.
 struct Package {
     name: String,
     files: Vec<(String, String)>,
@@ -132,7 +134,7 @@ fn packages(metadata: &Metadata) -> Result<Vec<Package>> {
 }
 
 impl Package {
-    /// The room that something below its root belongs to, by the first word of its path.
+    /// Returns the room of an item below the package's root, from the first word of the item's path.
     fn room(&self, first: &str, modules: &BTreeSet<(String, String)>) -> String {
         let module = (self.name.clone(), first.to_owned());
         if modules.contains(&module) { module.1 } else { self.name.clone() }
@@ -143,13 +145,13 @@ impl Package {
         self.room(folder, modules)
     }
 
-    /// Its rooms: a package whose root only declares them is not one itself.
+    /// Returns the rooms of this package. A package whose root only declares rooms is not a room itself.
     fn rooms(&self, modules: &BTreeSet<(String, String)>) -> BTreeSet<String> {
         let files = self.files.iter().filter(|it| it.0 != "lib.rs");
         files.map(|it| self.room_of_file(&it.0, modules)).collect()
     }
 
-    /// Who of it uses which room.
+    /// Returns which rooms of this package use which rooms.
     fn edges(&self, modules: &BTreeSet<(String, String)>, all: &[Self]) -> Vec<Edge> {
         let mut found = Vec::new();
         for (file, text) in self.files.iter().filter(|it| it.0 != "lib.rs") {
@@ -184,7 +186,7 @@ impl Package {
     }
 }
 
-/// Libraries that packages use, and rooms that only tests do.
+/// Returns the uses of libraries, and the uses of rooms by tests only, from the manifests.
 fn edges(metadata: &Metadata) -> Vec<Edge> {
     let packages = metadata.workspace_packages();
     let of_package = |package: &&cargo_metadata::Package| {
@@ -194,7 +196,7 @@ fn edges(metadata: &Metadata) -> Vec<Edge> {
             is_room: dependency.path.is_some(),
             is_dev: dependency.kind == DependencyKind::Development,
         });
-        // The uses of another package are read from the files.
+        // Other uses of rooms are read from the files.
         edges.filter(|it| it.is_dev || !it.is_room).collect::<Vec<_>>()
     };
     packages.iter().flat_map(of_package).collect()

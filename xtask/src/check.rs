@@ -1,7 +1,7 @@
 //! `cargo xtask check`: everything that has to hold before a commit.
 //!
-//! The quick steps that need no build come first, and those that share a build follow each other. CI runs exactly
-//! this through `make test`; nothing is checked only there.
+//! The quick steps, which need no build, come first, and steps that share a build follow each other. CI runs exactly
+//! these steps through `make test`; CI checks nothing else.
 
 use std::process::Command;
 
@@ -58,7 +58,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "versions that are in use", repeat: "cargo lab versions --short", work: LAB },
     Step { name: "changed records", repeat: "cargo lab records --short", work: LAB },
-    // The last one, so that a machine that lacks a server hears of everything else first.
+    // This step is the last one, so that on a machine without some server all other checks have run before it fails.
     Step { name: "skipped tests", repeat: "cargo xtask tests", work: Work::Own(skips::judge) },
 ];
 
@@ -69,7 +69,7 @@ const TESTS: Step = Step { name: "tests", repeat: "cargo xtask tests", work: Wor
 const ALL_TESTS: Step =
     Step { name: "tests", repeat: "cargo xtask tests --long", work: Work::Own(|| tests::run(Which::All)) };
 
-/// Runs all steps, with the tests that take long or without.
+/// Runs all steps; with `long` also the tests that take long.
 pub(crate) fn run(long: bool) -> Result<()> {
     let step = |step: &Step| match step.name {
         "tests" if long => ALL_TESTS,
@@ -84,7 +84,8 @@ fn rustdoc() -> Result<()> {
     run_to_success(cargo(&args)?.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Builds the book where mdBook is installed, and says where it is not; `tidy` checks links either way.
+/// Builds the book if mdBook is installed; otherwise prints that it is not installed. `tidy` checks the links in any
+/// case.
 fn book() -> Result<()> {
     let mut command = Command::new("mdbook");
     if command.arg("--version").output().is_err() {

@@ -1,16 +1,17 @@
-//! Circles of imports between the files of a room.
+//! Finds circles of imports between the files of a room.
 //!
-//! A file imports another when a path of it (`use` or not, tests left out) leads there; what a module passes on by
-//! `pub use` counts as the file that it comes from. Called by `arrows`; pure.
+//! A file imports another file if one of its paths (in a `use` or elsewhere, but not in tests) leads there. An item
+//! that a module re-exports with `pub use` counts as an item of the file that it comes from. Called by `arrows`; pure.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use syn::visit::{self, Visit};
 
-/// A module's place below its crate.
+/// The path of a module below its crate.
 type Place = Vec<String>;
 
-/// Each circle of a room, as the shortest path from a file back to itself. `files` are paths below `src` with texts.
+/// Returns each circle of a room as the shortest path from a file back to itself. `files` has the paths below `src`,
+/// with texts.
 pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
     let modules: Modules = files.iter().filter_map(|(path, text)| Some((place(path), Module::read(text)?))).collect();
     let graph: BTreeMap<&Place, BTreeSet<Place>> =
@@ -21,7 +22,7 @@ pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
         let Some(circle) = path_back(&graph, place) else {
             continue;
         };
-        // A circle is named once, from its first file.
+        // Each circle is reported once, from its first file.
         if known.iter().any(|place| circle.contains(place)) {
             continue;
         }
@@ -32,7 +33,7 @@ pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
     found
 }
 
-/// All paths of a file that are not a test's, also those that it passes on.
+/// Returns all paths in a file except those in tests, including the paths that the file re-exports.
 pub(crate) fn paths(text: &str) -> Vec<Vec<String>> {
     let module = Module::read(text);
     let paths = module.map(|it| it.paths.into_iter().chain(it.passed_on.into_values()));
@@ -41,11 +42,11 @@ pub(crate) fn paths(text: &str) -> Vec<Vec<String>> {
 
 type Modules = BTreeMap<Place, Module>;
 
-/// The names of others in a file.
+/// The paths in a file.
 struct Module {
-    /// Paths that start at the crate, at a module above, or at one below.
+    /// Paths that start at the crate, at a parent module, or at a child module.
     paths: Vec<Vec<String>>,
-    /// The paths that it re-exports, by the name under which it does.
+    /// The paths that the file re-exports, by the names under which it re-exports them.
     passed_on: BTreeMap<String, Vec<String>>,
 }
 
@@ -84,7 +85,7 @@ impl<'ast> Visit<'ast> for Reader {
         let mut leaves = Vec::new();
         flatten(&item.tree, &mut Vec::new(), &mut leaves);
         for (path, name) in leaves {
-            // A re-exported path is not used here.
+            // A re-exported path is not a use by this file.
             match item.vis {
                 syn::Visibility::Inherited => self.paths.push(path),
                 _ => {
@@ -94,7 +95,7 @@ impl<'ast> Visit<'ast> for Reader {
         }
     }
 
-    /// `pub(crate)` holds a path, and imports nothing.
+    /// `pub(crate)` contains a path, but imports nothing.
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -104,7 +105,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// The paths of a `use`, each with the name that it gives.
+/// Collects the paths of a `use`, each with the name that it introduces.
 fn flatten(tree: &syn::UseTree, above: &mut Vec<String>, leaves: &mut Vec<(Vec<String>, String)>) {
     match tree {
         syn::UseTree::Path(it) => {
@@ -153,7 +154,7 @@ fn imports(modules: &Modules, from: &Place, module: &Module) -> BTreeSet<Place> 
     places.filter(|place| place != from).collect()
 }
 
-/// The file that a path leads to; `None` outside the crate.
+/// Returns the file that a path leads to; `None` if the path leads out of the crate.
 fn resolved(modules: &Modules, from: &Place, path: &[String], depth: usize) -> Option<Place> {
     let (first, rest) = path.split_first()?;
     let (mut at, mut rest) = match first.as_str() {
@@ -176,7 +177,7 @@ fn resolved(modules: &Modules, from: &Place, path: &[String], depth: usize) -> O
             (at, rest) = (below, further);
             continue;
         }
-        // Paths that are re-exported in a circle lead nowhere.
+        // Re-exports that form a circle lead to no file, so the depth is limited.
         let passed_on = modules.get(&at).filter(|_| depth < 8);
         if let Some(path) = passed_on.and_then(|it| it.passed_on.get(word)) {
             let path = [path.as_slice(), further].concat();
@@ -187,7 +188,7 @@ fn resolved(modules: &Modules, from: &Place, path: &[String], depth: usize) -> O
     Some(at)
 }
 
-/// The shortest path from a file back to itself, with it at both ends.
+/// Returns the shortest path from a file back to itself; the path contains this file at both ends.
 fn path_back(graph: &BTreeMap<&Place, BTreeSet<Place>>, start: &Place) -> Option<Vec<Place>> {
     let mut paths: VecDeque<Vec<Place>> = VecDeque::from([vec![start.clone()]]);
     let mut seen: BTreeSet<Place> = BTreeSet::new();

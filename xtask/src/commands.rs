@@ -1,12 +1,12 @@
-//! `cargo xtask docs --run`: the commands of README and book, tried.
+//! `cargo xtask docs --run`: tries the commands in README and book.
 //!
-//! Above each block of commands is a comment, which no reader sees:
+//! Above each block of commands is a comment, which readers of the page do not see:
 //!
-//! - `<!-- run -->`: each line is run in a scratch folder of the block's own and ends with 0; `<!-- run: 1 -->` names
-//!   another code, or several;
-//! - `<!-- run for minutes -->`: the same, only with `--long`, and in a separate terminal;
-//! - `<!-- arguments -->`: what it needs is the reader's own, so only its arguments are tried;
-//! - `<!-- tried by … -->`: something else tries it, and the comment says what.
+//! - `<!-- run -->`: each line is run in a scratch folder of the block, and has to end with code 0;
+//!   `<!-- run: 1 -->` names another code, or several codes;
+//! - `<!-- run for minutes -->`: the same, but only with `--long`, and in a separate terminal;
+//! - `<!-- arguments -->`: the command needs something that only the reader has, so only its arguments are tried;
+//! - `<!-- tried by … -->`: another test tries the block, and the comment says which.
 //!
 //! A block without one of these is a finding.
 
@@ -20,14 +20,14 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use crate::workspace::{fail_on, root};
 
-/// First words of commands.
+/// Words with which commands begin.
 const PROGRAMS: [&str; 10] =
     ["LOOPTAX_PASSWORD=…", "cargo", "curl", "docker", "gh", "looptax", "make", "podman", "sha256sum", "sudo"];
 const LIMIT: &str = "30m";
 
 #[derive(Clone, Debug, PartialEq)]
 enum Mark {
-    /// Run, and these are the codes that it may end with.
+    /// The lines are run, and may end with these codes.
     Run {
         codes: Vec<i32>,
         takes_minutes: bool,
@@ -42,7 +42,7 @@ struct Block {
     lines: Vec<String>,
 }
 
-/// Runs the marked blocks, a line at a time, and continues after a failure; all failures are reported at the end.
+/// Runs the marked blocks, one line at a time, and continues after a failure. All failures are reported at the end.
 pub(crate) fn run(looptax: &Path, is_long: bool) -> Result<()> {
     let root = root()?;
     let mut pages = vec![root.join("README.md")];
@@ -93,7 +93,8 @@ fn try_block(looptax: &Path, block: &Block, is_long: bool) -> Result<Vec<String>
     Ok(found)
 }
 
-/// A shell in a scratch folder that is its home too, with this looptax first on its path and no input.
+/// Returns a shell in a scratch folder, which is also its home folder. This looptax comes first on PATH, and there is
+/// no input.
 fn shell(looptax: &Path, scratch: &Path, line: &str, in_terminal: bool) -> Result<Command> {
     let folder = looptax.parent().context("a program lies in a folder")?;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -117,9 +118,10 @@ fn shell(looptax: &Path, scratch: &Path, line: &str, in_terminal: bool) -> Resul
     Ok(command)
 }
 
-/// The command with `--help` at the end of looptax's own arguments, which are read before it, and without remarks.
+/// Returns the command with `--help` after looptax's own arguments, so that looptax parses these first; remarks are
+/// removed.
 fn asking_help(line: &str) -> String {
-    // In a list of commands a gap parts them from what they do.
+    // In a list of commands, a wide gap separates each command from its description.
     let command = line.split(" #").next().unwrap_or(line);
     let command = command.split("  ").next().unwrap_or(line);
     let words = command.split(' ').filter(|word| !word.starts_with('['));
@@ -129,7 +131,7 @@ fn asking_help(line: &str) -> String {
     format!("{} --help", words[..own].join(" "))
 }
 
-/// The blocks of commands of a page, each with the comment above it.
+/// Returns the blocks of commands of a page, each with the comment above it.
 fn blocks(text: &str) -> Vec<Block> {
     let mut found = Vec::new();
     let mut mark = None;

@@ -1,13 +1,15 @@
-//! `cargo xtask deny`: cargo-deny itself, by the rules of deny.toml, where it is installed.
+//! `cargo xtask deny`: runs cargo-deny with the rules of deny.toml, if it is installed.
 //!
-//! Licences, bans and sources are a step of `cargo xtask check`; `licences` checks the same without it, since building
-//! cargo-deny takes minutes. Advisories need a network and change without a commit: they are asked for by name.
+//! Checking licences, bans and sources is a step of `cargo xtask check`. `licences` checks the same without cargo-deny,
+//! since building cargo-deny takes minutes. Advisories need a network and change without a commit, so they are checked
+//! only on request.
 
 use anyhow::{Result, bail};
 
 use crate::workspace::{cargo, run_cargo};
 
-/// Checks licences, bans and sources, or only advisories; without cargo-deny the first is skipped with a message.
+/// Checks licences, bans and sources, or only advisories. Without cargo-deny, licences, bans and sources are skipped
+/// with a message.
 pub(crate) fn run(advisories: bool) -> Result<()> {
     let is_there = cargo(&["deny", "--version"])?.output()?.status.success();
     match (is_there, advisories) {

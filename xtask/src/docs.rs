@@ -1,7 +1,7 @@
-//! `cargo xtask docs`: what in docs/ is made from code and data, and is in git nowhere.
+//! `cargo xtask docs`: makes the parts of docs/ that come from code and data. These files are not in git.
 //!
-//! Options, codes, man pages, completions and schemas come from `looptax internal documents`, pages of results from
-//! `results`. The book, a package and `make install` need them made before.
+//! Options, codes, man pages, completions and schemas come from `looptax internal documents`, and pages of results from
+//! `results`. They have to be made before the book, a package or `make install`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::results;
 use crate::workspace::{root, run_to_success};
 
-/// The generated files, below docs/: folders whole, and files.
+/// The generated files and folders below docs/; a folder is generated as a whole.
 const MADE: [&str; 8] = [
     "src/cli.md",
     "src/codes.md",
@@ -25,7 +25,7 @@ const MADE: [&str; 8] = [
 ];
 const SCHEMA_ENDING: &str = ".schema.json";
 
-/// Whether a path of the checkout is made by this chore.
+/// Whether this chore makes the file at a path of the checkout.
 pub(crate) fn is_made(path: &str) -> bool {
     path.strip_prefix("docs/").is_some_and(|below| {
         let is_in = |made: &str| below.strip_prefix(made).is_some_and(|it| it.is_empty() || it.starts_with('/'));
@@ -36,7 +36,7 @@ pub(crate) fn is_made(path: &str) -> bool {
 pub(crate) fn run(looptax: &Path) -> Result<()> {
     let docs = root()?.join("docs");
     for folder in ["man", "completions"].map(|it| docs.join(it)) {
-        // A command that is gone has no page either.
+        // Otherwise the page of a removed command would stay.
         if folder.exists() {
             fs::remove_dir_all(folder)?;
         }

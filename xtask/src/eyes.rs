@@ -1,7 +1,7 @@
-//! `cargo xtask eyes`: the programs for the kernel, compiled by clang and checked in.
+//! `cargo xtask eyes`: compiles the programs for the kernel with clang; the results are checked in.
 //!
-//! So building looptax needs no clang. Whether the object is made of its source is checked by hashes, and by compiling it
-//! again where the clang is the one that made it.
+//! Building looptax therefore needs no clang. Hashes show whether an object file belongs to its source. If the clang
+//! that made it is installed, the check also compiles the source again.
 
 use std::fs;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::stale::EYES;
 use crate::workspace::{root, run_to_success};
 
 const FOLDER: &str = "crates/host/src/eyes/kernel";
-/// Another one compiles the same source to other bytes. Debian 12 has it.
+/// The only version of clang to use, since other versions compile the same source to other bytes. Debian 12 has it.
 const CLANG: &str = "clang-14";
 const STRIP: &str = "llvm-strip-14";
 
-/// Those of `watch`, and those of `watch -w`.
+/// The programs of `watch`, then those of `watch -w`.
 const NAMES: [&str; 2] = ["turns.bpf", "bytes.bpf"];
 
-/// Compiles them, or checks that they are what the source says.
+/// Compiles the programs, or checks that they belong to their sources.
 pub(crate) fn run(is_check: bool) -> Result<()> {
     let root = root()?;
     let folder = root.join(FOLDER);
@@ -45,7 +45,7 @@ pub(crate) fn run(is_check: bool) -> Result<()> {
     Ok(())
 }
 
-/// In its folder, so that no path of this machine is in it.
+/// Compiles in the folder of the sources, so that the object file contains no path of this machine.
 fn compile(root: &Path, name: &str, object: &Path) -> Result<()> {
     let mut clang = Command::new(CLANG);
     clang.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", "-Wall", "-Werror"]);

@@ -1,8 +1,8 @@
-//! `cargo xtask licences`: licences, bans and sources of the whole tree, by the rules of deny.toml.
+//! `cargo xtask licences`: checks licences, bans and sources of all dependencies, by the rules of deny.toml.
 //!
-//! The part of cargo-deny that needs neither network nor installation, for machines that lack it: as strict as it is, with
-//! every feature, wildcards and allowances that nothing needs. It trusts what each package says of itself; texts and
-//! advisories are cargo-deny's.
+//! This is the part of cargo-deny that needs neither a network nor an installation, for machines without cargo-deny. It
+//! is as strict as cargo-deny: it checks every feature, wildcards, and allowances that no package needs. It trusts what
+//! each package states about itself; only cargo-deny checks texts and advisories.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,16 +15,16 @@ use crate::workspace;
 
 struct Policy {
     licences: Vec<String>,
-    /// A package and the licence that only it may have.
+    /// Packages, each with a licence that only this package may have.
     exceptions: Vec<(String, String)>,
     banned: Vec<String>,
     registries: Vec<String>,
 }
 
-/// An allowance that a package needs: a licence, or an exception.
+/// Allowances that packages need: licences, or exceptions for a package.
 type Used = BTreeSet<(Option<String>, String)>;
 
-/// Fails on every package that deny.toml does not let in, and on what it allows that nothing needs.
+/// Fails on every package that deny.toml does not allow, and on every allowance that no package needs.
 pub(crate) fn run() -> Result<()> {
     let text = fs::read_to_string(workspace::root()?.join("deny.toml"))?;
     let policy = Policy::parse(&text)?;
@@ -72,7 +72,8 @@ impl Policy {
         let Ok(expression) = spdx::Expression::parse_mode(licence, spdx::ParseMode::LAX) else {
             return Some(format!("states a licence that is not an SPDX expression: `{licence}`"));
         };
-        // An exception (`WITH …`) only adds rights, but is not in the list by itself: not accepted.
+        // A licence exception (`WITH …`) only adds rights. But deny.toml does not list these exceptions, so they are
+        // not accepted.
         let is_allowed = expression.evaluate(|requirement| {
             let text = requirement.to_string();
             let own = (name.to_owned(), text.clone());
@@ -89,7 +90,8 @@ impl Policy {
         (!is_allowed).then(|| format!("has a licence that deny.toml does not allow: `{licence}`"))
     }
 
-    /// Lists allowances that no package needs: the next package that comes with one should be looked at.
+    /// Lists allowances that no package needs. They have to be removed, so that the next package with such a licence is
+    /// noticed.
     fn unused(&self, used: &Used) -> Vec<String> {
         let licences = self.licences.iter().map(|it| (None, it.clone()));
         let exceptions = self.exceptions.iter();
@@ -110,7 +112,7 @@ impl Policy {
     }
 }
 
-/// The packages with their own licence.
+/// Returns the exceptions in deny.toml: packages, each with its licence.
 fn exceptions(table: &Table) -> Result<Vec<(String, String)>> {
     let list = table.get("licenses").and_then(|it| it.get("exceptions"));
     let list = list.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -125,7 +127,7 @@ fn exceptions(table: &Table) -> Result<Vec<(String, String)>> {
     Ok(all)
 }
 
-/// The strings of a list in a section; of a table in the list, its `name`.
+/// Returns the strings of a list in a section; for a table in the list, its `name`.
 fn strings(table: &Table, section: &str, key: &str) -> Result<Vec<String>> {
     let list = table
         .get(section)

@@ -1,18 +1,18 @@
-//! Links between the files of the checkout: the file that is named is there, and so is its heading.
+//! Checks links between the files of the checkout: the linked file exists, and so does the heading.
 //!
-//! Looks at links in Markdown, at comments that name a heading of a Markdown file, and at the book's list
-//! of pages. Called by `tidy`; pure.
+//! Checks links in Markdown, comments that name a heading of a Markdown file, and the book's list of pages. Called by
+//! `tidy`; pure.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::docs::is_made;
 
-/// The text between a file and a heading if a comment names both; spelt apart so that this file does not find itself.
+/// The text between file and heading in a comment that names both; split so that this file does not match itself.
 const NAMES_A_HEADING: &str = concat!(".md", ", \"");
 const BOOK: &str = "docs/src/";
 
-/// Lists every link and every heading that leads nowhere. `paths` has all files, `texts` those that are text.
+/// Lists every link and every heading that does not exist. `paths` has all files, `texts` only the text files.
 pub(crate) fn findings(paths: &[String], texts: &[(String, String)]) -> Vec<String> {
     let pages: BTreeMap<&str, &str> = texts
         .iter()
@@ -35,7 +35,7 @@ pub(crate) fn findings(paths: &[String], texts: &[(String, String)]) -> Vec<Stri
     found
 }
 
-/// Returns the prose of a page with what it includes, each line with its place; code is left out.
+/// Returns the prose of a page and of the files that it includes, each line with its place; code is left out.
 fn expanded<'a>(pages: &BTreeMap<&str, &'a str>, path: &str) -> Vec<(&'a str, String)> {
     let mut lines = Vec::new();
     let mut is_code = false;
@@ -63,7 +63,7 @@ fn included(line: &str) -> Option<&str> {
     inner.strip_suffix("}}").map(str::trim)
 }
 
-/// Lists files that a page includes and that do not exist, in a code block too.
+/// Lists files that a page includes but that do not exist, also in code blocks.
 fn missing_includes(paths: &[String], from: &str, text: &str) -> Vec<String> {
     let targets = text.lines().filter_map(included);
     let targets = targets.map(|target| resolved(from, target));
@@ -72,9 +72,10 @@ fn missing_includes(paths: &[String], from: &str, text: &str) -> Vec<String> {
     words.collect()
 }
 
-/// Returns the targets of a line's links, without those in code spans.
+/// Returns the targets of the links in a line, without links in code spans.
 fn links<'a>(line: &'a str, place: &str) -> Vec<(&'a str, String)> {
-    // Every second piece between backticks is code; a link around code spans still has its end outside.
+    // Every second piece between backticks is code. If a link's text contains code spans, the end of the link is still
+    // outside.
     let prose = line.split('`').step_by(2);
     let targets = prose.flat_map(|piece| piece.split("](").skip(1));
     let target = |rest: &'a str| rest.split_once(')').map(|(target, _)| (target, place.to_owned()));
@@ -122,7 +123,7 @@ fn is_of_a_path(c: char) -> bool {
     c.is_ascii_alphanumeric() || "/._-".contains(c)
 }
 
-/// Lists pages of the book that its list of pages leaves out.
+/// Lists pages that are missing in the book's list of pages.
 fn unlisted(pages: &BTreeMap<&str, &str>) -> Vec<String> {
     let summary = format!("{BOOK}SUMMARY.md");
     let Some(list) = pages.get(summary.as_str()) else {
@@ -144,7 +145,7 @@ fn headings<'a>(pages: &BTreeMap<&str, &'a str>, path: &str) -> impl Iterator<It
     expanded(pages, path).into_iter().filter_map(heading)
 }
 
-/// Returns what a link calls a heading, by the rule of GitHub and mdBook.
+/// Returns the anchor of a heading in links, by the rule of GitHub and mdBook.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter_map(|c| match c {
         _ if c.is_whitespace() => Some('-'),
@@ -154,7 +155,7 @@ fn anchor(heading: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// Makes a path that a file names one from the root.
+/// Converts a path relative to a file into a path relative to the root.
 fn resolved(from: &str, target: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();

@@ -1,4 +1,4 @@
-//! Tests that measure for so long that only `make test-all` runs them; tests/long.toml lists them.
+//! Tests that measure for so long that only `make test-all` runs them. They are listed in tests/long.toml.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ fn read(text: &str) -> Result<Vec<String>> {
     Ok(list.long.into_iter().map(|it| it.test).collect())
 }
 
-/// Prints which were left out; fails if a listed one does not exist.
+/// Prints which tests were left out; fails if a listed test does not exist.
 pub(crate) fn tell(long: &[String], n_left_out: usize) -> Result<()> {
     if n_left_out != long.len() {
         bail!(

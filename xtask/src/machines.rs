@@ -1,7 +1,7 @@
-//! The page of results that people gave: a table of the files below docs/src/results/machines.
+//! The page with results from other people's machines: a table of the files below docs/src/results/machines.
 //!
-//! Called by `results`. The schema decides what a file may hold; the tests of the command line read each as the program
-//! does.
+//! Called by `results`. The schema defines the contents of such a file; the tests of the command line read each file as
+//! looptax does.
 
 use std::fmt::Write;
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-/// Their folder, below the checkout.
+/// The folder of these files, below the checkout.
 const FOLDER: &str = "docs/src/results/machines";
 
 const HEAD: &str = "\
@@ -117,7 +117,7 @@ fn figure(of: &Figure) -> String {
     }
 }
 
-/// Somebody else's text in a table.
+/// Makes another person's text safe for a cell of a table.
 fn cell(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || " .,:;()@+-/_".contains(c);
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()

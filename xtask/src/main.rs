@@ -1,7 +1,7 @@
 //! The project's own chores, run as `cargo xtask …`.
 //!
-//! `make test` and CI run `check`; each of its own steps is a command too, so that a single failure can be repeated.
-//! Nothing here is shipped, and nothing uses the rooms of looptax.
+//! `make test` and CI run `check`. Each step of `check` is also a separate command, so that a single failure can be
+//! repeated. Nothing in this program is shipped, and it uses no room of looptax.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,7 +1,7 @@
-//! `cargo xtask prose`: phrases that have to be read twice, each with a plainer one.
+//! `cargo xtask prose`: finds phrases that have to be read twice, and suggests a plainer phrase for each.
 //!
-//! Looks for the phrases of data/prose.toml in pages, comments and strings. An area may have as many as its number
-//! there says; more are a failure, and the number may only fall. Changes nothing.
+//! Looks for the phrases of data/prose.toml in pages, comments and strings. Each area may have as many phrases as its
+//! number in that file; more are a failure, and the number may only be lowered. Changes no file.
 
 mod pages;
 mod passage;
@@ -18,7 +18,7 @@ use crate::workspace;
 use passage::Kind;
 use rules::{Area, Phrases};
 
-/// Characters between sentences, which a match may begin or end with.
+/// Characters between sentences, with which a match may begin or end.
 const BETWEEN: [char; 4] = [' ', '.', ';', ':'];
 /// Longest part of a match that is printed, in characters.
 const MOST_SHOWN: usize = 60;
@@ -84,7 +84,7 @@ fn sentence(phrases: &Phrases, finding: &Finding) -> String {
     format!("{}: \"{}\": say: {} ({})", finding.place, finding.words, rule.say, rule.because)
 }
 
-/// Prints how many each area still has, and fails for those that have more than they may.
+/// Prints how many phrases each area still has, and fails if an area has more than it may have.
 fn judge(phrases: &Phrases, findings: &[Finding]) -> Result<()> {
     let mut objections = Vec::new();
     for (area_idx, area) in phrases.areas.iter().enumerate() {

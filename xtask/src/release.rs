@@ -1,8 +1,8 @@
-//! `cargo xtask release`: every file that a release has, in `target/release-artefacts`.
+//! `cargo xtask release`: makes every file of a release, in `target/release-artefacts`.
 //!
-//! The steps follow each other in one list; each is a separate file below `release`. The release workflow adds the
-//! steps that need a network: signatures and the upload. The same commit gives the same bytes in every folder, so that
-//! anybody with the same compiler and C library can check what was published.
+//! All steps are in one list; each step is a separate file below `release`. The release workflow adds the steps that
+//! need a network: signatures and the upload. The same commit gives the same bytes in every folder, so that everybody
+//! with the same compiler and C library can check the published files.
 
 mod bill;
 mod binary;
@@ -45,9 +45,10 @@ const STEPS: &[Step] = &[
     ("names in README", sums::check_readme),
 ];
 
-/// Makes all artefacts; unless `is_dry_run`, only of a clean checkout whose commit has the version's tag.
+/// Makes all artefacts. Unless `is_dry_run`, the checkout must be clean, and its commit must have the tag of the
+/// version.
 ///
-/// `tools` is the folder that packagers are installed to where it lacks them.
+/// `tools` is the folder of the packagers; those that are missing are installed there.
 pub(crate) fn run(is_dry_run: bool, tools: Option<PathBuf>) -> Result<()> {
     let place = Place::find(tools)?;
     if !is_dry_run {

@@ -1,6 +1,6 @@
-//! Pages of results that are made of data: which drivers were proved, and how real clients wait.
+//! Pages of results that are made from data: which drivers were proved, and how real clients wait.
 //!
-//! Called by `docs`, which writes or compares them. `cargo lab` writes the data; this file only reads it.
+//! Called by `docs`, which writes the pages. `cargo lab` writes the data; this file only reads it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -89,7 +89,7 @@ struct Client {
     differs: String,
 }
 
-/// Makes the pages, each with its path in `docs/`.
+/// Makes the pages, each with its path below `docs/`.
 pub(crate) fn pages(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let proofs = read(root, "crates/advise/data/proved.toml")?;
     let traces = read(root, "clients/traces.toml")?;

@@ -1,8 +1,8 @@
-//! `cargo xtask size`: what the tree weighs, in tracked lines by room and by what they are.
+//! `cargo xtask size`: prints the size of the tree, in tracked lines by room and by kind.
 //!
-//! A line of Rust is a test's if it is in a folder `tests`, in a file `tests.rs`, or in an item behind `#[cfg(test)]`;
-//! of the other lines, those that hold nothing but a comment are comments. The other tracked files are prose, data, or
-//! generated. Reads what git tracks; called by hand.
+//! A line of Rust belongs to tests if it is in a folder `tests`, in a file `tests.rs`, or in an item with
+//! `#[cfg(test)]`. Of the other lines, those that contain only a comment are comments. The other tracked files are
+//! prose, data, or generated. Reads the files that git tracks; run by hand.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -18,9 +18,9 @@ use syn::visit::{self, Visit};
 use crate::docs::is_made;
 use crate::workspace;
 
-/// The page's script and style, which `cargo xtask web` writes.
+/// The beginning of the paths of the page's script and style, which `cargo xtask web` writes.
 const PAGE: &str = "crates/report/assets/page.";
-/// How many of the largest are listed.
+/// How many of the largest files, functions and types are listed.
 const N_LARGEST: usize = 10;
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl AddAssign for Lines {
 /// A function or a type, with its number of lines.
 type Item = (usize, String);
 
-/// Prints the table and the largest.
+/// Prints the table, and the largest files, functions and types.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root()?;
     let listed =
@@ -68,7 +68,7 @@ pub(crate) fn run() -> Result<()> {
     let (mut files, mut functions, mut types) = (Vec::new(), Vec::new(), Vec::new());
     for path in String::from_utf8(listed.stdout)?.split_terminator('\0') {
         let bytes = fs::read(root.join(path)).with_context(|| format!("cannot read {path}"))?;
-        // A file that is not UTF-8 is a picture.
+        // A file that is not UTF-8 is a picture, and is not counted.
         let Ok(text) = String::from_utf8(bytes) else {
             continue;
         };
@@ -86,7 +86,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// The room that a path belongs to: a crate, or a folder of the root.
+/// Returns the room of a path: a crate, or a folder below the root.
 fn room(path: &str) -> String {
     let mut parts = path.split('/');
     match (parts.next(), parts.next(), parts.next()) {
@@ -133,7 +133,7 @@ fn rust_lines(path: &str, text: &str) -> Lines {
     lines
 }
 
-/// The lines, counted from 1, of each part that only tests have: all of a file of tests.
+/// Returns the lines, counted from 1, of each part that belongs only to tests. In a file of tests these are all lines.
 pub(crate) fn test_lines(path: &str, text: &str) -> Vec<RangeInclusive<usize>> {
     if path.contains("/tests/") || path.ends_with("/tests.rs") {
         return vec![1..=usize::MAX];

@@ -1,7 +1,7 @@
-//! Which tests could not run on this machine, and whether that may be: the last step of `cargo xtask check`.
+//! Checks which tests could not run on this machine, and whether that is allowed: the last step of `cargo xtask check`.
 //!
-//! The tests write them into the file that a variable names; `looptax_testkit::skips` is the other end. The tests that
-//! may be skipped are in tests/skips.toml.
+//! Tests write why they are skipped to the file that an environment variable names, with `looptax_testkit::skips`.
+//! tests/skips.toml lists the tests that may be skipped.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,24 +13,24 @@ use serde::Deserialize;
 
 use crate::workspace::{metadata, root};
 
-/// The same as `looptax_testkit::skips::FILE_VARIABLE`.
+/// Has to be the same as `looptax_testkit::skips::FILE_VARIABLE`.
 pub(crate) const FILE_VARIABLE: &str = "LOOPTAX_SKIPPED_TESTS";
 
-/// Tests that have passed in this process, reported beside those that were skipped.
+/// The number of tests that have passed in this process; it is printed together with the skipped tests.
 static N_PASSED: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn note_passed(n: usize) {
     N_PASSED.fetch_add(n, Ordering::Relaxed);
 }
 
-/// The reasons that are known and fine.
+/// The known reasons for which a test may be skipped.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Known {
     skip: Vec<Skip>,
 }
 
-/// A reason to skip a test; a `*` at its end stands for any text.
+/// A reason to skip a test; a `*` at its end matches any text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Skip {
@@ -39,14 +39,14 @@ struct Skip {
     because: String,
 }
 
-/// An empty file, into which tests are to write what they skip.
+/// Makes an empty file, to which tests write why they are skipped.
 pub(crate) fn fresh_file() -> Result<PathBuf> {
     let path = file()?;
     fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }
 
-/// Prints what was skipped last, a line for each reason, and fails for a reason that is not in the list.
+/// Prints what was skipped last, with a line for each reason; fails if a reason is not in the list.
 pub(crate) fn judge() -> Result<()> {
     let path = file()?;
     let noted = fs::read_to_string(&path);
@@ -91,7 +91,7 @@ fn file() -> Result<PathBuf> {
     Ok(folder.join("skipped-tests"))
 }
 
-/// Tests by their reason. A line of the file is the reason, a tab, and the test.
+/// Returns the number of tests for each reason. A line of the file has the reason, a tab, and the test.
 fn counts(text: &str) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for why in text.lines().filter_map(|line| line.split('\t').next()) {
@@ -112,7 +112,7 @@ mod tests {
         assert!(counts("").is_empty());
     }
 
-    /// A set-up that loses a server must not pass; MySQL, Valkey and WordPress are not part of it.
+    /// If the set-up loses a server, the check must fail; MySQL, Valkey and WordPress are not part of the set-up.
     #[test]
     fn lets_through_what_set_up_does_not_install_and_nothing_else() {
         let known = known(include_str!("../../tests/skips.toml")).unwrap();

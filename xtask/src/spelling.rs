@@ -1,7 +1,7 @@
 //! `cargo xtask spelling`: checks the spelling in all files with `typos`, by the rules of typos.toml.
 //!
-//! A step of `cargo xtask check`. `scripts/setup.sh test` installs typos into target/typos; without that, the one on
-//! PATH is used.
+//! This is a step of `cargo xtask check`. `scripts/setup.sh test` installs typos in target/typos; otherwise the typos
+//! on PATH is used.
 
 use std::env;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use anyhow::{Result, bail};
 
 use crate::workspace::{root, run_to_success};
 
-/// Fails on a misspelt word. Without typos it fails if the environment has CI=true, otherwise it prints that nothing
-/// was checked.
+/// Fails on a misspelt word. If typos is not installed, fails with CI=true in the environment; otherwise prints that
+/// nothing was checked.
 pub(crate) fn run() -> Result<()> {
     let folder = env::var_os("LOOPTAX_TYPOS").map_or(root()?.join("target/typos"), PathBuf::from);
     let programs = [folder.join("bin/typos"), "typos".into()];

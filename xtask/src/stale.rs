@@ -1,6 +1,6 @@
-//! Whether the built assets belong to the sources beside them.
+//! Checks whether built assets belong to their sources.
 //!
-//! A file of hashes is with the assets: one over all sources, one for each asset.
+//! A file of hashes is next to the assets: it has one hash of all sources, and one hash of each asset.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
-/// Something that is built of sources and checked in.
+/// Assets that are built from sources and checked in.
 pub(crate) struct Built {
     /// The folder of the sources.
     sources: &'static str,
-    /// The sources in that folder.
+    /// The names of the sources in that folder.
     source_names: &'static [&'static str],
-    /// The folder of the assets, with their hashes.
+    /// The folder of the assets, which also contains the file of hashes.
     assets: &'static str,
     asset_names: &'static [&'static str],
-    /// The command that builds it.
+    /// The command that builds the assets.
     by: &'static str,
 }
 
@@ -41,13 +41,13 @@ pub(crate) const EYES: Built = Built {
 };
 
 impl Built {
-    /// Writes the hashes of what was built just now.
+    /// Writes the hashes of the sources and of the assets that were just built from them.
     pub(crate) fn write(&self, root: &Path) -> Result<()> {
         let path = root.join(self.assets).join("HASHES");
         fs::write(&path, self.hashes(root)?).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Fails when sources or assets are not those that belong together.
+    /// Fails if sources and assets do not belong together.
     pub(crate) fn check(&self, root: &Path) -> Result<()> {
         let path = root.join(self.assets).join("HASHES");
         let kept = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

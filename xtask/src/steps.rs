@@ -1,6 +1,6 @@
-//! Runs a list of steps: a line for each with its time, and a stop at the first that fails.
+//! Runs a list of steps: prints a line with the time of each, and stops at the first step that fails.
 //!
-//! Called by `check`; knows nothing about what a step does.
+//! Called by `check`. This module does not know what a step does.
 
 use std::process::Command;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use crate::workspace::{built, root, run_cargo, run_to_success};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
-    /// The step's name on the terminal.
+    /// The name of the step on the terminal.
     pub(crate) name: &'static str,
     /// The command that does only this step.
     pub(crate) repeat: &'static str,
@@ -20,11 +20,11 @@ pub(crate) struct Step {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
-    /// By the words of `repeat`, which begin with `cargo`.
+    /// Runs the command in `repeat`, which begins with `cargo`.
     Cargo,
-    /// By the words of `repeat`, which begin with `cargo lab`, with what the tests were built with.
+    /// Runs the command in `repeat`, which begins with `cargo lab`, with the binaries that the tests were built with.
     Lab {
-        /// Whether `--looptax` says where that is; else the lab looks there.
+        /// Whether the path of looptax is passed with `--looptax`; otherwise the lab finds it itself.
         takes_looptax: bool,
     },
     Own(fn() -> Result<()>),
@@ -47,7 +47,7 @@ impl Step {
     }
 }
 
-/// Runs the steps in order and stops at the first failure, with the command that repeats it.
+/// Runs the steps in order. Stops at the first failure, and prints the command that repeats it.
 pub(crate) fn run(steps: &[Step]) -> Result<()> {
     let begin = Instant::now();
     for step in steps {

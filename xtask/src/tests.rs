@@ -1,8 +1,8 @@
-//! Runs the test programs of the workspace, several at once, where cargo runs one after the other.
+//! Runs the test programs of the workspace, several at the same time; cargo runs them one after the other.
 //!
-//! Most of them wait for servers and clocks, so that two cores serve more than two. Each may look at the machine, but
-//! does not touch the others' servers, nor those of a user. Of a program that passed only its closing line is printed,
-//! of another everything except the tests that passed.
+//! Most test programs wait for servers and clocks, so two cores can serve more than two programs. A test program may
+//! inspect the machine, but must not touch the servers of other tests or of a user. If a program passed, only its last
+//! line is printed; otherwise everything except the tests that passed.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -23,32 +23,33 @@ use crate::workspace::{cargo, fail_on, run_cargo};
 use crate::{long, skips};
 
 const AT_ONCE: usize = 2;
-/// Threads of each: a test that starts servers waits now and then. With three the long one took 854 s, with four 784
-/// (2026-11-25); by itself with six, 491 s (2026-11-29).
+/// Threads of each test program; a test that starts servers waits from time to time. With three threads the long
+/// program took 854 s, with four 784 s (2026-11-25); with six threads and no other program at the same time, 491 s
+/// (2026-11-29).
 const THREADS: &str = "6";
 
-/// Memory that has to be free for what tests write.
+/// Memory that has to be free before tests write their files in memory.
 const LEAST_ROOM: u64 = 8 << 30;
-/// A file system in memory, as statfs(2) has it.
+/// The kind of a file system in memory, as statfs(2) returns it.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 struct Program {
-    /// Folder and target: `wire (it)`.
+    /// The folder and the target: `wire (it)`.
     name: String,
     path: PathBuf,
-    /// Its package's, where cargo runs it.
+    /// The folder of the program's package, in which cargo runs the program.
     folder: PathBuf,
     is_integration: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// All but those that tests/long.toml leaves to `make test-all`.
+    /// All tests except those that tests/long.toml leaves to `make test-all`.
     Short,
     All,
 }
 
-/// Builds and runs them, then the examples in comments.
+/// Builds and runs the test programs, then runs the examples in comments.
 pub(crate) fn run(which: Which) -> Result<()> {
     let skipped = skips::fresh_file()?;
     let long = match which {
@@ -57,7 +58,7 @@ pub(crate) fn run(which: Which) -> Result<()> {
     };
     let n_left_out = AtomicUsize::new(0);
     let mut programs = build()?;
-    // Those that start servers take longest, the one of the command line above all.
+    // Programs that start servers take longest, most of all the tests of the command line, so they start first.
     programs.sort_by_key(|it| (!it.is_integration, !it.name.starts_with("cli ")));
     let in_memory = folder_in_memory();
     let queue = Mutex::new(VecDeque::from(programs));
@@ -94,9 +95,9 @@ pub(crate) fn run(which: Which) -> Result<()> {
     run_cargo(&["test", "--workspace", "--locked", "--doc"])
 }
 
-/// A folder in memory for the files that tests write, if there is room: hundreds of servers are started on data folders
-/// of a thousand small files each, and on ext4 making and deleting them took a twentieth of the tests' CPU time (perf,
-/// 2026-11-25).
+/// Returns a folder in memory for the files that tests write, if there is enough memory. Tests start hundreds of
+/// servers with data folders of a thousand small files each; on ext4, making and deleting these folders took a
+/// twentieth of the tests' CPU time (perf, 2026-11-25).
 fn folder_in_memory() -> Option<TempDir> {
     let root = Path::new("/dev/shm");
     let file_system = rustix::fs::statfs(root).ok()?;
@@ -107,14 +108,14 @@ fn folder_in_memory() -> Option<TempDir> {
     let available: u64 = available.split_whitespace().next()?.parse().ok()?;
     let has_room = n_free_bytes.min(available << 10) >= LEAST_ROOM;
     let mut builder = tempfile::Builder::new();
-    // Servers run under their own accounts.
+    // Servers run as separate accounts, so the folder has to be open to them.
     let open = builder.prefix("lt-").permissions(fs::Permissions::from_mode(0o755));
     (is_in_memory && has_room).then(|| open.tempdir_in(root).ok()).flatten()
 }
 
 fn build() -> Result<Vec<Program>> {
-    // The programs too, and the examples that tests start: `cargo test --no-run` leaves out one that no integration test
-    // names, as `lab`.
+    // The programs and the examples that tests start are built too: `cargo test --no-run` leaves out programs that no
+    // integration test names, such as `lab`.
     let args = ["build", "--workspace", "--locked", "--bins", "--tests", "--examples"];
     let mut command = cargo(&args)?;
     command.arg("--message-format=json-render-diagnostics");
@@ -148,7 +149,7 @@ fn program(artifact: Artifact) -> Result<Option<Program>> {
 }
 
 impl Program {
-    /// Gives the number of tests that were left out.
+    /// Runs the test program; returns the number of tests that were left out.
     fn run(&self, mut command: Command) -> Result<usize> {
         let start = Instant::now();
         command.current_dir(&self.folder).stdin(Stdio::null());
@@ -171,7 +172,7 @@ impl Program {
     }
 }
 
-/// The output of a test program without the tests that passed: some readers of a log see only its end.
+/// Returns the output of a test program without the tests that passed, because some readers of a log see only its end.
 fn without_passed(stdout: &str) -> String {
     let lines = stdout.lines().filter(|line| !(line.starts_with("test ") && line.ends_with(" ... ok")));
     lines.collect::<Vec<_>>().join("\n")
@@ -181,7 +182,8 @@ fn failed_tests(stdout: &str) -> impl Iterator<Item = &str> {
     stdout.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
 }
 
-/// A number in `test result: ok. 103 passed; 0 failed; … 2 filtered out; …`; 0 if it is not there.
+/// Returns the number before `what` in `test result: ok. 103 passed; 0 failed; … 2 filtered out; …`; 0 if it is
+/// missing.
 fn number_before(what: &str, closing: &str) -> usize {
     let words: Vec<&str> = closing.split_whitespace().collect();
     let at = words.iter().position(|word| *word == what);

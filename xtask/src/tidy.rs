@@ -1,8 +1,7 @@
-//! `cargo xtask tidy`: the rules of style that no lint knows.
+//! `cargo xtask tidy`: checks the rules of style that no lint checks.
 //!
-//! Walks the files of the checkout and looks at each as text; what leads from one file to another is in `links`.
-//! Every rule is a function of paths and texts, so that it can be tested; what needs the syntax of Rust is left to
-//! clippy.
+//! Reads the files of the checkout and checks each as text; `links` checks the links between files. Every rule is a
+//! function of paths and texts, so that it can be tested. Rules that need the syntax of Rust are left to clippy.
 
 use std::path::Path;
 
@@ -11,9 +10,10 @@ use anyhow::Result;
 use crate::{links, workspace};
 
 const MAX_FILE_LINES: usize = 600;
-/// Longest line of prose, in characters: each sentence is on a separate line, and this is a long one.
+/// Longest line of prose, in characters: each sentence is on a separate line, and this is the length of a long
+/// sentence.
 const MAX_PROSE_CHARS: usize = 400;
-/// Folders that exist on one machine only, spelt apart so that this file does not find itself.
+/// Folders that exist only on one machine; split so that this file does not match itself.
 const MACHINE_FOLDERS: [&str; 3] = [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
 /// Names of files and modules that say nothing about what is inside.
 const EMPTY_NAMES: [&str; 6] = ["util", "utils", "misc", "helper", "helpers", "common"];
@@ -28,9 +28,9 @@ pub(crate) fn run() -> Result<()> {
     workspace::fail_on(&found)
 }
 
-/// Everything to object to in one file, as `path:line: words`.
+/// Returns all findings in one file, as `path:line: words`.
 fn findings(path: &str, text: &str) -> Vec<String> {
-    // Records of one's own runs are in the root, ignored by git, and name this machine.
+    // Records of the user's own runs are in the root folder, are ignored by git, and contain names of this machine.
     if path.starts_with("looptax-") {
         return Vec::new();
     }
@@ -79,7 +79,7 @@ fn rust_file(path: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// A slash after a name continues a relative path or an address, which is not a finding.
+/// A slash after a name belongs to a relative path or a URL, which is not a finding.
 fn starts_a_path(before: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || "._-/$~*}>".contains(c))
 }

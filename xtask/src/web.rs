@@ -1,7 +1,7 @@
-//! `cargo xtask web`: the report page's script and style, built from web/ into crates/report/assets.
+//! `cargo xtask web`: builds the report page's script and style from web/ into crates/report/assets.
 //!
-//! The built assets are checked in, so that building looptax needs no Node. Whether they belong to their sources is
-//! checked only by hashes, without Node, as part of `cargo xtask check`.
+//! The built assets are checked in, so that building looptax needs no Node. `cargo xtask check` checks whether they
+//! belong to their sources by hashes only, without Node.
 
 use std::process::Command;
 
@@ -10,14 +10,14 @@ use anyhow::Result;
 use crate::stale::PAGE;
 use crate::workspace::{root, run_to_success};
 
-/// Builds the assets, or only compares hashes and fails when the assets are stale.
+/// Builds the assets; with `is_check` only compares hashes, and fails if the assets are stale.
 pub(crate) fn run(is_check: bool) -> Result<()> {
     let root = root()?;
     if is_check {
         return PAGE.check(&root);
     }
     for (program, args) in [
-        // The packages as the lock file says, without their scripts.
+        // Installs the packages that the lock file lists, without running their scripts.
         ("npm", "ci --ignore-scripts --no-audit --no-fund --loglevel error"),
         ("npm", "run --silent format"),
         ("npm", "run --silent types"),

@@ -1,7 +1,7 @@
 //! The path of the workspace, what cargo knows about it, and how to run cargo in it.
 //!
-//! Called by every chore. Reads only; the path of the checkout is asked for at run time, so that no
-//! binary carries it.
+//! Called by every chore. This module only reads. It determines the path of the checkout at run time, so that no binary
+//! contains this path.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,20 +11,20 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 
-/// Paths, each with its text.
+/// Paths, each with the text of its file.
 pub(crate) type Texts = Vec<(String, String)>;
 
-/// Not ours, or not text.
+/// Folders that are not part of the sources, or contain no text.
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 
-/// The folder that holds the root `Cargo.toml`.
+/// Returns the folder that contains the root `Cargo.toml`.
 pub(crate) fn root() -> Result<PathBuf> {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
     let root = PathBuf::from(manifest).parent().map(PathBuf::from);
     root.context("the xtask folder has no parent")
 }
 
-/// The paths of all files of the checkout, and those that are text with their text.
+/// Returns the paths of all files of the checkout, and the text files with their texts.
 pub(crate) fn texts(root: &Path) -> Result<(Vec<String>, Texts)> {
     let mut paths = Vec::new();
     walk(root, "", &mut paths)?;
@@ -43,7 +43,7 @@ fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{folder}{name}");
         let kind = entry.file_type()?;
-        // In a second work tree `.git` is a file.
+        // In a second work tree of git, `.git` is a file.
         if SKIPPED.contains(&name.as_str()) {
             continue;
         }
@@ -56,7 +56,7 @@ fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// All packages and the resolved tree, as the lock file says.
+/// Returns all packages and the resolved dependencies, as in the lock file.
 pub(crate) fn metadata() -> Result<Metadata> {
     MetadataCommand::new()
         .current_dir(root()?)
@@ -65,7 +65,7 @@ pub(crate) fn metadata() -> Result<Metadata> {
         .context("cargo metadata failed")
 }
 
-/// The same with every feature of every package of ours, as deny.toml has it.
+/// Returns the same with every feature of every package of the workspace, as deny.toml requires.
 pub(crate) fn metadata_of_all_features() -> Result<Metadata> {
     MetadataCommand::new()
         .current_dir(root()?)
@@ -75,19 +75,19 @@ pub(crate) fn metadata_of_all_features() -> Result<Metadata> {
         .context("cargo metadata failed")
 }
 
-/// A debug binary that the tests were built with.
+/// Returns the path of a debug binary that was built together with the tests.
 pub(crate) fn built(name: &str) -> Result<PathBuf> {
     let folder = metadata()?.target_directory.into_std_path_buf();
     Ok(folder.join("debug").join(name))
 }
 
-/// Builds only looptax.
+/// Builds only looptax, and returns its path.
 pub(crate) fn looptax() -> Result<PathBuf> {
     run_cargo(&["build", "--quiet", "--locked", "--package", "looptax"])?;
     built("looptax")
 }
 
-/// A cargo command in the workspace, with the cargo that runs us.
+/// Returns a cargo command in the workspace, with the cargo that runs this program.
 pub(crate) fn cargo(args: &[&str]) -> Result<Command> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
@@ -95,12 +95,12 @@ pub(crate) fn cargo(args: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs cargo with its output shown.
+/// Runs cargo and shows its output.
 pub(crate) fn run_cargo(args: &[&str]) -> Result<()> {
     run_to_success(&mut cargo(args)?)
 }
 
-/// Runs a command with its output shown; a failure names the command.
+/// Runs a command and shows its output; a failure names the command.
 pub(crate) fn run_to_success(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
     if !status.success() {
@@ -109,7 +109,7 @@ pub(crate) fn run_to_success(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Turns a list of findings into an error that shows them all; no finding is success.
+/// Turns a list of findings into an error that contains all of them; an empty list is a success.
 pub(crate) fn fail_on(findings: &[String]) -> Result<()> {
     if findings.is_empty() {
         return Ok(());

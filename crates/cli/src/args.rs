@@ -1,4 +1,4 @@
-//! The command line, as clap parses it; nothing here looks at the machine.
+//! The command line, as clap parses it; this module does not look at the machine.
 //!
 //! `settings` turns the arguments into experiments. The help texts are the option reference: the man
 //! page, `docs/src/cli.md` and the completions are made from them.
@@ -114,7 +114,7 @@ impl Cli {
     }
 }
 
-/// The error if a server was typed in place of a command.
+/// Returns a better error if the user typed a server in place of a command.
 fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -129,14 +129,14 @@ fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<c
 }
 
 impl Cli {
-    /// Whether a word was taken as a server although the user may have meant it as the file of `--json`. A record may
-    /// have such a name.
+    /// Whether a word was parsed as a server or run, although the user may have meant it as the file of `--json`. A
+    /// record may have such a name.
     fn takes_as_word(&self, word: &str) -> bool {
         match &self.command {
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
             Some(Command::Why(args)) => args.compare.targets.iter().any(|it| it == word),
             Some(Command::Doctor(args)) => args.target == word,
-            // `--json` of `show` is for a single run, so a second word was meant as the file.
+            // `show --json` accepts only one run, so a second word was meant as the file.
             Some(Command::Show(args)) => args.runs.iter().any(|it| it == "-" || it == word && args.runs.len() > 1),
             None | Some(_) => false,
         }
@@ -148,7 +148,7 @@ fn connections(typed: &str) -> Result<u32, String> {
     typed::count(typed).ok_or_else(|| "give a whole number such as 16 or 1k, or several: 1,16".to_owned())
 }
 
-/// Long names of the options that were typed for a subcommand.
+/// Returns the long names of the options that were typed for a subcommand.
 fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
     let Some((name, matches)) = matches.subcommand() else {
         return Vec::new();
@@ -162,7 +162,7 @@ fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<Str
     typed.filter_map(|it| Some(format!("--{}", it.get_long()?))).collect()
 }
 
-/// Options that may precede any command, and their group.
+/// The options that every command has, and the name of their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Whether the command is `run`, even if the rest of the command line is wrong.
 pub(crate) fn is_run() -> bool {
@@ -186,11 +186,11 @@ binaries (MariaDB, MySQL, PostgreSQL, Redis, Valkey, memcached) and a built-in e
 measures them, which takes half a minute in all. It leaves only its record. It measures a running server only if you \
 pass its URL.";
 
-/// The line that names the further levels of help, below the list of commands.
+/// The line below the list of commands that names the more detailed levels of help.
 const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options and `--help` shows all; `looptax help COMMAND` \
 explains them. `looptax help measuring`, `targets` and `formats` explain what several commands share.";
 
-/// Exit codes, for the end of the help.
+/// Exit codes, for the end of the help texts.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (even if inconclusive), 1 the answer is no, 2 wrong usage or \
     environment, 3 invalid measurement (check, gate, doctor: undecided), 130 interrupted.";
 

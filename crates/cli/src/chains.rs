@@ -1,4 +1,4 @@
-//! The call chains of a record, as the formats for call chains need them.
+//! The call chains of a record, in the form that `--folded` and `--pprof` need.
 
 use looptax_model::failure::Failure;
 use looptax_model::record::{Comparison, Record};
@@ -7,7 +7,7 @@ use looptax_store::unpack_stacks;
 
 use crate::args::FormatArgs;
 
-/// Returns all chains of a record, arm by arm; `option` is the option that needs them.
+/// Returns all call chains of a record, arm by arm; `option` is the option that needs them, for the error.
 ///
 /// # Errors
 /// If the record has no chains, or they cannot be read.
@@ -27,7 +27,7 @@ pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failur
     Ok(chains)
 }
 
-/// Refuses the formats for call chains in a command that takes no samples: such a file would stay empty.
+/// Refuses the formats for call chains in a command that takes no samples, since such a file would stay empty.
 ///
 /// # Errors
 /// If one of these formats was requested.
@@ -47,7 +47,7 @@ fn add(comparison: &Comparison, chains: &mut Vec<Chain>) -> Result<(), Failure> 
     for why in &comparison.why {
         let stacks = unpack_stacks(&why.stacks)?;
         for (side, arm_idx) in why.pair.into_iter().enumerate() {
-            // The baseline is in each pair; the chains of its first pair are used.
+            // The baseline is part of every pair of arms; only its chains from the first pair are used.
             if seen.contains(&arm_idx) {
                 continue;
             }

@@ -9,17 +9,17 @@ use looptax_store::{History, Runs, StoreError, load, unpack};
 
 use crate::terminal::Terminal;
 
-/// More bytes than the accounts of any machine need.
+/// Largest size of `/etc/passwd` to read; the accounts of any machine need less.
 const MOST_PASSWD_BYTES: u64 = 16 << 20;
-/// Search at most this many runs for the latest one with a saved record.
+/// To find the latest run with a saved record, search at most this many runs.
 const MOST_LOOKED_THROUGH: u32 = 100;
-/// The name of a record in its run's folder.
+/// The name of the record file in the folder of a run.
 const RECORD: &str = "record.json";
 
-/// The folder of everything that is kept of earlier runs; `None` without a home.
+/// Returns the folder for everything that looptax keeps of earlier runs; `None` without a home folder.
 ///
-/// Its contents are trusted, so a process with more rights than its user does not use a folder that another user could
-/// have made: under `sudo -E` it uses root's own.
+/// looptax trusts the contents of this folder. So a process with more rights than its user does not use a folder that
+/// another user could have made: under `sudo -E` it uses root's own folder.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let named = named_data_folder()?;
     if is_ours_to_believe(&named) {
@@ -41,7 +41,7 @@ fn is_ours_to_believe(folder: &Path) -> bool {
     !looptax_host::is_privileged() || own::is_fit(folder)
 }
 
-/// The data folder in the home that the system lists for this user.
+/// Returns the data folder in the home folder that `/etc/passwd` lists for this user.
 fn own_data_folder() -> Option<PathBuf> {
     let passwd = read::text(Path::new("/etc/passwd"), MOST_PASSWD_BYTES).ok()?;
     let uid = rustix::process::geteuid().as_raw().to_string();
@@ -54,7 +54,7 @@ fn own_data_folder() -> Option<PathBuf> {
     Some(home.join(".local/share/looptax"))
 }
 
-/// Tells the user that looptax uses a different folder than the environment names.
+/// Prints a message if looptax does not use the folder that the environment names.
 pub(crate) fn tell_of_another_folder(terminal: Terminal) {
     let (named, taken) = (named_data_folder(), data_folder());
     if let (Some(named), Some(taken)) = (named, taken)
@@ -68,17 +68,17 @@ pub(crate) fn tell_of_another_folder(terminal: Terminal) {
     }
 }
 
-/// Returns the path of the history; `None` without a home.
+/// Returns the path of the history; `None` without a home folder.
 fn history_path() -> Option<PathBuf> {
     Some(data_folder()?.join("history.sqlite"))
 }
 
-/// Returns the folder for records for which the user named no place; `None` without a home.
+/// Returns the folder for records if the user named no other place; `None` without a home folder.
 pub(crate) fn runs() -> Option<Runs> {
     Some(Runs::new(data_folder()?.join("runs")))
 }
 
-/// The file in which `watch --save` keeps a look with this name; `None` without a home.
+/// Returns the file in which `watch --save` keeps a count with this name; `None` without a home folder.
 pub(crate) fn saved_watch(name: &str) -> Option<PathBuf> {
     Some(data_folder()?.join("watched").join(format!("{name}.json")))
 }
@@ -93,8 +93,8 @@ pub(crate) fn open_history() -> Result<History, Failure> {
     Ok(History::open(&path)?)
 }
 
-/// Adds a run to the history, and returns whether it is there. The record is safe already, so a failure only leads to a
-/// message.
+/// Adds a run to the history, and returns whether the run is in it now. The record itself is saved already, so a
+/// failure only prints a message.
 pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
     let Some(place) = history_path() else {
         terminal.words(
@@ -118,7 +118,7 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
     true
 }
 
-/// The latest runs, the newest first; empty if there is no history that can be read.
+/// Returns the latest runs, the newest first; empty if there is no readable history.
 pub(crate) fn latest_runs(most: u32) -> Vec<PastRun> {
     let history = history_path().filter(|path| read::exists(path));
     let runs = history.and_then(|path| History::open(&path).and_then(|it| it.latest(most)).ok());
@@ -129,26 +129,26 @@ pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
     latest_runs(most).into_iter().filter_map(|run| run.path.map(PathBuf::from)).collect()
 }
 
-/// Whether a word names a file, or a folder with a record in it.
+/// Whether a word is the path of a file, or of a folder with a record in it.
 pub(crate) fn is_record_file(word: &str) -> bool {
     let path = Path::new(word);
     read::is_file(path) || read::is_file(&path.join(RECORD))
 }
 
-/// Whether a word names a run of the history, or is its label.
+/// Whether a word is the name of a run in the history, or the label of one.
 pub(crate) fn is_run(word: &str) -> bool {
     let history = history_path().filter(|path| read::exists(path));
     let history = history.and_then(|path| History::open(&path).ok());
     history.is_some_and(|it| it.find(word).is_ok())
 }
 
-/// A record that was read and judged again from its raw counts.
+/// A record whose verdicts were computed again from its raw counts after it was read.
 pub(crate) struct Judged {
     pub(crate) record: Record,
     pub(crate) path: PathBuf,
     /// The differences between the record's own summary and its counts, one sentence each.
     pub(crate) untrue: Vec<String>,
-    /// Why latencies could not be read, all or some of them: figures that need them are missing.
+    /// Why some or all latencies could not be read; figures that need them are missing.
     pub(crate) no_samples: Option<StoreError>,
 }
 
@@ -167,7 +167,7 @@ impl Judged {
         Ok(Self { record, path, untrue, no_samples })
     }
 
-    /// Returns the record, and prints a message if its summary does not match its counts.
+    /// Returns the record and its path; prints a message if the record's summary does not match its counts.
     pub(crate) fn told(self, terminal: Terminal) -> (Record, PathBuf) {
         for sentence in &self.untrue {
             terminal.words(&format!("{sentence}: looptax uses the counts\n"));
@@ -176,8 +176,9 @@ impl Judged {
     }
 }
 
-/// Returns the record in a file or folder with that name, else the record of a run whose name begins with the word or
-/// that has it as label. The record is judged again, since a file's summary may differ from its counts.
+/// Returns the record in the file or folder that the word names; otherwise the record of the run whose name begins with
+/// the word, or whose label is the word. The verdicts are computed again, since the summary in a file may differ from
+/// its counts.
 pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     let mut path = PathBuf::from(word);
     if read::is_folder(&path) {
@@ -193,7 +194,7 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         return Ok(Judged::load(path)?);
     }
     let run = match open_history().and_then(|it| Ok(it.find(word)?)) {
-        // A name with an ending was meant as a file, unless it is a label.
+        // A word with a file extension was meant as a file, unless it is a label.
         Err(_) if path.extension().is_some() => return Ok(Judged::load(path)?),
         run => run?,
     };

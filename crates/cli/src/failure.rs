@@ -1,15 +1,15 @@
-//! How a command ends, for the shell.
+//! Exit codes of the commands.
 
 pub(crate) use looptax_model::failure::Failure;
 use looptax_model::failure::Severity;
 use looptax_model::record::{Record, Verdict};
 
-/// How a command ended, for the shell.
+/// How a command ended; [`Exit::code`] is the number for the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
     No,
-    /// Wrong usage, or an environment that does not allow it.
+    /// Wrong usage, or an environment in which the command cannot work.
     Environment,
     Invalid,
     Interrupted,
@@ -17,20 +17,20 @@ pub(crate) enum Exit {
     NotRun,
     /// `run`: the command cannot be executed.
     NotExecutable,
-    /// `run`: there is no such command.
+    /// `run`: the command was not found.
     NotFound,
     /// `run`: the command's own exit code.
     Program(i32),
 }
 
 impl Exit {
-    /// Returns the exit of a measured record: invalid if one of its verdicts is.
+    /// Returns the exit for a measured record: `Invalid` if one of its verdicts is invalid.
     pub(crate) fn for_record(record: &Record) -> Self {
         let mut taxes = record.comparisons.iter().flat_map(|it| &it.tax);
         if taxes.any(|tax| tax.verdict == Verdict::Invalid) { Self::Invalid } else { Self::Done }
     }
 
-    /// The number that the shell sees.
+    /// Returns the exit code as the shell sees it.
     pub(crate) fn code(self) -> i32 {
         match self {
             Self::Done => 0,

@@ -17,7 +17,7 @@ type Save = fn(&[u8], &Path) -> Result<(), StoreError>;
 /// A format's file, its contents, and the function that writes it.
 type Format<'a> = (&'a Option<PathBuf>, &'a dyn Fn() -> Vec<u8>, Save);
 
-/// Writes the requested formats. Returns true if one of them replaced the table on stdout.
+/// Writes the requested formats. Returns true if one of them was printed to stdout in place of the table.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -38,7 +38,7 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
         (
             &args.openmetrics,
             &|| report::openmetrics(record).into_bytes(),
-            // The node exporter runs as a separate user, so every user may read this file.
+            // The node exporter runs as a separate user, so all users may read this file.
             save_for_all,
         ),
         (&args.benchmark_json, &|| report::benchmark_json(record).into_bytes(), save),
@@ -56,7 +56,7 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
     Ok(has_printed)
 }
 
-/// Adds the files of the formats to those that a command will write, before anything is done.
+/// Adds the files of the requested formats to the files that a command will write, before the command does anything.
 ///
 /// # Errors
 /// See [`Outputs::writes`].

@@ -1,7 +1,7 @@
-//! looptax: what does a local database lose by TCP loopback instead of a Unix socket?
+//! looptax measures what programs lose by talking to a local database over TCP loopback instead of a Unix socket.
 //!
-//! The order of work: arguments (typed) → settings (meant) → command → record → report → exit code. Only this file
-//! calls `process::exit`.
+//! The order of work: arguments (as typed) → settings (what they mean) → command → record → report → exit code. Only
+//! this file calls `process::exit`.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod args;
@@ -25,7 +25,7 @@ use args::{Cli, Command};
 use failure::{Exit, Failure};
 use terminal::Terminal;
 
-/// The exit code of a panic, which the standard library uses when the main thread unwinds.
+/// The exit code that the standard library uses when a panic unwinds the main thread.
 #[cfg(panic = "abort")]
 const PANICKED: i32 = 101;
 
@@ -49,8 +49,8 @@ fn main() {
     std::process::exit(exit.code());
 }
 
-/// Ends the program after a panic's message with that exit code, and without the core file that a signal may leave,
-/// since passwords are in memory. Everything that looptax started ends as after `kill -9`.
+/// Makes a panic print its message and then end the program with `PANICKED`. Ending by a signal instead could leave a
+/// core file, and passwords are in memory. Everything that looptax started ends as after `kill -9`.
 #[cfg(panic = "abort")]
 fn end_on_panic() {
     let tell = std::panic::take_hook();
@@ -60,7 +60,7 @@ fn end_on_panic() {
     }));
 }
 
-/// Prints why the arguments could not be read; returns the exit code.
+/// Prints why the arguments could not be parsed; returns the exit code.
 fn tell(error: &clap::Error) -> i32 {
     if !terminal::usage(error) {
         let _ = error.print();
@@ -71,7 +71,8 @@ fn tell(error: &clap::Error) -> i32 {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::new(&cli.global);
-    // A program under `run` inherits everything unchanged, and programs that it starts have their own signals.
+    // `run` changes nothing that its program would inherit. The internal commands, which looptax itself starts, handle
+    // signals themselves.
     if !matches!(cli.command, Some(Command::Run(_))) {
         signals::survive_large_files()?;
         if !matches!(cli.command, Some(Command::Internal(_))) {

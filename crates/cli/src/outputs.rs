@@ -1,6 +1,6 @@
-//! The files that a command will write, checked before anything is done.
+//! The files that a command will write, checked before the command does anything.
 //!
-//! A run must not end with a result for which there is no place, and no file may replace another one that the same
+//! A run must not end with a result that cannot be written anywhere, and no file may replace another file that the same
 //! command reads or writes.
 
 use std::io;
@@ -18,24 +18,24 @@ use crate::terminal;
 
 #[derive(Default)]
 pub(crate) struct Outputs {
-    /// The option or word, and its file.
+    /// The option or word that names the file, and the file.
     files: Vec<(String, PathBuf)>,
     printed: Option<String>,
 }
 
 impl Outputs {
-    /// Whether a result replaces the text on stdout.
+    /// Whether a result is printed to stdout instead of the text.
     pub(crate) fn is_printed(&self) -> bool {
         self.printed.is_some()
     }
 
-    /// Adds a file that is read and must not be changed.
+    /// Adds a file that the command reads, so that the command does not overwrite it.
     pub(crate) fn reads(mut self, path: &Path) -> Self {
         self.files.push(("the record".to_owned(), path.to_owned()));
         self
     }
 
-    /// Adds the file that an option names, if the option was given; `-` is stdout.
+    /// Adds the file that an option names, if the option was given; `-` means stdout.
     ///
     /// # Errors
     /// A usage failure if the file cannot be written, or if the same command reads or writes it already.
@@ -64,10 +64,10 @@ impl Outputs {
     }
 }
 
-/// Shows a result: as JSON instead of the text, or as text, and as JSON in a file if one is named.
+/// Shows a result: either as JSON instead of the text, or as text and, if a file was named, as JSON in this file.
 ///
 /// # Errors
-/// If something cannot be written or printed; the text is printed anyway.
+/// If something cannot be written or printed. The text is printed even if the file cannot be written.
 pub(crate) fn show(value: &impl Serialize, json: &JsonArgs, text: impl FnOnce() -> String) -> Result<(), Failure> {
     if json.is_printed() {
         terminal::json(value)?;
@@ -95,7 +95,8 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Whether both names lead to the same file, even if it does not exist yet; a device may be written twice.
+/// Whether both paths lead to the same file, even if it does not exist yet. A device is never the same: it may be
+/// written twice.
 fn is_same(one: &Path, other: &Path) -> bool {
     let end = |path: &Path| Walk::following(Links::All).to(path).ok();
     let (Some(one), Some(other)) = (end(one), end(other)) else {

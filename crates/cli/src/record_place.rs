@@ -1,7 +1,7 @@
-//! The place of a run's record: a file that the user named, stdout, or a separate folder among all runs.
+//! The place where a run's record is saved: a file that the user named, stdout, or a separate folder among all runs.
 //!
-//! It is chosen before anything is measured. A record that cannot be saved there at the end is saved among the
-//! temporary files: a disk that filled up or a folder that was removed does not lose a result.
+//! The place is chosen before anything is measured. If the record cannot be saved there at the end, it is saved in the
+//! folder for temporary files, so that a full disk or a removed folder does not lose the result.
 
 use std::path::{Path, PathBuf};
 
@@ -14,19 +14,19 @@ use crate::args::ResultArgs;
 use crate::earlier_runs::{remember, runs};
 use crate::terminal::Terminal;
 
-/// The place of a run's record.
+/// The place where a run's record is saved.
 pub(crate) struct RecordPlace {
-    /// Removed at the end if it is empty.
+    /// The run's own folder; it is removed at the end if it is empty.
     folder: Option<RunFolder>,
     saved_at: Option<PathBuf>,
-    /// Whether a folder among the runs was wanted but could not be made.
+    /// Whether looptax tried to make a folder among the runs and failed.
     is_homeless: bool,
-    /// Whether the history contains the run, so that its name is enough.
+    /// Whether the history contains the run, so that the name of the run is enough to find the record.
     is_remembered: bool,
 }
 
 impl RecordPlace {
-    /// Returns the place that the arguments name, and a writer of `record` for it.
+    /// Chooses the place for the arguments; returns a writer of `record` for this place, and the place.
     pub(crate) fn prepare(
         args: &ResultArgs,
         mut record: Record,
@@ -52,10 +52,10 @@ impl RecordPlace {
         Ok((RecordWriter::new(record, saver), place))
     }
 
-    /// Saves the finished record here, or else among the temporary files.
+    /// Saves the finished record in its place; if that fails, in the folder for temporary files.
     ///
     /// # Errors
-    /// The reason if it could not be saved here.
+    /// The reason why the record could not be saved in its place.
     pub(crate) fn save(&mut self, writer: &mut RecordWriter) -> Result<(), Failure> {
         let saved = writer.finish();
         let wanted = writer.path().filter(|_| !writer.is_empty()).map(PathBuf::from);
@@ -73,18 +73,19 @@ impl RecordPlace {
         Err(failure.with_hint(&hint))
     }
 
-    /// Adds the run to the history, unless looptax has already reported that the place is out of reach.
+    /// Adds the run to the history, unless looptax has already reported that the folder of runs cannot be used.
     pub(crate) fn remember(&mut self, record: &Record, terminal: Terminal) {
         let can_be = !self.is_homeless && !record.is_empty();
         self.is_remembered = can_be && remember(record, self.path(), terminal);
     }
 
-    /// The file of the saved record.
+    /// Returns the file of the saved record.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.saved_at.as_deref()
     }
 
-    /// Returns the name of the saved record: the name of its run if that is enough, else its file.
+    /// Returns the name under which the user finds the saved record: the name of the run if that is enough, otherwise
+    /// the file.
     pub(crate) fn name(&self, record: &Record) -> Option<String> {
         let path = self.saved_at.as_ref()?;
         let is_at_home = self.folder.as_ref().is_some_and(|it| it.record() == *path);
@@ -96,7 +97,7 @@ impl RecordPlace {
     }
 }
 
-/// Makes a new folder among the runs; `None`, after a message, if that fails.
+/// Makes a new folder among the runs; if that fails, prints a message and returns `None`.
 fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
     let begun = runs().map(|runs| runs.begin(id).map_err(Failure::from));
     let why = match begun {

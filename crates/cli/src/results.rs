@@ -1,6 +1,7 @@
-//! The steps around a measurement: announcing it before, and saving, remembering and showing it afterwards.
+//! The steps around a measurement: the check of its files before it, and saving, remembering and showing the result
+//! after it.
 //!
-//! They are the same for every command that measures; each command decides what to measure.
+//! These steps are the same for every command that measures; each command itself decides what to measure.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use crate::page::{Source, page};
 use crate::record_place::RecordPlace;
 use crate::terminal::{self, Terminal};
 
-/// Fails early if a file cannot be written, or if two results would have the same place.
+/// Fails, before the measurement, if a file cannot be written or two results would be written to the same place.
 pub(crate) fn announce(args: &ResultArgs) -> Result<Outputs, Failure> {
     let outputs = Outputs::default()
         .writes("--output", args.output.as_deref())?
@@ -27,7 +28,7 @@ pub(crate) fn announce(args: &ResultArgs) -> Result<Outputs, Failure> {
     formats::announce(&args.formats, outputs)
 }
 
-/// Saves, remembers and shows a record; a record that cannot be saved is still shown.
+/// Saves a record, adds it to the history and shows it. A record that cannot be saved is still shown.
 pub(crate) fn keep(
     args: &ResultArgs,
     writer: &mut RecordWriter,
@@ -50,7 +51,8 @@ pub(crate) fn keep(
     saved.and(shown).and(paged)
 }
 
-/// Prints the result, and writes copies of it; after printing, a copy that cannot be written is an error.
+/// Prints the result, and writes copies of it. A copy that cannot be written is an error, which is returned after the
+/// result has been printed.
 fn show(args: &ResultArgs, writer: &RecordWriter, name: Option<&str>, terminal: Terminal) -> Result<(), Failure> {
     let is_json_printed = args.is_json_printed();
     if args.json_stream {
@@ -75,13 +77,13 @@ fn show(args: &ResultArgs, writer: &RecordWriter, name: Option<&str>, terminal: 
     written.map(|_| ())
 }
 
-/// Writes the page of `--html`; a run in which nothing was measured gets no page.
+/// Writes the page of `--html`. A run in which nothing was measured has no page.
 pub(crate) fn write_page(args: &ResultArgs, writer: &RecordWriter, path: Option<&Path>) -> Result<(), Failure> {
     let Some(html) = args.html.as_ref().filter(|_| !writer.is_empty()) else {
         return Ok(());
     };
     let source = Source { record: &writer.record, path, no_samples: None };
-    // Samples that could not be read are noted on the page.
+    // The page itself names the samples that could not be read.
     let text = page(&[source], &mut Vec::new());
     looptax_store::save_text(&text, html, Existing::Replace)?;
     Ok(())

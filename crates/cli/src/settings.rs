@@ -1,4 +1,4 @@
-//! The meaning of `compare`'s arguments: experiments, one for each workload.
+//! Translates the arguments of `compare` into experiments, one for each workload.
 
 pub(crate) mod site;
 pub(crate) mod trial;
@@ -60,7 +60,7 @@ fn asked_remedies(args: &CompareArgs, workload: Option<String>) -> Result<Asked,
     Ok(Asked::remedies(today, parts))
 }
 
-/// Returns an experiment with these arms and this workload, without checking it.
+/// Returns an experiment for these arguments and this workload, without checking it.
 fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> Result<Experiment, Failure> {
     let exec = exec(&args.exec)?;
     let targets = if args.targets.is_empty() && exec.is_none() {
@@ -105,7 +105,8 @@ fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> R
     })
 }
 
-/// Whether to add TLS: only in a plain run of a named server, since a sweep or a schedule takes long enough already.
+/// Whether TLS is added to the arms: only in a plain run with named targets, since a sweep or a schedule takes long
+/// enough without it.
 fn adds_tls(args: &CompareArgs) -> bool {
     let exec = &args.exec;
     let has_commands = exec.exec.is_some() || exec.exec_unix.is_some();
@@ -226,7 +227,7 @@ mod tests {
             (self.below(2) == 0).then(|| value(self))
         }
 
-        /// Any experiment, whether or not its parts go together.
+        /// Returns a random experiment; its parts need not fit together.
         fn experiment(&mut self) -> Experiment {
             let targets =
                 ["echo", "private:redis", "private:mariadb", "private:pgbouncer", "postgres://u@[::1]:5433/d%20b"];
@@ -243,7 +244,7 @@ mod tests {
             experiment.effort = self.effort();
             experiment.warm_up = self.maybe(|dice| Duration::from_secs(dice.below(600)));
             experiment.rows = self.one(&[1, 100_000, 500_000, u32::MAX]);
-            // Of others it is refused, and few of those would be left.
+            // Other targets refuse a pool mode, so few random experiments with one would be valid.
             if is_pooler || self.below(16) == 0 {
                 experiment.pool_mode = self.one(&PoolMode::ALL);
             }
@@ -256,7 +257,7 @@ mod tests {
             experiment
         }
 
-        /// Connections and placement, or a whole command.
+        /// Chooses random connections and placements, or a random whole command.
         fn place(&mut self, experiment: &mut Experiment) {
             let lines = ["mysqldump '--where=a b' {transport} looptax", "psql -c 'select 1' {transport}"];
             experiment.exec = match self.below(6) {

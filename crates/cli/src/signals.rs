@@ -1,8 +1,9 @@
-//! SIGINT, SIGTERM and SIGHUP. While nothing has to be put back, they end the process immediately. A command that
-//! starts or changes something first asks for a flag ([`stop_flag`]): from then on the first signal ends every wait and
-//! asks for an orderly end, and a later one ends the process. In both cases it ends with [`Exit::Interrupted`].
+//! Handling of SIGINT, SIGTERM and SIGHUP. As long as nothing has to be put back, they end the process immediately. A
+//! command that starts or changes something first calls [`stop_flag`]: from then on the first signal ends every wait
+//! and requests an orderly end, and a later signal ends the process. In both cases the process ends with
+//! [`Exit::Interrupted`].
 //!
-//! A signal that the parent process has switched off, as `nohup` does, stays off.
+//! A signal that the parent process has set to be ignored, as `nohup` does, stays ignored.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,17 +21,18 @@ use crate::sys;
 use crate::terminal::{live, stopping};
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-/// A second signal that comes sooner counts as the same one: `timeout` signals the process and its group, and terminals
-/// signal every process in the group.
+/// A second signal within this time counts as the same request: `timeout` signals the process and its group, and
+/// terminals signal every process in the group.
 const SAME_WISH: Duration = Duration::from_secs(1);
-/// After this time looptax prints that the end takes longer.
+/// If the command has not ended this long after the signal, looptax prints that it is stopping.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// Whether the next signal ends the process immediately.
 static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 static HAS_COME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From now on a signal ends the process immediately, with [`Exit::Interrupted`]. Call this first: it starts no thread.
+/// Makes each signal end the process immediately with [`Exit::Interrupted`]. Call this first, because it starts no
+/// thread.
 pub(crate) fn listen() -> io::Result<()> {
     set_at_end(&HAS_COME)?;
     for signal in heard() {
@@ -40,17 +42,17 @@ pub(crate) fn listen() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a signal has asked for the end.
+/// Whether one of the signals has arrived.
 pub(crate) fn has_come() -> bool {
     HAS_COME.load(Ordering::Relaxed)
 }
 
-/// Pauses; returns false if the user asks for the end.
+/// Pauses; returns false if a signal or the user has requested the end.
 pub(crate) fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
     waiting::pause(pause) && !stop.load(Ordering::Relaxed)
 }
 
-/// After [`stop_flag`]: from now on a signal ends the process immediately again. Nothing may be left to put back.
+/// Makes signals end the process immediately again, after [`stop_flag`]. Call this only if nothing is left to put back.
 pub(crate) fn end_at_once() {
     ENDS_AT_ONCE.store(true, Ordering::SeqCst);
     if has_come() {
@@ -58,10 +60,10 @@ pub(crate) fn end_at_once() {
     }
 }
 
-/// Returns a flag that the first SIGINT, SIGTERM or SIGHUP sets; what was measured until then is kept. Waits for peers
-/// and for time end at the same signal ([`waiting`]). Another signal, at least a second later, ends the process
-/// immediately: the reaper then stops servers and removes folders. A signal while files are changing
-/// ([`waiting::Kept`]) does not.
+/// Returns a flag that the first SIGINT, SIGTERM or SIGHUP sets; the data measured until then is kept. The same signal
+/// also ends waits for peers and for time ([`waiting`]). A further signal, at least a second later, ends the process
+/// immediately; the reaper then stops servers and removes folders. While files are being changed ([`waiting::Kept`]), a
+/// further signal does not end the process.
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     set_at_end(&stop)?;
@@ -74,12 +76,12 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
                     live::give_back();
                     low_level::exit(Exit::Interrupted.code());
                 }
-                // looptax first finishes putting old files back.
+                // While looptax restores old files, its waits are not cut short: it finishes restoring first.
                 if !waiting::goes_back() {
                     waiting::stop();
                 }
                 thread::sleep(QUIET);
-                // A longer wait, such as for a server that is just starting, also gets the message.
+                // The message also appears during a longer wait, such as for a server that is just starting.
                 stopping::say_stopping();
                 thread::sleep(SAME_WISH.saturating_sub(QUIET));
                 signals.pending().for_each(drop);
@@ -90,7 +92,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Makes these signals set another flag, too.
+/// Makes the signals also set this flag.
 pub(crate) fn set_at_end(flag: &Arc<AtomicBool>) -> io::Result<()> {
     for signal in heard() {
         flag::register(signal, Arc::clone(flag))?;
@@ -98,8 +100,8 @@ pub(crate) fn set_at_end(flag: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Turns growing a file beyond `ulimit -f` into a write error instead of this process's death. A handler does that,
-/// since every program that looptax starts would inherit "ignore".
+/// Makes a write beyond `ulimit -f` fail with an error instead of killing this process. This needs a signal handler: if
+/// the signal were ignored, every program that looptax starts would inherit that.
 pub(crate) fn survive_large_files() -> io::Result<()> {
     if !sys::is_ignored(SIGXFSZ) {
         flag::register(SIGXFSZ, Arc::default())?;
@@ -107,7 +109,7 @@ pub(crate) fn survive_large_files() -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that are not switched off.
+/// Returns the signals that the parent process has not set to be ignored.
 fn heard() -> impl Iterator<Item = i32> {
     { SIGNALS.into_iter() }.filter(|signal| !sys::is_ignored(*signal))
 }

@@ -1,13 +1,14 @@
 //! Functions that no safe library offers: hiding passwords from the process list and from the programs that looptax
-//! starts, raising the limit of open files, and finding out which signals are switched off.
+//! starts, raising the limit of open files, and finding out which signals are ignored.
 //!
-//! The only file of this room with unsafe code.
+//! This is the only file of this room with unsafe code.
 
 use looptax_host::kernel;
 use looptax_model::failure::Failure;
 
-/// Overwrites the passwords of addresses in this process's own command line, so that `ps` and `/proc/<pid>/cmdline` do
-/// not show them. The arguments have to be read before. Returns the arguments that contained a password, unchanged.
+/// Overwrites the passwords in addresses in the command line of this process, so that `ps` and `/proc/<pid>/cmdline` do
+/// not show them. Parse the arguments before calling this. Returns unchanged copies of the arguments that contained a
+/// password.
 pub(crate) fn hide_passwords() -> Vec<String> {
     let mut found = Vec::new();
     change_arguments(|_, argument| {
@@ -19,9 +20,9 @@ pub(crate) fn hide_passwords() -> Vec<String> {
     found
 }
 
-/// Overwrites the secrets in one argument; returns whether there was any.
+/// Overwrites the secrets in one argument; returns whether it contained any.
 fn hide(argument: &mut [u8]) -> bool {
-    // It works byte by byte, whatever the encoding: all characters that divide an address are ASCII.
+    // This works on bytes, whatever the encoding: all characters that separate the parts of an address are ASCII.
     let text: String = { argument.iter() }.map(|byte| if byte.is_ascii() { char::from(*byte) } else { 'x' }).collect();
     let secrets = looptax_model::dsn::secrets_in(&text);
     for secret in &secrets {
@@ -30,8 +31,8 @@ fn hide(argument: &mut [u8]) -> bool {
     !secrets.is_empty()
 }
 
-/// Empties the last `n` arguments in this process's command line: they belong to a program that may hide its own
-/// arguments, and a second process in the list must not show them.
+/// Empties the last `n` arguments in the command line of this process. They belong to a program that may hide its own
+/// arguments, and this process must not show them in the process list either.
 pub(crate) fn hide_last_arguments(n: usize) {
     let first = std::env::args_os().count().saturating_sub(n);
     change_arguments(|idx, argument| {
@@ -41,8 +42,8 @@ pub(crate) fn hide_last_arguments(n: usize) {
     });
 }
 
-/// Removes a variable from this process's environment, so that no program that it starts gets it and no user reads it
-/// in `/proc/<pid>/environ`. Call this while there is only one thread.
+/// Removes a variable from the environment of this process, so that programs started by this process do not get it and
+/// no user can read it in `/proc/<pid>/environ`. Call this while the process has only one thread.
 pub(crate) fn forget_variable(name: &str) {
     // SAFETY: no other thread reads the environment at this time.
     unsafe { std::env::remove_var(name) };
@@ -54,32 +55,33 @@ pub(crate) fn forget_variable(name: &str) {
     });
 }
 
-/// Passes to `change` each of this process's own arguments; `change` may overwrite it.
+/// Passes each argument of this process to `change`, which may overwrite it.
 fn change_arguments(change: impl FnMut(usize, &mut [u8])) {
     change_strings(ARGUMENTS_FIELD, change);
 }
 
-/// Passes to `change` each string of an area that the kernel filled when this process began; `change` may overwrite it.
+/// Passes each string in an area that the kernel filled at the start of this process to `change`, which may overwrite
+/// it.
 fn change_strings(field: usize, mut change: impl FnMut(usize, &mut [u8])) {
     let Some((start, end)) = string_area(field) else {
         return;
     };
-    // SAFETY: the kernel reports this range as the argument or environment strings on our own initial stack: it
-    // is mapped and writable for the life of the process, and no Rust reference points into it (the
-    // standard library hands out copies).
+    // SAFETY: the kernel reports this range as the argument or environment strings on our own initial stack: it is
+    // mapped and writable for the life of the process, and no Rust reference points into it (the standard library
+    // returns copies).
     let area = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
     let strings = area.split_mut(|byte| *byte == 0).enumerate();
     strings.for_each(|(idx, string)| change(idx, string));
 }
 
-/// Fields of `stat` in proc(5): `arg_start` and `env_start`; the end of each area is in the next field.
+/// Fields of `stat` in proc(5), `arg_start` and `env_start`; the next field is the end of the area.
 const ARGUMENTS_FIELD: usize = 48;
 const ENVIRONMENT_FIELD: usize = 50;
 
-/// Returns where an area starts and ends.
+/// Returns the start and the end of an area.
 fn string_area(field: usize) -> Option<(usize, usize)> {
     let stat = kernel::text("/proc/self/stat").ok()?;
-    // The name is the second field, and may itself contain blanks.
+    // The process name is the second field, and may itself contain blanks.
     let after_name = stat.rsplit_once(')')?.1;
     let mut fields = after_name.split_whitespace().skip(field - 3);
     let start: usize = fields.next()?.parse().ok()?;
@@ -87,10 +89,10 @@ fn string_area(field: usize) -> Option<(usize, usize)> {
     (start != 0 && end > start).then_some((start, end))
 }
 
-/// The contents of `/proc` that a search for servers reads.
+/// The part of `/proc` that a search for servers needs, for an error message.
 pub(crate) const FOUND: &str = "processes and their connections";
 
-/// Refuses to go on if `/proc` cannot be read; `what` names what would be read there.
+/// Fails if `/proc` cannot be read; `what` says what looptax needs from `/proc`.
 pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
     if kernel::metadata("/proc/self/stat").is_ok() {
         return Ok(());
@@ -115,11 +117,11 @@ pub(crate) fn load_per_processor() -> Result<f64, Failure> {
     })
 }
 
-/// Computes the same from the text of both files. The load is that of the whole machine, so all its processors count,
-/// even if a container or `taskset` leaves only some to looptax.
+/// Computes [`load_per_processor`] from the text of both files. The load is that of the whole machine, so all its
+/// processors count, even if a container or `taskset` lets looptax use only some of them.
 ///
 /// # Source
-/// `proc_stat(5)`: a line `cpuN` for each processor that is online, after one for all.
+/// `proc_stat(5)`: a line `cpuN` for each online processor, after a line for all of them.
 fn load_in(loadavg: &str, stat: &str) -> Option<f64> {
     let load: f64 = loadavg.split_whitespace().next()?.parse().ok()?;
     let is_one = |line: &&str| {
@@ -130,7 +132,7 @@ fn load_in(loadavg: &str, stat: &str) -> Option<f64> {
     (n_processors > 0).then(|| load / f64::from(n_processors))
 }
 
-/// Refuses to measure if looptax cannot start its own servers, or cannot read anything about them.
+/// Fails if looptax cannot start its own servers, or cannot read anything about them.
 pub(crate) fn require_measurable() -> Result<(), Failure> {
     require_proc("the figures of this process and of the servers")?;
     if kernel::metadata("/dev/null").is_ok() {
@@ -142,11 +144,11 @@ pub(crate) fn require_measurable() -> Result<(), Failure> {
     ))
 }
 
-/// Whether the parent process has switched a signal off.
+/// Whether the parent process has set a signal to be ignored.
 pub(crate) fn is_ignored(signal: i32) -> bool {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: this sets nothing, and the place for the old action is live.
+    // SAFETY: a null pointer as the new action changes nothing, and the place for the old action is live.
     let result = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }

@@ -1,4 +1,5 @@
-//! The kernel's counts of requests between processes, look after look: for `watch`, and before and after a `switch`.
+//! The kernel's counts of requests between processes, snapshot by snapshot: for `watch`, and for `switch` before and
+//! after a move.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
@@ -16,17 +17,17 @@ use looptax_switch::diagnose::find::watched::{Beside, Gathered};
 
 use crate::signals::has_paused;
 
-/// Search for servers again if an unknown one answers, or an address gets its first request, but not more often than
-/// this.
+/// Least time between two searches for servers. A search is needed if a process that is not known as a server answers,
+/// or if an address gets its first request.
 const BETWEEN_SURVEYS: Duration = Duration::from_secs(2);
-/// If more addresses than this are known, they are forgotten, and searched for again.
+/// Remember at most this many addresses; if there are more, forget all of them and search for servers again.
 const MOST_ASKED: usize = 20_000;
-/// A longer time is divided into this many looks.
+/// A count over a longer time is divided into this many snapshots.
 const N_LOOKS: u32 = 20;
-/// Shorter looks would show more about the clock than about the requests.
+/// Least time between two snapshots. With less, the figures would show more about the clock than about the requests.
 const LEAST_LOOK: Duration = Duration::from_secs(1);
 
-/// During longer looks, more clients may come and go than the kernel's table can hold.
+/// Longest time between two snapshots. In a longer time more clients may come and go than the kernel's table can hold.
 const MOST_LOOK: Duration = Duration::from_secs(30);
 
 pub(crate) struct Watch {
@@ -34,10 +35,10 @@ pub(crate) struct Watch {
     survey: Survey,
     counted: Duration,
     since_survey: Duration,
-    /// Addresses that got requests before the last survey, with the process that answered.
+    /// Addresses that got requests before the last search for servers, each with the process that answered.
     asked: HashSet<(Asked, u32)>,
     beside: Beside,
-    /// The state after the last look, then the state before it.
+    /// The surroundings at the last snapshot, then at the snapshot before it.
     after: Surroundings,
     before: Surroundings,
 }
@@ -54,7 +55,7 @@ impl Watch {
             eyes,
             survey,
             counted: Duration::ZERO,
-            // The first new address leads to a search immediately.
+            // This makes the first new address start a search immediately.
             since_survey: BETWEEN_SURVEYS,
             asked: HashSet::new(),
             beside,
@@ -63,24 +64,24 @@ impl Watch {
         }
     }
 
-    /// The time for which it has counted since [`Watch::begin`].
+    /// Returns the time for which requests were counted since [`Watch::begin`].
     pub(crate) fn counted(&self) -> Duration {
         self.counted
     }
 
-    /// Discards the counts until now.
+    /// Discards all counts until now.
     pub(crate) fn begin(&mut self) -> Result<(), Failure> {
         self.next()?;
         self.counted = Duration::ZERO;
         Ok(())
     }
 
-    /// Returns the counts since the last look.
+    /// Returns the counts since the last snapshot.
     pub(crate) fn look(&mut self) -> Result<Watched, Failure> {
         self.one(false)
     }
 
-    /// Returns the counts since the last look, with all their times.
+    /// Like [`Watch::look`], but the result also has the figures of the single snapshot, with its histogram of times.
     pub(crate) fn look_with_times(&mut self) -> Result<Watched, Failure> {
         self.one(true)
     }
@@ -91,20 +92,21 @@ impl Watch {
         Ok(gathered.watched())
     }
 
-    /// Counts for `time`, or until a signal ends it, in looks of equal length that are kept; `None` if it ended with
-    /// too few looks for an interval.
+    /// Counts for `time`, or until a signal ends the count, and keeps the figures of each single snapshot. Returns
+    /// `None` if the count ended with too few snapshots for an interval.
     pub(crate) fn look_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<Option<Watched>, Failure> {
         self.begin()?;
         let each = (time / N_LOOKS).max(LEAST_LOOK);
         let mut gathered = Gathered::new(self.beside, true);
         let ticks = cpu_ticks();
         let (mut goes_on, mut n_looks) = (true, 0);
-        // On a busy machine a look may take longer than planned; there are still enough looks.
+        // On a busy machine a snapshot may come later than planned; the second condition still makes enough of them.
         while goes_on && (self.counted + each / 2 < time || n_looks < LEAST_LOOKS) {
             let rest = time.saturating_sub(self.counted);
             goes_on = has_paused(if rest < each / 2 { each } else { each.min(rest) }, stop);
             if !goes_on && n_looks + 1 < LEAST_LOOKS {
-                // One more look would not be enough, and finding the names in it may take seconds on a large machine.
+                // One more snapshot would not be enough, and finding the names in it may take seconds on a large
+                // machine.
                 return Ok(None);
             }
             self.add_next(&mut gathered)?;
@@ -114,8 +116,9 @@ impl Watch {
         Ok(Some(Watched { busy_pct, ..gathered.watched() }))
     }
 
-    /// Counts for `time`, or until a signal ends it. Returns the counts, and whether no signal came. It looks now and
-    /// then, so that clients that have ended make room in the kernel's table.
+    /// Counts for `time`, or until a signal ends the count. Returns the counts, and whether the count ended without a
+    /// signal. It takes a snapshot now and then, so that clients that have ended free their places in the kernel's
+    /// table.
     pub(crate) fn count_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<(Watched, bool), Failure> {
         let mut gathered = Gathered::new(self.beside, false);
         loop {
@@ -156,8 +159,8 @@ impl Watch {
         Ok(look)
     }
 
-    /// Returns an address and the process that answers there: 0 for a known server or a child of one. A server that was
-    /// restarted is not known, although its socket may have the same name and number.
+    /// Returns the address and the process that answered there; the process is 0 for a known server or a child of one.
+    /// A restarted server counts as unknown, although its socket may have the same name and number as before.
     fn answered(&self, counted: &Counted) -> (Asked, u32) {
         let is_known = |pid: u32| self.survey.servers.iter().any(|it| it.process.pid == pid);
         let unknown = counted.server.as_ref().filter(|it| !is_known(it.pid) && !is_known(it.parent));

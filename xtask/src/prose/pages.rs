@@ -1,16 +1,16 @@
-//! The prose of a Markdown text: paragraphs, headings, items of lists and cells of tables. Called by `prose` for pages
-//! and by `rust` for comments, which are Markdown too; pure.
+//! Extracts the prose of a Markdown text: paragraphs, headings, list items and table cells. Called by `prose` for
+//! pages, and by `rust` for comments, which are Markdown too; pure.
 //!
-//! Code, links (their words are titles), HTML and quotations are left out.
+//! Code, links (their texts are titles), HTML and quotations are left out.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::passage::{Kind, LineStarts, Passage};
 
-/// Stands for code.
+/// The character that replaces code.
 pub(super) const CODE: char = '~';
 
-/// Splits a text that begins at `first_line` of its file.
+/// Splits a text into passages; `first_line` is the line of the file at which the text begins.
 pub(super) fn passages(text: &str, first_line: usize, kind: Kind) -> Vec<Passage> {
     let mut reader =
         Reader { kind, done: Vec::new(), current: None, in_code: false, in_link: false, is_heading: false };
@@ -79,7 +79,7 @@ fn is_inline(tag: TagEnd) -> bool {
     matches!(tag, TagEnd::Link | TagEnd::Image | TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough)
 }
 
-/// The same text, as long as before, with what is between quotation marks or backticks made unreadable.
+/// Returns a text of the same length in which everything between quotation marks or backticks is unreadable.
 pub(super) fn without_quotations(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
-//! A piece of prose and where it is in its file. Called by `prose` and its readers; pure.
+//! A piece of prose and its position in its file. Called by `prose` and its readers; pure.
 
 use serde::Deserialize;
 
-/// The source of a text.
+/// The kind of source that a text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -17,7 +17,7 @@ pub(super) struct Passage {
     pub(super) kind: Kind,
     pub(super) is_heading: bool,
     pub(super) text: String,
-    /// Offsets in `text` where a line of the file begins, each with the number of that line.
+    /// Offsets in `text` at which a line of the file begins, each with the number of that line.
     pub(super) lines: Vec<(usize, usize)>,
 }
 
@@ -28,7 +28,7 @@ impl Passage {
     }
 }
 
-/// Offsets at which the lines of a text begin.
+/// The offsets at which the lines of a text begin.
 pub(super) struct LineStarts(Vec<usize>);
 
 impl LineStarts {
@@ -36,7 +36,7 @@ impl LineStarts {
         Self(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
     }
 
-    /// The line of an offset, counted from 1.
+    /// Returns the line of an offset, counted from 1.
     pub(super) fn line(&self, offset: usize) -> usize {
         self.0.partition_point(|it| *it <= offset)
     }

@@ -1,4 +1,4 @@
-//! The phrases and the areas of data/prose.toml, and where a text has one. Called by `prose`; pure.
+//! The phrases and areas of data/prose.toml, and the search for phrases in a text. Called by `prose`; pure.
 
 use std::ops::Range;
 
@@ -23,29 +23,29 @@ pub(super) struct Rule {
     except: Vec<String>,
     pub(super) say: String,
     pub(super) because: String,
-    /// Whether headings may say it.
+    /// Whether the phrase is allowed in headings.
     #[serde(default)]
     sentences: bool,
-    /// Whether `find` is a synonym of a word of the glossary.
+    /// Whether `find` matches a synonym of a word in the glossary.
     #[serde(default)]
     glossary: bool,
 }
 
-/// Texts that are counted separately.
+/// A set of texts whose phrases are counted together.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Area {
     pub(super) name: String,
     of: Vec<Kind>,
-    /// Files, or beginnings of their paths.
+    /// The files of the area, or beginnings of their paths.
     paths: Vec<String>,
-    /// Those of them that it has not.
+    /// Files below `paths` that are not part of the area.
     #[serde(default)]
     except: Vec<String>,
-    /// Whether the rules of the glossary do not apply yet.
+    /// Whether the rules of the glossary do not apply to this area yet.
     #[serde(default)]
     without_glossary: bool,
-    /// How many phrases may still be there.
+    /// How many phrases this area may still have.
     pub(super) left: usize,
 }
 
@@ -60,11 +60,11 @@ impl Area {
     }
 }
 
-/// The rules with their expressions compiled, and the areas.
+/// The rules with their compiled expressions, and the areas.
 pub(super) struct Phrases {
     pub(super) rules: Vec<Rule>,
     pub(super) areas: Vec<Area>,
-    /// All `find` at once: most texts match none.
+    /// All `find` expressions in one set, since most texts match none of them.
     any: RegexSet,
     each: Vec<(Regex, Vec<Regex>)>,
 }
@@ -82,7 +82,7 @@ impl Phrases {
         Ok(Self { rules: list.rule, areas: list.area, any, each })
     }
 
-    /// The rules that a text of this area breaks, each with the bytes that do.
+    /// Returns the rules that a text of this area breaks, each with the range of bytes that breaks it.
     pub(super) fn matches(&self, area: &Area, text: &str, is_heading: bool) -> Vec<(usize, Range<usize>)> {
         let mut found = Vec::new();
         for rule_idx in self.any.matches(text) {

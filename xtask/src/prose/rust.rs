@@ -1,4 +1,4 @@
-//! The prose of a Rust file: its comments, and its strings where they are not a test's. Called by `prose`; pure.
+//! Extracts the prose of a Rust file: its comments, and its strings except those in tests. Called by `prose`; pure.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::pages;
 use super::passage::{Kind, LineStarts, Passage};
 use crate::size;
 
-/// Lists comments, those on neighbouring lines as one, and strings.
+/// Returns the comments and the strings of a file. Comments on neighbouring lines are one passage.
 pub(super) fn passages(path: &str, text: &str) -> Result<Vec<Passage>> {
     let tokens: TokenStream = text.parse().map_err(|error| anyhow!("{error}"))?;
     let mut ranges = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn passages(path: &str, text: &str) -> Result<Vec<Passage>> {
     let mut comments = Comments { text, starts: LineStarts::of(text), done: Vec::new(), open: None };
     let mut end = 0;
     for range in ranges {
-        // A comment of documentation is several tokens in one place.
+        // A doc comment consists of several tokens at the same position.
         if range.start < end {
             continue;
         }
@@ -58,7 +58,7 @@ fn collect(tokens: TokenStream, ranges: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The text of a format string with the names and formats of its arguments made unreadable.
+/// Returns the text of a format string in which the names and formats of its arguments are unreadable.
 fn without_placeholders(text: &str) -> String {
     let mut depth = 0_u32;
     let shown = |c: char| {
@@ -70,17 +70,17 @@ fn without_placeholders(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// The comments so far; the last of them is still open.
+/// The comments so far; further lines may belong to the last of them.
 struct Comments<'a> {
     text: &'a str,
     starts: LineStarts,
     done: Vec<Passage>,
-    /// The first line of the open one, its mark, its text.
+    /// The last comment, if it is not complete: its first line, its comment mark and its text.
     open: Option<(usize, &'static str, String)>,
 }
 
 impl Comments<'_> {
-    /// Adds the comments of a part of the file that holds nothing else.
+    /// Adds the comments in a part of the file that contains only comments and blanks.
     fn add_between(&mut self, range: Range<usize>) {
         let first_line = self.starts.line(range.start);
         for (idx, line) in self.text[range].lines().enumerate() {

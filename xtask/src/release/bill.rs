@@ -1,4 +1,4 @@
-//! The bill of materials: `looptax.cdx.json`, every package that the binary holds.
+//! The bill of materials: `looptax.cdx.json` lists every package in the binary.
 
 use std::fs;
 
@@ -8,10 +8,10 @@ use super::place::Place;
 use super::tools;
 use crate::workspace::{metadata, run_to_success};
 
-/// The name that the tool gives its files, beside every manifest of the workspace.
+/// The name that the tool gives to its files, which it writes next to every manifest of the workspace.
 const SCRATCH: &str = "looptax-release-bill";
 
-/// Writes the bill into the files of the packages, without the path of the checkout.
+/// Writes the bill to the files of the packages, without the path of the checkout.
 pub(super) fn write(place: &Place) -> Result<()> {
     let mut command = tools::BILL.command(place)?;
     command.args(["cyclonedx", "--quiet", "--format", "json", "--target", &place.target]);

@@ -1,7 +1,7 @@
 //! The static binary, and its debug information in a separate file.
 //!
-//! Static means: it starts on every Linux whose kernel is new enough, whatever its C library is, or without one. The
-//! paths of this machine are replaced by fixed ones, so that the folder of the checkout leaves no trace.
+//! A static binary starts on every Linux whose kernel is new enough, with any C library or none. The paths of this
+//! machine are replaced by fixed paths, so that the binary does not depend on the folder of the checkout.
 
 use std::env;
 use std::fs;
@@ -13,10 +13,10 @@ use anyhow::{Context, Result, bail};
 use super::place::Place;
 use crate::workspace::{cargo, run_to_success};
 
-/// The download stays small: a megabyte is a second on a slow line.
+/// Limit that keeps the download small: a megabyte takes a second on a slow line.
 const MAX_BYTES: u64 = 12_000_000;
-/// The linker's part: an id that binary and debug file share, tables that are packed, and functions and texts that are
-/// alike only once.
+/// Options of the linker: an id that is in both the binary and the debug file, packed tables, and only one copy of
+/// identical functions and texts.
 const LINK: [&str; 5] =
     ["--build-id=sha1", "--icf=all", "-O2", "-z,pack-relative-relocs", "--compress-debug-sections=zlib"];
 
@@ -43,7 +43,7 @@ pub(super) fn build(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Folders of this machine with the names that the binary has for them.
+/// Returns folders of this machine, each with the name that replaces it in the binary.
 fn renamed_folders(place: &Place) -> Result<[(PathBuf, &'static str); 2]> {
     let cargo_home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -52,7 +52,7 @@ fn renamed_folders(place: &Place) -> Result<[(PathBuf, &'static str); 2]> {
     Ok([(place.root.clone(), "/looptax"), (cargo_home.join("registry/src"), "/crates")])
 }
 
-/// The compiler's words, in the form that cargo takes without splitting at spaces.
+/// Returns the compiler's options, in the form that cargo accepts without splitting them at spaces.
 fn encode_rustc_flags(renamed: &[(PathBuf, &str)]) -> String {
     let mut words = vec!["-Ctarget-feature=+crt-static".to_owned()];
     words.extend(LINK.map(|word| format!("-Clink-arg=-Wl,{word}")));
@@ -64,7 +64,8 @@ fn encode_rustc_flags(renamed: &[(PathBuf, &str)]) -> String {
     words.join("\x1f")
 }
 
-/// C is built without tables for unwinding: no panic goes through it, and a debugger has its own.
+/// Returns the options for C code. It needs no tables for unwinding: no panic passes through C code, and a debugger has
+/// its own tables.
 fn encode_c_flags(renamed: &[(PathBuf, &str)]) -> String {
     let tables = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"];
     let map = |(from, to): &(PathBuf, &str)| {
@@ -76,7 +77,8 @@ fn encode_c_flags(renamed: &[(PathBuf, &str)]) -> String {
     words.join(" ")
 }
 
-/// Writes the program without what only a debugger reads, and a second file with it; the build-id is in both.
+/// Writes the program without the parts that only a debugger reads, and a second file with these parts. The build-id is
+/// in both.
 fn split(whole: &Path, program: &Path, debug: &Path) -> Result<()> {
     let mut keep = Command::new("objcopy");
     run_to_success(keep.arg("--only-keep-debug").arg(whole).arg(debug))?;

@@ -1,4 +1,4 @@
-//! `release-notes.md`: what the changelog says of this version.
+//! `release-notes.md`: the changelog's section about this version.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use anyhow::{Result, bail};
 
 use super::place::Place;
 
-/// Writes the notes beside the artefacts, which they are not one of.
+/// Writes the notes next to the artefacts; the notes are not an artefact.
 pub(super) fn write(place: &Place) -> Result<()> {
     let text = fs::read_to_string(place.root.join("CHANGELOG.md"))?;
     let named = format!("[{}]", place.version);
-    // Before its release a version is what is not released yet.
+    // Before the release of a version, its changes are in the section of unreleased changes.
     let Some(section) = section(&text, &named).or_else(|| section(&text, "[Unreleased]")) else {
         bail!("CHANGELOG.md has no section {named}");
     };
@@ -18,7 +18,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Returns the text between a heading that begins like this and the next of its kind.
+/// Returns the text between the heading that begins with `heading` and the next heading of the same level.
 fn section(text: &str, heading: &str) -> Option<String> {
     let mut lines = text.lines();
     lines.find(|line| line.strip_prefix("## ").is_some_and(|it| it.starts_with(heading)))?;

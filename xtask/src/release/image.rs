@@ -1,7 +1,7 @@
 //! The container image: an OCI layout in one tar, with the static binary, its notices and an empty `/tmp`.
 //!
-//! No container program makes it, so that it is the same bytes whichever one a machine has. Every program that takes
-//! an `oci-archive` reads it.
+//! The image is made without a container program, so its bytes do not depend on such a program. Every program that
+//! accepts an `oci-archive` can read it.
 //!
 //! # Source
 //! OCI Image Format Specification 1.1, <https://github.com/opencontainers/image-spec/tree/v1.1.1>, accessed
@@ -20,10 +20,10 @@ use crate::workspace::run_to_success;
 
 const MEDIA: &str = "application/vnd.oci.image";
 const DOCS: &str = "usr/share/doc/looptax";
-/// Files of the packages that the image contains beside the program.
+/// Files of the packages that the image contains besides the program.
 const NOTICES: [&str; 4] = ["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.txt", "looptax.cdx.json"];
 
-/// Packs the image, named after the release.
+/// Makes the image; its name contains the name of the release.
 pub(super) fn build(place: &Place) -> Result<()> {
     let layout = place.image.join("layout");
     let blobs = layout.join("blobs/sha256");
@@ -54,7 +54,8 @@ pub(super) fn build(place: &Place) -> Result<()> {
     run_to_success(tar.args(["--create", "blobs", "index.json", "oci-layout"]))
 }
 
-/// Packs the image's files as a blob; returns its descriptor and the digest of what it unpacks to.
+/// Packs the image's files into a blob. Returns the descriptor of the blob, and the digest of its uncompressed
+/// contents.
 fn pack_layer(place: &Place, blobs: &Path) -> Result<(Value, String)> {
     let files = place.image.join("files");
     for folder in ["usr/bin", DOCS, "tmp"] {
@@ -74,7 +75,7 @@ fn pack_layer(place: &Place, blobs: &Path) -> Result<(Value, String)> {
     Ok((store_bytes(blobs, "layer.v1.tar+gzip", &packed)?, format!("sha256:{unpacked}")))
 }
 
-/// The settings that a container of the image is started with.
+/// Returns the settings with which a container of the image is started.
 fn config(place: &Place, unpacked: &str) -> Result<Value> {
     let created = commit_time(place)?;
     Ok(json!({
@@ -110,7 +111,7 @@ fn commit_time(place: &Place) -> Result<String> {
     ask(date.arg(format!("@{}", place.epoch)))
 }
 
-/// Stores what a document says, and returns its descriptor.
+/// Stores a document as a blob, and returns its descriptor.
 fn store(blobs: &Path, kind: &str, document: &Value) -> Result<Value> {
     store_bytes(blobs, kind, &serde_json::to_vec(document)?)
 }

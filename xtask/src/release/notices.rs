@@ -1,7 +1,7 @@
-//! `THIRD-PARTY.txt`: whose code the binary holds, under which licence, with each licence's text once.
+//! `THIRD-PARTY.txt`: the packages in the binary with their licences, and the text of each licence once.
 //!
-//! Packages are those that cargo links for the target, without what only builds. Their licences are checked against
-//! deny.toml by `cargo xtask licences`; here their own files are collected.
+//! The packages are those that cargo links for the target, without packages that are needed only for building. `cargo
+//! xtask licences` checks their licences against deny.toml; this module collects their own files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,10 +14,10 @@ use cargo_metadata::Package;
 use super::place::{Place, ask};
 use crate::workspace::{cargo, metadata};
 
-/// How the names of files begin that a licence requires in the package.
+/// Beginnings of the names of files that a licence requires in the package.
 const BEGINNINGS: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
-/// Writes the notices into the files of the packages.
+/// Writes the notices to the files of the packages.
 pub(super) fn write(place: &Place) -> Result<()> {
     let linked = linked_packages(place)?;
     let mut text = fs::read_to_string(place.root.join("packaging/third-party-head.txt"))?;
@@ -51,7 +51,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Names and versions of what ends up in the binary, as `cargo tree` writes them.
+/// Returns names and versions of the packages in the binary, as `cargo tree` writes them.
 fn linked_packages(place: &Place) -> Result<BTreeSet<String>> {
     let words = "tree --locked --package looptax --edges normal,no-proc-macro --prefix none --no-dedupe --target";
     let mut words: Vec<&str> = words.split(' ').collect();
@@ -60,7 +60,7 @@ fn linked_packages(place: &Place) -> Result<BTreeSet<String>> {
     Ok(ask(&mut cargo(&words)?)?.lines().map(name).collect())
 }
 
-/// The files of a package that a licence requires, sorted by name, without the ends of their lines.
+/// Returns the files of a package that a licence requires, sorted by name, without blanks at the ends of lines.
 fn licence_texts(package: &Package) -> Result<Vec<String>> {
     let folder = package.manifest_path.parent();
     let folder: &Path = folder.context("a manifest lies in a folder")?.as_std_path();

@@ -1,6 +1,7 @@
-//! The packages for Debian, Ubuntu and for the families of Fedora and openSUSE.
+//! The packages for Debian and Ubuntu, and for distributions related to Fedora and openSUSE.
 //!
-//! The contents and names of the packages are in the package's own manifest, where the packagers look for them.
+//! The manifest of the package `looptax` has the contents and names of these packages, because the packagers read them
+//! there.
 
 use anyhow::Result;
 
@@ -8,14 +9,14 @@ use super::place::Place;
 use super::tools;
 use crate::workspace::run_to_success;
 
-/// Builds the deb of the files that are there.
+/// Builds the deb from the files that other steps have made.
 pub(super) fn build_deb(place: &Place) -> Result<()> {
     let mut command = tools::DEB.command(place)?;
     command.args(["--quiet", "--no-build", "--no-strip", "--locked", "--package=looptax"]);
     run_to_success(command.arg("--output").arg(&place.artefacts))
 }
 
-/// Builds the rpm of the same files.
+/// Builds the rpm from the same files.
 pub(super) fn build_rpm(place: &Place) -> Result<()> {
     let mut command = tools::RPM.command(place)?;
     command.args(["--package", "crates/cli", "--payload-compress", "xz"]);

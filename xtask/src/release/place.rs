@@ -1,6 +1,6 @@
-//! The sources and places of a release: version, time of the commit, folders.
+//! The facts about a release: its version, the time of its commit, and its folders.
 //!
-//! Asked for once by `release`; every step reads it and none changes it.
+//! `release` makes this once; every step reads it, and no step changes it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,29 +9,31 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{metadata, root};
 
-/// The kind of machine that this is and the release is for: a C library of another kind is not at hand everywhere.
+/// The kind of this machine, which is also the kind that the release is for: a C library for another kind may not be
+/// installed.
 const MACHINE: &str = std::env::consts::ARCH;
 
 pub(super) struct Place {
     pub(super) root: PathBuf,
-    /// The compiler's name of the machine and its C library; its standard library is that of the compiler itself.
+    /// The compiler's name for the kind of machine and the C library. The standard library comes with the compiler.
     pub(super) target: String,
-    /// The name of the machine in container images.
+    /// The name of the kind of machine in container images.
     pub(super) image_machine: &'static str,
     pub(super) version: String,
     pub(super) description: String,
     pub(super) license: String,
     pub(super) repository: String,
     pub(super) commit: String,
-    /// When the commit was made, in seconds since 1970: the time of every file in a package.
+    /// The time of the commit, in seconds since 1970. Every file in a package has this time.
     pub(super) epoch: String,
-    /// Cargo's output for the target and the profile of releases.
+    /// The folder in which cargo puts its output for this target and the profile of releases.
     pub(super) built: PathBuf,
     pub(super) artefacts: PathBuf,
-    /// The folder that the packages are filled from; the packagers' settings name it, so it is always below the root.
+    /// The folder with the files for the packages. The packagers' settings contain this path, so the folder is always
+    /// below the root.
     pub(super) tree: PathBuf,
     pub(super) gzipped: PathBuf,
-    /// Where the container image is put together.
+    /// The folder in which the container image is assembled.
     pub(super) image: PathBuf,
     pub(super) tools: PathBuf,
 }
@@ -70,12 +72,13 @@ impl Place {
         })
     }
 
-    /// The prefix of every artefact's name.
+    /// Returns the beginning of the name of every artefact.
     pub(super) fn stem(&self) -> String {
         format!("looptax-{}-{MACHINE}-linux", self.version)
     }
 
-    /// Fails unless the commit has the tag of the version, the changelog a part of it, and nothing is changed.
+    /// Fails unless the commit has the tag of the version, the changelog has a section about the version, and no file
+    /// is changed.
     pub(super) fn refuse_untagged(&self) -> Result<()> {
         let tag = format!("v{}", self.version);
         let tags = ask_git(&["tag", "--points-at", "HEAD"])?;
@@ -98,7 +101,7 @@ fn ask_git(words: &[&str]) -> Result<String> {
     ask(Command::new("git").args(words).current_dir(root()?))
 }
 
-/// Returns a command's output, without the last line's end; a failure names the command.
+/// Returns the output of a command, without the last line break; a failure names the command.
 pub(super) fn ask(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     if !output.status.success() {

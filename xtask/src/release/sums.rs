@@ -1,4 +1,4 @@
-//! `SHA256SUMS`: what `sha256sum --check` reads, and the list that is printed at the end.
+//! `SHA256SUMS`, for `sha256sum --check`, and the list of artefacts that is printed at the end.
 
 use std::fmt::Write;
 use std::fs;
@@ -24,8 +24,8 @@ pub(super) fn write(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Fails if README names a file of the release that does not exist, as after a change of the version. It names only
-/// those for x86-64.
+/// Fails if README names a file of the release that does not exist, for example after a change of the version. README
+/// names only the files for x86-64.
 pub(super) fn check_readme(place: &Place) -> Result<()> {
     if place.image_machine != "amd64" {
         return Ok(());
@@ -39,7 +39,7 @@ pub(super) fn check_readme(place: &Place) -> Result<()> {
     fail_on(&missing)
 }
 
-/// The SHA-256 of bytes, in hexadecimal.
+/// Returns the SHA-256 of these bytes, in hexadecimal.
 pub(super) fn digest(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in Sha256::digest(bytes) {
@@ -48,7 +48,7 @@ pub(super) fn digest(bytes: &[u8]) -> String {
     text
 }
 
-/// Every artefact with its size, a line each.
+/// Returns a list with a line for each artefact: its name and its size.
 pub(super) fn list(place: &Place) -> Result<String> {
     let mut text = String::new();
     for path in artefacts(place)? {

@@ -1,6 +1,6 @@
-//! Packagers from crates.io, each at one version, in a separate folder.
+//! Packagers from crates.io, each in a fixed version, in a separate folder.
 //!
-//! They are built where the folder lacks them; nothing is put on anybody's PATH.
+//! A packager that is missing in the folder is built; no packager is put on PATH.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,7 +20,7 @@ pub(super) const RPM: Tool = Tool { name: "cargo-generate-rpm", version: "0.21.1
 pub(super) const BILL: Tool = Tool { name: "cargo-cyclonedx", version: "0.5.9" };
 
 impl Tool {
-    /// A command that starts the tool in the workspace, with the time of the commit as its clock.
+    /// Returns a command that starts the tool in the workspace, with the time of the commit as the time of its files.
     pub(super) fn command(&self, place: &Place) -> Result<Command> {
         let path = self.installed(place)?;
         let mut command = Command::new(path);

@@ -1,4 +1,4 @@
-//! The files that every package holds, in one folder, and the tarball of them.
+//! The files that every package contains, in one folder, and the tarball of this folder.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::place::{Place, ask};
 use crate::workspace::run_to_success;
 
-/// Files of the checkout, and what they are called in the folder.
+/// Files of the checkout, each with its name in the folder.
 const FILES: [(&str, &str); 9] = [
     ("CHANGELOG.md", "CHANGELOG.md"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
@@ -21,14 +21,14 @@ const FILES: [(&str, &str); 9] = [
     ("packaging/looptax-find.service", "examples/looptax-find.service"),
     ("packaging/looptax-containers.conf", "examples/looptax-containers.conf"),
 ];
-/// Folders of the checkout, and where their files are in the folder.
+/// Folders of the checkout, each with the place of its files in the folder.
 const FOLDERS: [(&str, &str); 3] =
     [("docs/man", "man"), ("packaging/systemd", "systemd"), ("packaging/sysusers.d", "sysusers.d")];
-/// Files of the folder, and what their compressed copies are called before the ending.
+/// Files in the folder, each with the name of its compressed copy, without the file extension.
 const COMPRESSED: [(&str, &str); 3] =
     [("CHANGELOG.md", "changelog"), ("THIRD-PARTY.txt", "THIRD-PARTY.txt"), ("looptax.cdx.json", "looptax.cdx.json")];
 
-/// Copies the files that no step makes.
+/// Copies the files that no other step makes.
 pub(super) fn fill(place: &Place) -> Result<()> {
     for folder in ["completions", "examples", "man", "systemd", "sysusers.d"] {
         fs::create_dir_all(place.tree.join(folder))?;
@@ -45,7 +45,7 @@ pub(super) fn fill(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Packs the folder: names sorted, without an owner of this machine, as old as the commit.
+/// Packs the folder: sorted by name, without an owner of this machine, and with the time of the commit.
 pub(super) fn pack(place: &Place) -> Result<()> {
     let stem = place.stem();
     let archive = place.artefacts.join(format!("{stem}.tar"));
@@ -55,7 +55,7 @@ pub(super) fn pack(place: &Place) -> Result<()> {
     compress(&archive)
 }
 
-/// A tar of files below `folder`, to which the caller adds what to do.
+/// Returns a tar command for files below `folder`; the caller adds the remaining arguments.
 pub(super) fn start_tar(place: &Place, archive: &Path, folder: &Path) -> Command {
     let mut tar = Command::new("tar");
     tar.args(["--format=ustar", "--sort=name", "--mode=u=rwX,go=rX"])
@@ -68,7 +68,7 @@ pub(super) fn start_tar(place: &Place, archive: &Path, folder: &Path) -> Command
     tar
 }
 
-/// Makes compressed copies of the files that packages need compressed, and the changelog in Debian's form.
+/// Makes compressed copies for packages that need them, and the changelog in Debian's format.
 pub(super) fn compress_docs(place: &Place) -> Result<()> {
     for (from, to) in COMPRESSED {
         let copy = place.gzipped.join(to);
@@ -88,7 +88,7 @@ pub(super) fn compress_docs(place: &Place) -> Result<()> {
     compress(&changelog)
 }
 
-/// This version's entry, which names the real changelog beside it.
+/// Returns the entry for this version in Debian's format, which refers to the real changelog next to it.
 fn debian_changelog(place: &Place) -> Result<String> {
     let mut date = Command::new("date");
     date.args(["--utc", "--rfc-email", "--date"]);
@@ -100,7 +100,7 @@ fn debian_changelog(place: &Place) -> Result<String> {
     ))
 }
 
-/// Replaces a file by its compressed copy, whose bytes name neither file nor time.
+/// Replaces a file with its compressed copy, whose bytes contain neither the file's name nor a time.
 pub(super) fn compress(path: &Path) -> Result<()> {
     let mut gzip = Command::new("gzip");
     run_to_success(gzip.args(["--best", "--no-name", "--force"]).arg(path))

@@ -1,6 +1,6 @@
-//! Starts the static binary in an empty root: without C library, `/etc/passwd` and any other program.
+//! Starts the static binary in an empty root folder: without a C library, `/etc/passwd` or any other program.
 //!
-//! The root has what the kernel gives, `/proc` and `/dev`, and an empty `/tmp`. It is in separate namespaces, so the
+//! The root folder has `/proc` and `/dev` from the kernel, and an empty `/tmp`. It is in separate namespaces, so the
 //! trial needs no rights.
 
 use std::fs;
@@ -10,13 +10,13 @@ use anyhow::{Result, bail};
 
 use super::place::{Place, ask};
 
-/// Makes its first argument the root and starts looptax there, with nothing of this machine's environment.
+/// Makes its first argument the root folder and starts looptax there, without this machine's environment.
 const ENTER: &str = "mount --rbind /dev \"$1/dev\" && mount -t proc proc \"$1/proc\" && root=$1 && shift && \
                      exec env -i \"$(command -v chroot)\" \"$root\" /looptax \"$@\"";
-/// Ends with a verdict, or with an error.
+/// This command ends with a verdict or with an error.
 const COMPARE: &str = "compare echo --connections 1 --placement same --quick --yes --quiet --no-history";
 
-/// Fails unless the program says its version and measures in an empty root.
+/// Fails unless the program prints its version and measures in an empty root folder.
 pub(super) fn run(place: &Place) -> Result<()> {
     let root = tempfile::tempdir()?;
     for folder in ["dev", "proc", "tmp"] {

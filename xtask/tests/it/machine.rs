@@ -1,7 +1,7 @@
-//! A made-up machine for the set-up scripts: a folder as root, and programs that are small scripts.
+//! An invented machine for the set-up scripts: a folder as its root, and small scripts as its programs.
 //!
-//! The fake apt-get reads its plans from files, writes down what it was asked, and "installs" by making the program
-//! appear. Used by the tests of this folder only.
+//! The fake apt-get reads its plans from files, writes down its arguments, and "installs" by creating the program. Used
+//! only by the tests in this folder.
 
 use std::fmt;
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// The programs that the scripts need besides those that they look for.
+/// The programs that the scripts need, besides those that they look for.
 const TOOLS: [&str; 26] = [
     "bash", "cat", "chmod", "cp", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls", "mkdir",
     "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat", "tail", "tr",
@@ -36,8 +36,8 @@ const WANTED: [&str; 17] = [
     "perl",
 ];
 
-/// Prints the plan of the last package for a simulation; else notes what holds services back now, and
-/// makes the program appear that the package brings.
+/// For a simulation, prints the plan of the last package. Otherwise notes what keeps services from starting now, and
+/// creates the program that the package contains.
 const APT_GET: &str = r#"
 log=$LOOPTAX_SETUP_ROOT/asked
 echo "apt-get $*" >>"$log"
@@ -66,7 +66,7 @@ printf '#!/bin/sh\n' >"$LOOPTAX_SETUP_ROOT/bin/$program"
 chmod 755 "$LOOPTAX_SETUP_ROOT/bin/$program"
 "#;
 
-/// Makes a virtual environment whose `pip` notes what it is asked.
+/// Makes a virtual environment whose `pip` notes its arguments.
 const PYTHON: &str = r#"
 [ "$1 $2" = "-m venv" ] || exit 2
 mkdir -p "$3/bin"
@@ -85,13 +85,13 @@ impl fmt::Display for Ran {
     }
 }
 
-/// The machine; gone with the value.
+/// The invented machine; its folder is removed when this value is dropped.
 pub(crate) struct Machine {
     root: TempDir,
 }
 
 impl Machine {
-    /// A Debian on which everything is installed, and whose user is root.
+    /// Makes a Debian on which everything is installed, and whose user is root.
     pub(crate) fn complete() -> Self {
         let machine = Self { root: tempfile::tempdir().expect("a scratch folder") };
         for folder in ["bin", "plans", "etc", "usr/sbin"] {
@@ -113,12 +113,12 @@ impl Machine {
         machine
     }
 
-    /// Runs scripts/setup.sh with this machine as all that it sees.
+    /// Runs scripts/setup.sh, which sees only this machine.
     pub(crate) fn setup(&self, purpose: &str) -> Ran {
         self.run("setup.sh", &[purpose])
     }
 
-    /// Runs a script of the set-up with this machine as all that it sees; servers would go to `servers`.
+    /// Runs a script of the set-up, which sees only this machine; servers would be installed in `servers`.
     pub(crate) fn run(&self, script: &str, args: &[&str]) -> Ran {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts");
         let output = Command::new("bash")
@@ -151,7 +151,7 @@ impl Machine {
     pub(crate) fn add_file(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        // An existing file may be a link to a program of the real machine, which has to stay as it is.
+        // An existing file may be a link to a program of the real machine, and this program must stay unchanged.
         let _was_there = fs::remove_file(&path);
         fs::write(&path, text).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
@@ -161,7 +161,7 @@ impl Machine {
         self.path(path).exists()
     }
 
-    /// Sets apt's answer when it is asked to simulate this package; `PACKAGE` is replaced by its name.
+    /// Sets apt's answer to a simulation of this package; `PACKAGE` is replaced by the name of the package.
     pub(crate) fn plan(&self, package: &str, plan: &str) {
         self.add_file(&format!("plans/{package}"), &plan.replace("PACKAGE", package));
     }
@@ -170,12 +170,12 @@ impl Machine {
         self.add_file("fail", "");
     }
 
-    /// Everything that apt-get and systemctl were asked, and what apt-get saw while it installed.
+    /// Returns all arguments of apt-get and systemctl, and what apt-get has noted while it installed.
     pub(crate) fn asked(&self) -> String {
         fs::read_to_string(self.path("asked")).unwrap_or_default()
     }
 
-    /// Asserts that no file of the set-up is left in the system's folders.
+    /// Asserts that the set-up has left no file in the system's folders.
     #[track_caller]
     pub(crate) fn assert_nothing_left(&self) {
         assert!(!self.has_file("usr/sbin/policy-rc.d"), "the service policy is left");

@@ -1,7 +1,7 @@
-//! The set-up scripts, run against a made-up machine: a folder as root, and a PATH on which apt-get
-//! and its friends are scripts that write down what they were asked.
+//! Tests of the set-up scripts on an invented machine: a folder as its root, and a PATH on which apt-get and similar
+//! programs are scripts that write down their arguments.
 //!
-//! Nothing here installs, needs root or looks at the real machine's packages.
+//! These tests install nothing, need no root, and do not look at the real machine's packages.
 
 #![allow(clippy::disallowed_methods, reason = "files of a made-up machine")]
 
@@ -10,7 +10,7 @@ mod mysql_root;
 
 use machine::{Machine, Ran};
 
-/// apt's output for two packages that are new.
+/// apt's output for a package that is new, with another new package.
 const FINE_PLAN: &str = "Inst libfoo (1.0 Debian [amd64])\nInst PACKAGE (2.0 Debian [amd64]) []\n\
                          Conf libfoo (1.0 Debian [amd64])\n";
 
@@ -65,7 +65,7 @@ fn explains_a_missing_or_older_rust() {
     check(&machine.setup("compare"), 2, &["no Rust 1.", "error: no Rust on PATH", "rustup.rs"]);
 }
 
-/// The names that Debian has Rust under: its own, and a newer one in old releases.
+/// The package names of Rust on Debian: the usual one, and the one of a newer Rust in old releases.
 #[test]
 fn installs_the_distributions_rust_where_it_is_new_enough() {
     for (own, package) in [("9.1.0+dfsg1-2", "cargo"), ("1.85.1+dfsg1", "cargo-web")] {
@@ -77,7 +77,7 @@ fn installs_the_distributions_rust_where_it_is_new_enough() {
         );
         machine.plan(package, FINE_PLAN);
         let ran = machine.setup("compare");
-        // The fake apt-get makes a program of the package's name.
+        // The fake apt-get creates a program with the name of the package.
         let status = if package == "cargo" { 0 } else { 2 };
         check(&ran, status, &[&format!("installing: libfoo {package}")]);
     }
@@ -123,7 +123,7 @@ fn applications_are_installed_as_far_as_there_are_packages() {
     machine.assert_nothing_left();
 }
 
-/// apt's output for WordPress: a web server and php-fpm are installed with it, and would start.
+/// apt's output for WordPress: a web server and php-fpm would be installed with it, and would start.
 const WORDPRESS_PLAN: &str = "Inst apache2 (2.4 Debian [amd64])\nInst php8.2-fpm (8.2 Debian [amd64])\n\
                               Inst PACKAGE (6.1 Debian [all])\n";
 
@@ -141,7 +141,7 @@ fn published_comparisons_need_wordpress_and_php_without_their_services() {
     }
     assert!(!asked.contains("disable wordpress"), "{asked}");
     machine.assert_nothing_left();
-    // All of it is there now.
+    // Everything is installed now.
     check(&machine.setup("reproduce"), 0, &[]);
     assert_eq!(machine.asked(), asked);
 }
@@ -243,7 +243,7 @@ fn takes_sudo_where_it_asks_for_no_password() {
     let machine = Machine::complete();
     machine.remove_program("redis-server");
     machine.plan("redis-server", FINE_PLAN);
-    // Root from the second question on: the first is asked before sudo.
+    // The first call of `id` comes before sudo; all later calls are made as root.
     machine.add_program("id", "if [ -n \"${AS_ROOT:-}\" ]; then echo 0; else echo 1000; fi");
     machine.add_program("sudo", "[ \"$1\" = -n ] || exit 1\nshift\nAS_ROOT=1 \"$@\"");
     check(&machine.setup("test"), 0, &["to undo"]);

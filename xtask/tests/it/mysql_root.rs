@@ -1,12 +1,13 @@
-//! scripts/mysql-root.sh on the made-up machine: packages are empty files, and unpacking one makes
-//! programs that only tell their version.
+//! Tests of scripts/mysql-root.sh on the invented machine: packages are empty files, and unpacking a package creates
+//! programs that only print their version.
 
 use std::fs;
 
 use crate::check;
 use crate::machine::Machine;
 
-/// Answers like apt, with its own lists; without the file `mirror` nothing can be fetched.
+/// A fake apt-get that answers like apt, with its own lists; if the file `mirror` is missing, nothing can be
+/// downloaded.
 const APT_GET: &str = r#"
 echo "apt-get $*" >>"$LOOPTAX_SETUP_ROOT/asked"
 work=${APT_CONFIG%/*}
@@ -27,7 +28,7 @@ case " $* " in
 esac
 "#;
 
-/// `dpkg-deb -x PACKAGE FOLDER`.
+/// A fake of `dpkg-deb -x PACKAGE FOLDER`.
 const DPKG_DEB: &str = r#"
 mkdir -p "$3/usr/lib/here" "$3/usr/bin" "$3/usr/sbin" "$3/usr/share/man"
 : >"$3/usr/lib/here/ld-linux-here.so.2"
@@ -38,7 +39,7 @@ done
 ln -s valkey-check-rdb "$3/usr/bin/valkey-server"
 "#;
 
-/// A machine on which Debian's packages can be had.
+/// Makes a machine that can download Debian's packages.
 fn machine() -> Machine {
     let machine = Machine::complete();
     machine.add_program("apt-get", APT_GET);
@@ -46,7 +47,7 @@ fn machine() -> Machine {
     machine.add_program("dpkg", "echo amd64");
     machine.add_program("dpkg-deb", DPKG_DEB);
     machine.add_program("patchelf", "echo \"patchelf $*\" >>\"$LOOPTAX_SETUP_ROOT/asked\"");
-    // Other users' programs get there, as on a machine whose target folder is not secret.
+    // Programs of other users can reach the target folder, as on a machine on which it is not secret.
     machine.add_program("stat", "echo drwxr-xr-x");
     machine.add_file("usr/share/keyrings/debian-archive-keyring.gpg", "");
     machine.add_file("mirror", "");

@@ -1,12 +1,12 @@
-//! When a run may start: in turn with others, within a part of the day, on a quiet machine, and not while a stop file
-//! exists.
+//! Options about when a run may start: after other runs, within a part of the day, on a quiet machine, and not while a
+//! stop file exists.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::civil::Time;
 
-/// While this file exists, nothing is reported, and no timer starts a measurement.
+/// While this file exists, `fleet send` sends nothing, and no timer starts a measurement.
 pub(crate) const STOP_FILE: &str = "/etc/looptax/stop";
 
 /// Whether a run waits for another one.
@@ -41,8 +41,8 @@ pub(crate) struct BeginArgs {
 }
 
 impl BeginArgs {
-    /// The path of the stop file, which need not exist. A run that waits for a time of day or for a quiet machine is
-    /// unattended, so it respects the machine's own stop file without an option.
+    /// Returns the path of the stop file, which need not exist. A run that waits for a time of day or for a quiet
+    /// machine runs unattended, so it obeys the machine's stop file even without an option.
     pub(crate) fn stop_file(&self) -> Option<&Path> {
         let is_unattended = self.between.is_some() || self.max_load.is_some();
         let own = is_unattended.then(|| Path::new(STOP_FILE));
@@ -50,7 +50,7 @@ impl BeginArgs {
     }
 }
 
-/// A part of the day. The time at its end is not in it; if the end is earlier than the start, it spans midnight.
+/// A part of the day. It does not include the time at its end; if the end is earlier than the start, it spans midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PartOfDay {
     from: Time,
@@ -58,7 +58,7 @@ pub(crate) struct PartOfDay {
 }
 
 impl PartOfDay {
-    /// Whether a time of the day is in this part.
+    /// Whether a time of day is in this part.
     pub(crate) fn has(self, now: Time) -> bool {
         if self.from < self.to { (self.from..self.to).contains(&now) } else { now >= self.from || now < self.to }
     }

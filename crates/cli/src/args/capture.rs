@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use looptax_host::eyes::bytes::ServerPlace;
 
-/// Least number of bytes to keep of each send and receive: fewer do not contain the beginning of a request in every
+/// Least value of `--snaplen`: fewer bytes of a send or receive do not contain the beginning of a request in every
 /// protocol.
 const LEAST_SNAPLEN: u64 = 64;
-/// Least size of the file in bytes: a smaller one has no room for its own headers and a few packets.
+/// Least value of `--max`: a smaller file cannot hold its own headers and a few packets.
 const LEAST_MAX: u64 = 4 << 10;
 
 /// Options of `watch -w`.

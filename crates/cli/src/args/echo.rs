@@ -33,7 +33,7 @@ pub(crate) enum Switch {
     Off,
 }
 
-/// Parses `65536`, `64K`, `64KiB`, `4M` or `1G`.
+/// Parses a size: `65536`, `64K`, `64KiB`, `4M` or `1G`.
 pub(super) fn bytes(typed: &str) -> Result<u64, String> {
     let unit = typed.trim_start_matches(|c: char| c.is_ascii_digit());
     let shift = match unit {

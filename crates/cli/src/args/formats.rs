@@ -1,4 +1,4 @@
-//! The small formats of a record: for every command that measures, and `show`.
+//! Options for the small formats of a record, for `show` and every command that measures.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    /// Whether one of these formats was typed.
+    /// Whether one of these options was given.
     pub(crate) fn is_any(&self) -> bool {
         let Self { md, csv, openmetrics, benchmark_json, folded, pprof } = self;
         [md, csv, openmetrics, benchmark_json, folded, pprof].into_iter().any(Option::is_some)

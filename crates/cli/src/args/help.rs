@@ -1,7 +1,7 @@
-//! The help texts: `-h` shows the main options, `--help` all options in one line each, `help` all with their long
-//! texts. Commands are in groups.
+//! The levels of help: `-h` shows the main options, `--help` all options with one line each, and `help` all options
+//! with their long texts. The list of commands is divided into groups.
 //!
-//! The doc comment of an option is its sentence and its long text; `-h` leaves out options with `hide_short_help`.
+//! The doc comment of an option is its short and its long help; `-h` leaves out options with `hide_short_help`.
 
 use std::fmt::Write as _;
 
@@ -24,14 +24,14 @@ pub(crate) struct HelpArgs {
     pub(crate) words: Vec<String>,
 }
 
-/// Adapts the command line to these words: with `--help` among them, the help shows every option.
+/// Adapts the command line parser to the typed words: if `--help` is among them, the help shows every option.
 pub(super) fn command(command: Command, words: &[String]) -> Command {
     let is_whole = words.iter().take_while(|it| *it != "--").any(|it| it == "--help");
     let grouped = grouped(command);
     if is_whole { listed(grouped, "") } else { grouped }
 }
 
-/// Puts the commands of the command line into groups.
+/// Divides the list of commands in the help into groups.
 pub(crate) fn grouped(command: Command) -> Command {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
@@ -52,7 +52,7 @@ pub(crate) fn grouped(command: Command) -> Command {
     command.help_template(template)
 }
 
-/// Shows every option in a line of the command's help, for `-h` too; `path` contains the words that call the command.
+/// Makes the help of a command show every option on one line, for `-h` too; `path` has the words that call the command.
 pub(crate) fn listed(command: Command, path: &str) -> Command {
     let mut after: Vec<String> = Vec::new();
     after.extend(command.get_after_help().map(ToString::to_string));
@@ -60,7 +60,7 @@ pub(crate) fn listed(command: Command, path: &str) -> Command {
     if !path.is_empty() && command.get_arguments().any(|it| it.get_long_help().is_some()) {
         after.push(format!("`looptax help{path}` explains each option."));
     }
-    // Without this, `--help` would print several lines for each option.
+    // With clap's own `--help`, the help would have several lines for each option.
     let help =
         Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help").display_order(999);
     let command = command.disable_help_flag(true).mut_args(shown_in_short).arg(help);
@@ -71,7 +71,7 @@ pub(crate) fn listed(command: Command, path: &str) -> Command {
     })
 }
 
-/// Makes `-h` show the option too.
+/// Makes `-h` show an option too.
 pub(super) fn shown_in_short(option: Arg) -> Arg {
     option.hide_short_help(false)
 }

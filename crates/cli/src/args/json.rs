@@ -1,4 +1,4 @@
-//! The option `--json` of every command: without a value it prints JSON, with `=FILE` it writes a file.
+//! The option `--json` of every command: without a value it prints JSON, and `--json=FILE` writes JSON to a file.
 
 use std::path::{Path, PathBuf};
 
@@ -19,11 +19,11 @@ pub(crate) struct JsonArgs {
     file: Option<PathBuf>,
 }
 
-/// The name of stdout among files.
+/// The value of an option that means stdout instead of a file.
 const STDOUT: &str = "-";
 
 impl JsonArgs {
-    /// The file for JSON, `-` for stdout; `None` without the option.
+    /// Returns the file for JSON, `-` for stdout; `None` without the option.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_deref()
     }
@@ -34,7 +34,7 @@ impl JsonArgs {
     }
 }
 
-/// The word after `--json` if it was probably meant as its file: earlier versions accepted that.
+/// Returns the word after `--json` if it was probably meant as the file for JSON, as earlier versions accepted it.
 pub(super) fn file_behind(words: &[String]) -> Option<&str> {
     let options = words.iter().take_while(|it| *it != "--");
     let at = { options }.position(|it| it == "--json")?;

@@ -63,7 +63,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) users: Option<u32>,
 }
 
-/// A published comparison; `None` is all of them.
+/// A published comparison; `None` means all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReproduceName(pub(crate) Option<Part>);
 
@@ -75,7 +75,7 @@ fn names() -> impl TypedValueParser<Value = ReproduceName> {
     PossibleValuesParser::new(each.chain([all])).map(|word| ReproduceName(Part::named(&word)))
 }
 
-/// A factor of more than four over the published amount is a typing error.
+/// Largest share of the published amount that is accepted; a larger number is probably a typing error.
 const MOST_SHARE: f64 = 4.0;
 
 /// Parses `0.05` or `1`.

@@ -1,4 +1,4 @@
-//! Options for a result, of every command that measures: what is written, and what is printed.
+//! Options for the result, of every command that measures: which files to write, and what to print.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use looptax_report::terminal::Beside;
 
 use super::{FormatArgs, JsonArgs, label};
 
-/// The files to write of a result.
+/// The files to write for a result.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ResultArgs {
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub(crate) struct ResultArgs {
 }
 
 impl ResultArgs {
-    /// Whether JSON of either form is printed instead of the text.
+    /// Whether `--json` or `--json-stream` prints JSON instead of the text.
     pub(crate) fn is_json_printed(&self) -> bool {
         self.json_stream || self.json.is_printed()
     }
@@ -68,7 +68,7 @@ pub(crate) struct DetailArgs {
 }
 
 impl DetailArgs {
-    /// The options of the report besides tables and verdicts, for a record with this name.
+    /// Returns the options of the report besides tables and verdicts; `record` is the name of the record.
     pub(crate) fn beside<'a>(&self, record: Option<&'a str>) -> Beside<'a> {
         Beside { record, at_per_s: self.at, is_verbose: self.verbose }
     }

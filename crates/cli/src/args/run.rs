@@ -11,7 +11,7 @@ use super::PeerArgs;
 pub(crate) const RUN_EXIT_CODES: &str = "Exit codes: the command's own; 125 looptax failed, 126 the command cannot be \
     executed, 127 the command was not found.";
 
-/// Which servers' connections are moved.
+/// Options that choose the servers whose connections are moved.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MovingArgs {
     /// Move connections from ADDRESS to SOCKET, and no others.
@@ -103,7 +103,7 @@ pub(crate) struct RunArgs {
 }
 
 impl MovingArgs {
-    /// The request to the diagnosis, for this command.
+    /// Returns the options for the diagnosis of this command.
     pub(crate) fn wanted<'a>(&'a self, command: &'a [OsString]) -> Wanted<'a> {
         Wanted {
             map: &self.map,

@@ -1,4 +1,4 @@
-//! The argument of `internal schema`.
+//! The argument of `internal schema`: the saved forms.
 
 use clap::ValueEnum;
 

@@ -24,7 +24,7 @@ pub(crate) struct StormArgs {
 }
 
 impl StormArgs {
-    /// The name of the first option of a storm that was typed.
+    /// Returns the name of the first storm option that was typed.
     pub(crate) fn typed(&self) -> Option<&'static str> {
         let Self { stall, queue, storms } = self;
         let all = [(stall.is_some(), "--stall"), (queue.is_some(), "--queue"), (storms.is_some(), "--storms")];
@@ -32,7 +32,7 @@ impl StormArgs {
     }
 }
 
-/// A server that is stopped for longer counts as down.
+/// The longest stall: a server that is stopped for longer counts as down.
 const LONGEST_STALL: Duration = Duration::from_secs(60);
 
 fn stall(typed: &str) -> Result<Duration, String> {

@@ -4,7 +4,7 @@ use clap::{Arg, Args};
 
 use super::CompareArgs;
 
-/// Options of `why`: those of `compare` that are about requests.
+/// Options of `why`: the options of `compare` that concern requests.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WhyArgs {
     #[command(flatten)]
@@ -12,12 +12,12 @@ pub(crate) struct WhyArgs {
     /// Keep the client busy for N nanoseconds before each request of the other arms (for tests).
     #[arg(long, hide = true, value_name = "NS", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) inject_ns: Option<u64>,
-    /// Options that were typed, with their dashes.
+    /// The options that the user typed, with their dashes.
     #[arg(skip)]
     pub(crate) typed: Vec<String>,
 }
 
-/// Options of `compare` that `why` refuses by name, and options that depend on such options.
+/// Options of `compare` that `why` refuses by name, and options that work only together with those.
 const REFUSED: [&str; 9] =
     ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout", "stall", "queue", "storms"];
 

@@ -1,5 +1,5 @@
-//! When a comparison may begin: refuses or waits at the wrong time of day, on a machine that is not quiet, and while a
-//! file forbids it.
+//! When a comparison may begin. At the wrong time of day, on a machine that is not quiet, or while a stop file exists,
+//! looptax refuses to begin or waits.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -16,13 +16,13 @@ use crate::signals::has_paused;
 use crate::sys;
 use crate::terminal::{Terminal, claim};
 
-/// Pause between two looks at clock, load and file. The one-minute load does not change faster.
+/// Pause between two checks of the clock, the load and the stop file. The one-minute load does not change faster.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
 
-/// Waits until a run may begin and returns its turn, or `None` if a signal ended the wait.
+/// Waits until a run may begin and returns its claim to measure, or `None` if a signal ended the wait.
 ///
 /// # Errors
-/// If the run may not begin now and `--wait` was not given; or if the machine's load is not known.
+/// If the run may not begin now and `--wait` was not given; also if the machine's load is not known.
 pub(crate) fn wait(
     args: &BeginArgs,
     waits: bool,
@@ -52,8 +52,8 @@ pub(crate) fn wait(
     }
 }
 
-/// Returns the run's turn, or the reason not to begin now. A run that has to wait for something else does not keep the
-/// turn.
+/// Returns the run's claim to measure, or the reason not to begin now. If the run has to wait for another condition, it
+/// does not keep the claim.
 fn turn(
     args: &BeginArgs,
     waits: bool,
@@ -64,17 +64,17 @@ fn turn(
         return Ok(Err(why));
     }
     let alone = claim(terminal, waits, stop);
-    // The wait for another run may have taken hours, so the conditions are checked again.
+    // The wait for another run may have taken hours, so the conditions are checked once more.
     Ok(match objection_now(args)? {
         Some(why) => Err(why),
         None => Ok(alone),
     })
 }
 
-/// Whether there is a stop file.
+/// Whether the stop file exists.
 ///
 /// # Errors
-/// If this cannot be determined, or another user put the file there.
+/// If this cannot be determined, or if another user made the file.
 pub(crate) fn is_stopped_by(file: &Path) -> Result<bool, Failure> {
     own::has_file(file).map_err(|error| {
         Failure::usage(
@@ -98,7 +98,7 @@ fn objection_now(args: &BeginArgs) -> Result<Option<String>, Failure> {
     Ok(objection(args, Zoned::now().time(), load))
 }
 
-/// Returns the reason not to begin at this time of day and with this load.
+/// Returns the reason not to begin at this time of day or with this load; `None` if there is no reason.
 fn objection(args: &BeginArgs, now: Time, load: f64) -> Option<String> {
     if let Some(part) = args.between.filter(|it| !it.has(now)) {
         let now = now.strftime("%H:%M");

@@ -1,4 +1,5 @@
-//! `check`: would the move to the socket work? Prints points with their evidence, and what would have to change.
+//! `check`: reports whether the move to the socket would work. Prints points with their evidence, and the changes that
+//! are needed.
 
 mod by_text;
 mod files;
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
         return by_text::run(files, args, terminal);
     }
     sys::require_proc(sys::FOUND)?;
-    // A folder may contain hundreds of addresses, so the machine is looked at only once.
+    // A folder may contain hundreds of addresses, so looptax inspects the machine only once for all of them.
     let _once = LookOnce::begin();
     match target {
         Target::Machine => of_machine(args, terminal),
@@ -57,7 +58,7 @@ fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, F
     show(&Checked::Address(all), &[], &client, (args, &next), terminal)
 }
 
-/// Checks the connections of a file or of a process.
+/// Checks the connections in a file or of a process.
 fn of_sources(app: Option<&Path>, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let looked = look(app, (args, &survey), |_| {})?;
@@ -81,8 +82,8 @@ fn of_sources(app: Option<&Path>, args: &CheckArgs, terminal: Terminal) -> Resul
     show(&checked, &looked.sources.unread(), &looked.client, (args, &next), terminal)
 }
 
-/// Checks the connections of every program on this machine that is connected to a server over TCP, using one process of
-/// each program.
+/// Checks the connections of each program on this machine that is connected to a server over TCP. One process of each
+/// program is checked.
 fn of_machine(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let mut all: Vec<CheckedConnection> = Vec::new();
@@ -107,8 +108,8 @@ fn of_machine(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     several(all, args, text, "looptax sees no program that is connected over TCP to a server it knows\n")
 }
 
-/// Returns one process for each program and account that is connected to a server over TCP; workers of the same parent
-/// count once.
+/// Returns one process for each program and account with a connection to a server over TCP. Workers with the same
+/// parent count once.
 fn clients_over_tcp(survey: &Survey) -> Vec<&Process> {
     let mut found: BTreeMap<(usize, u32, u32, String), &Process> = BTreeMap::new();
     for client in survey.clients.iter().filter(|it| it.peer.way.is_tcp()) {
@@ -130,7 +131,8 @@ fn connections(checked: Checked) -> Vec<CheckedConnection> {
     }
 }
 
-/// Checks the connections of several files: of each named file, and of the files in a folder that name a connection.
+/// Checks the connections in several files: in each file that the user named, and in the files of a folder that contain
+/// a connection.
 fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let mut all: Vec<CheckedConnection> = Vec::new();
@@ -169,19 +171,19 @@ fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<E
     several(all, args, text, &none)
 }
 
-/// Prints the connections of several places, or `none` if there are none.
+/// Prints the connections of several files or processes, or the text `none` if there are none.
 fn several(all: Vec<CheckedConnection>, args: &CheckArgs, text: String, none: &str) -> Result<Exit, Failure> {
     let verdicts: Vec<SwitchVerdict> = all.iter().map(|it| it.verdict).collect();
     outputs::show(&Checked::Connections(all), &args.json, || if text.is_empty() { none.to_owned() } else { text })?;
     Ok(code(&verdicts))
 }
 
-/// The findings in a file or a process.
+/// The connections found in a file or a process.
 struct Looked {
     client: Client,
     sources: Sources,
     connections: Vec<CheckedConnection>,
-    /// Whether `switch` would write at least one of the connections.
+    /// Whether `switch` would change at least one of the connections.
     is_written: bool,
 }
 
@@ -223,7 +225,7 @@ fn show(
     Ok(code(&verdicts))
 }
 
-/// Returns a line with the user as which the check was made, if no client was named: root reaches more than an
+/// Returns a line that names the user that looptax checked as, if the caller named no client: root reaches more than an
 /// application may.
 fn for_whom(client: &Client, terminal: Terminal) -> String {
     if client.is_named() {
@@ -238,7 +240,8 @@ fn for_whom(client: &Client, terminal: Terminal) -> String {
     report::fitted(&words, terminal.style().width)
 }
 
-/// Returns the command that prints an address for every driver: an address does not show which file to change.
+/// Returns a line with the command that prints the connection for every driver: an address does not show which
+/// file to change.
 fn spelled_by(points: &[Point], url: &str) -> String {
     // `dsn` accepts URLs only.
     let is_url = url.contains("://") && !url.starts_with("jdbc:");
@@ -249,7 +252,7 @@ fn spelled_by(points: &[Point], url: &str) -> String {
     format!("  next  looptax dsn '{url}'   prints the connection over the socket for each driver\n")
 }
 
-/// Returns the command that writes the lines into a file, for the same client.
+/// Returns a line with the command that writes the changes into a file, for the same client.
 fn switched_by(file: &Path, args: &CheckArgs) -> String {
     let options = [
         ("as", args.application.clone()),
@@ -264,7 +267,8 @@ fn switched_by(file: &Path, args: &CheckArgs) -> String {
     format!("  next  {command}   shows the lines; if you agree, it writes them and proves the move\n")
 }
 
-/// The exit code for "no" if a connection would not work, else for "not known" if one is open.
+/// Returns the exit code for "no" if a connection would not work, otherwise the exit code for "not known" if one is
+/// undecided.
 fn code(verdicts: &[SwitchVerdict]) -> Exit {
     let is_no = |it: &SwitchVerdict| matches!(it, SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere);
     if verdicts.iter().any(is_no) {

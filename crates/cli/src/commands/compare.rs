@@ -31,7 +31,8 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, stream};
 
-/// Print a message if the run took longer than planned by this factor: logins are not in the plan's time.
+/// A run that took longer than planned by this factor is reported. A smaller excess is not, since logins are not in the
+/// plan's time.
 const LONGER: f64 = 1.2;
 
 /// Runs `compare`.
@@ -47,11 +48,11 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     measure(&asked, args, terminal, |parts, ask, writer, stage, stop| measure_all(parts, ask, writer, stage, stop))
 }
 
-/// The function that measures the planned parts, with the stage that shows its progress.
+/// A function that measures the planned parts; the stage shows its progress.
 type Measuring =
     fn(&[Part<'_>], (Machine, AskPassword), &mut RecordWriter, &mut Stage, &AtomicBool) -> Result<(), Failure>;
 
-/// Turns the request into a record that is shown and kept.
+/// Measures the requested comparisons, then shows and keeps the record.
 #[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
 pub(crate) fn measure(
     asked: &Asked,
@@ -70,7 +71,7 @@ pub(crate) fn measure(
         chains::refuse(&args.result.formats)?;
     }
     results::announce(&args.result)?;
-    // Done before there are threads, and before looptax asks the user anything.
+    // This has to come before other threads start, and before looptax asks the user anything.
     let machine = Machine::make(settings);
     let parts = parts::planned(asked, &machine)?;
     if args.dry_run {
@@ -82,7 +83,7 @@ pub(crate) fn measure(
     if is_open {
         require_listeners(settings)?;
     }
-    // A person cannot agree to a plan without seeing it.
+    // The user has to see the plan before the question, so it is printed even if quiet.
     terminal.words_for(is_open, &format!("{}\n", parts.text()));
     if is_open && !terminal::agrees("Measure the running server as planned?") {
         return Err(Failure::usage(
@@ -122,7 +123,7 @@ pub(crate) fn measure(
         writer.record.remedies = remedies::rank_remedies(&writer.record.comparisons, today);
     }
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // Only the first error is reported; if there are several, the same full disk has caused them all.
+    // Only the first error is reported. If both steps failed, the same full disk has caused both errors.
     measured.and(kept)?;
     writer.check_samples()?;
     if is_unread {
@@ -131,8 +132,8 @@ pub(crate) fn measure(
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 
-/// Returns a message if a running server was kept busy for longer than the user agreed to. The start of private servers
-/// is not in the plan.
+/// Returns a message if a running server was kept busy for longer than the user agreed to. Runs with private servers
+/// get no message, because the start of these servers is not in the plan.
 fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
     let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
     let is_promised = |part: &Part<'_>| {
@@ -144,14 +145,15 @@ fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
     is_longer.then(|| format!("measuring took {}, but the plan said at most {}", minutes(took), minutes(planned)))
 }
 
-/// Refuses a server at whose address no process listens, before looptax asks the user about it.
+/// Fails if no process listens at the address of a running server, before looptax asks the user about this server.
 fn require_listeners(settings: &Experiment) -> Result<(), Failure> {
     const LONGEST: Duration = Duration::from_secs(1);
     let own = process(std::process::id());
     for target in &settings.targets {
         let TargetSpec::Running(running) = target else { continue };
         let is_seen = own.as_ref().and_then(|own| is_listened_at(running.tcp, own));
-        // A rule in the kernel may lead to a container, so only a refused connection proves it.
+        // A firewall rule may forward the address to a container, so only a refused connection proves that no server is
+        // there.
         let is_refused = || {
             let error = TcpStream::connect_timeout(&running.tcp, LONGEST).err();
             error.is_some_and(|it| it.kind() == ErrorKind::ConnectionRefused)
@@ -166,7 +168,7 @@ fn require_listeners(settings: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Running servers are measured only after the user has agreed.
+/// Whether the user still has to agree: running servers are measured only after that.
 fn needs_agreement(settings: &Experiment) -> bool {
     let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
     !settings.is_agreed && settings.targets.iter().any(is_running)

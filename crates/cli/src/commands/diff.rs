@@ -1,4 +1,4 @@
-//! `diff`: two runs, or two saved looks of `watch`, compared.
+//! `diff`: compares two runs, or two saved counts of `watch`.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
         }
         [one, _] => {
             let [watch, other] = if one.is_some() { words } else { [words[1], words[0]] };
-            // A word that names nothing at all gets its own error.
+            // If this word names nothing at all, `record_of` returns a more exact error.
             record_of(other)?;
             return Err(Failure::usage(
                 format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
@@ -42,7 +42,8 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-/// Returns the file that `watch` saved under this name, or the named file itself; `None` for a run.
+/// Returns the file that `watch` saved under this name, or the file that the word names; `None` if the word names a
+/// run.
 fn watch_of(word: &str) -> Result<Option<PathBuf>, Failure> {
     let file = Path::new(word);
     if word.contains('/') || read::is_file(file) {

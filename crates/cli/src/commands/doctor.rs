@@ -1,4 +1,4 @@
-//! `doctor`: does this machine allow honest verdicts?
+//! `doctor`: checks whether verdicts from this machine can be trusted.
 
 use looptax_experiment::doctor::{self, Spec};
 use looptax_experiment::spec::target::{self, TargetSpec};

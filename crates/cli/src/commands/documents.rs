@@ -1,4 +1,4 @@
-//! Documents for the project's own chores: the documentation, and the schemas of saved files.
+//! Documents that the project's chores make: the documentation, and the schemas of saved files.
 //!
 //! Only `internal` calls this module.
 
@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::args::{Cli, EXIT_CODES, SavedForm, help};
 use crate::terminal;
 
-/// Prints the JSON schema of a form.
+/// Prints the JSON schema of a saved form.
 pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
     Ok(terminal::json(&schema(form))?)
 }
@@ -77,7 +77,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lists every code in the results that are printed as JSON, with its sentence, as one Markdown page.
+/// Returns one Markdown page with every code in the JSON output and the sentence that explains it.
 fn codes() -> Result<String, Failure> {
     let mut page = String::from(
         "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json`, each step of `looptax \
@@ -96,7 +96,7 @@ fn codes() -> Result<String, Failure> {
     Ok(page)
 }
 
-/// Adds the words of an enum, or of its tag `kind`, as listed in its schema.
+/// Adds the words of an enum, or of its tag `kind`, to the page, as the schema lists them.
 fn words(page: &mut String, title: &str, schema: &serde_json::Value) {
     begin_table(page, title);
     for variant in schema["oneOf"].as_array().into_iter().flatten() {
@@ -110,7 +110,7 @@ fn begin_table(page: &mut String, title: &str) {
     let _ = write!(page, "\n## {title}\n\n| code | meaning |\n|---|---|\n");
 }
 
-/// Lists the tables and views of a collector, column by column, as one Markdown page.
+/// Returns one Markdown page with the columns of each table and view of a collector.
 fn fleet_tables() -> String {
     let mut page = format!(
         "# Tables of a collector\n\nVersion {SCHEMA_VERSION}, the same in ClickHouse and PostgreSQL; a report's JSON \
@@ -150,7 +150,7 @@ fn columns(page: &mut String, columns: impl Iterator<Item = Column>) {
     }
 }
 
-/// Adds one kind of codes to the page.
+/// Adds a table with all codes of one type to the page.
 fn table(page: &mut String, title: &str, codes: &[(impl Serialize, &str)]) -> Result<(), Failure> {
     begin_table(page, title);
     for (code, sentence) in codes {
@@ -160,7 +160,7 @@ fn table(page: &mut String, title: &str, codes: &[(impl Serialize, &str)]) -> Re
     Ok(())
 }
 
-/// Renders every command's help, as it is printed, as one Markdown page.
+/// Returns one Markdown page with the help of every command, as it is printed.
 fn reference(command: &clap::Command) -> String {
     let mut page = String::from("# Options\n\nMade from the program's own help by `cargo xtask docs`.\n");
     let shown = command.get_subcommands().filter(|it| !it.is_hide_set());

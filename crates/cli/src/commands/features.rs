@@ -1,8 +1,8 @@
-//! `--version --verbose`: tries each feature of this machine's kernel that looptax uses once, and prints the effect of
-//! each missing one.
+//! `--version --verbose`: tries once each feature of this machine's kernel that looptax uses, and prints what each
+//! missing feature means for looptax.
 //!
-//! It is meant for old kernels and for bug reports. It concludes nothing from a kernel's version. The last trial moves
-//! this process into separate namespaces, so it has to be the last work of this process.
+//! The list is meant for old kernels and for bug reports; it does not depend on the kernel's version number. The last
+//! trial moves this process into separate namespaces, so this process must do nothing after it.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The features that the supervisor of `run` and of the arm `redirect` uses.
+/// Returns the features that the supervisor of `run` and of the arm `redirect` uses.
 fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
     let (features, obstacle) = match found {
         Ok(features) => (Some(features), None),
@@ -102,7 +102,7 @@ fn row(feature: &'static str, obstacle: Option<String>, without: &'static str) -
     Row { feature, obstacle, without }
 }
 
-/// Formats an error with its cause, in one line.
+/// Returns the text of an error and its causes, in one line.
 fn told(error: &(dyn Error + 'static)) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

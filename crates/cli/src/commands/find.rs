@@ -1,4 +1,4 @@
-//! `find`: lists the servers that run here, their sockets, and the clients that pay for TCP.
+//! `find`: lists the servers on this machine, their sockets, and the clients that pay for TCP.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -25,9 +25,9 @@ use crate::terminal::screen::Screen;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
-/// Time between the two looks from which rates are computed.
+/// Time between the two snapshots from which rates are computed.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-/// Time between the looks of `--watch`.
+/// Time between the snapshots of `--watch`.
 const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 
 /// Runs `find`.
@@ -72,20 +72,20 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-/// The parts of a report.
+/// The data of a report.
 pub(super) struct Looked {
     pub(super) found: Found,
-    /// Processes of earlier switches that are using TCP again.
+    /// Processes that an earlier switch moved to the socket and that use TCP again.
     pub(super) fallen: Vec<Fallen>,
 }
 
-/// Returns the kernel's counters for the time between two looks, if looptax may load them. Call this before rights are
-/// given up.
+/// Loads the kernel programs that count requests between two snapshots; `None` if looptax may not load them. Call this
+/// before looptax gives up its capabilities.
 pub(super) fn eyes() -> Option<Loaded> {
     Loaded::new(Reach::Here).ok()
 }
 
-/// Looks twice, as `find` does without options; `None` if a signal stops it.
+/// Takes two snapshots, as `find` does without options; `None` if a signal stops it.
 pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Looked>, Failure> {
     sys::require_proc(sys::FOUND)?;
     let sources = cost::from_newest(&latest_records(cost::MOST_RECORDS));
@@ -100,8 +100,8 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
     }))
 }
 
-/// Takes the second look, from which rates are computed, with the connections that came and went since the first and
-/// the kernel's counts; `None` if the user stops it.
+/// Takes the second snapshot, from which rates are computed. It also contains the connections that were opened and
+/// closed after the first snapshot, and the kernel's counts. Returns `None` if the user stops it.
 pub(super) fn second_look(
     first: &Survey,
     mut eyes: Option<&mut Eyes>,
@@ -121,7 +121,7 @@ pub(super) fn second_look(
     Some((survey_after(first, &glimpses, counted.as_ref()), counted))
 }
 
-/// Looks again and again, until the user ends it.
+/// Takes one snapshot after the other, until the user stops it.
 fn watch(
     args: &FindArgs,
     first: Survey,
@@ -152,14 +152,14 @@ fn watch(
     Ok(Exit::Done)
 }
 
-/// The switches that this user made.
+/// Returns the switches that this user made.
 fn switches() -> Vec<Switch> {
     let kept = data_folder().map(|it| Kept::in_data_folder(&it));
     let listed = kept.and_then(|it| looptax_switch::list(&it).ok());
     listed.map(|(switches, _)| switches).unwrap_or_default()
 }
 
-/// Returns notes about clients that were moved to the socket once and use TCP again.
+/// Returns notes about clients that a switch moved to the socket and that use TCP again.
 fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     let fallen = fallen_back(switches, survey).into_iter();
     fallen.map(|it| Note {
@@ -173,14 +173,15 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     })
 }
 
-/// The costs of requests, and messages about measurements that gave no figure.
+/// The costs of requests, with a note if there was a measurement without a usable figure.
 #[derive(Default)]
 struct Costs {
     sources: Vec<CostSource>,
     note: Option<Note>,
 }
 
-/// Returns the costs of requests: measured now, or from the record that the user named, or else from existing records.
+/// Returns the costs of requests: from a measurement now, from the record that the user named, or from the records in
+/// the history.
 fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs, Failure> {
     if args.measure {
         let _alone = claim(terminal, args.wait, stop);

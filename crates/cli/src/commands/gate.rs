@@ -11,12 +11,12 @@ use crate::earlier_runs::record_of;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// The result of comparing a figure with the limit.
+/// The relation of a figure to the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     /// The whole interval is within the limit.
     Within,
-    /// The limit lies inside the interval, or there is no reliable figure.
+    /// The limit is inside the interval, or there is no reliable figure.
     Open,
     /// The whole interval is beyond the limit.
     Exceeded,
@@ -25,9 +25,9 @@ enum Answer {
 /// The value that must not be exceeded.
 #[derive(Debug, Clone, Copy)]
 enum Limit {
-    /// Throughput that the arm loses, percent of the baseline's.
+    /// Limit of the throughput that the arm loses, in percent of the baseline's throughput.
     Tax(f64),
-    /// Time that a page takes longer than on the baseline, percent.
+    /// Limit of the additional time for a page, in percent of the time over the baseline.
     PageTime(f64),
 }
 
@@ -45,7 +45,8 @@ impl Limit {
         }
     }
 
-    /// Converts a tax to this limit's unit: an arm that loses a fifth of the throughput takes a quarter longer.
+    /// Converts a tax to the unit of this limit. For example, a page over an arm that loses a fifth of the throughput
+    /// takes a quarter longer.
     fn measure(self, tax_pct: f64) -> f64 {
         match self {
             Self::Tax(_) => tax_pct,
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
             if args.arm.as_ref().is_some_and(|arm| *arm != tax.arm) {
                 continue;
             }
-            // If summary and counts differ, one of them was changed, and looptax does not know which.
+            // If the summary differs from the counts, one of them was changed, and looptax cannot know which.
             let answer = if judged.untrue.is_empty() { answer(tax, limit) } else { Answer::Open };
             worst = worst.max(Some(answer));
             let _ = writeln!(text, "{}", line(comparison, tax, (answer, limit), terminal.style()));
@@ -101,7 +102,8 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
 fn answer(tax: &Tax, limit: Limit) -> Answer {
     let max_pct = limit.pct();
     let (lo, hi) = match (&tax.uncertain_size, figure(tax)) {
-        // The whole range of possible sizes counts, not the figure of a mixture.
+        // If it is known which arm loses but not how much, the whole range of possible losses counts, not a mean of
+        // them.
         (Some(size), _) => (size.lo_pct, size.hi_pct),
         (None, Some(pct)) => (pct.lo.unwrap_or(f64::NEG_INFINITY), pct.hi.unwrap_or(f64::INFINITY)),
         (None, None) => return Answer::Open,
@@ -116,8 +118,8 @@ fn answer(tax: &Tax, limit: Limit) -> Answer {
     }
 }
 
-/// Returns the figure if it is reliable. A figure with a wide interval may still decide about the limit; a disturbed
-/// one may not.
+/// Returns the figure if it is reliable. A figure with a wide interval can still decide about the limit, but a
+/// disturbed figure cannot.
 fn figure(tax: &Tax) -> Option<&Estimate> {
     let is_believed = match tax.verdict {
         Verdict::Invalid => false,

@@ -7,7 +7,7 @@ use crate::args::{Cli, HelpArgs, help};
 use crate::failure::Exit;
 use crate::terminal;
 
-/// Options of `compare` that choose what is measured, and how a server may be used.
+/// Options of `compare` that choose the servers to measure and how looptax may use them.
 const OF_TARGETS: &[&str] = &[
     "targets",
     "arms",
@@ -21,7 +21,7 @@ const OF_TARGETS: &[&str] = &[
     "own_server",
     "yes",
 ];
-/// Options of `compare` that choose what happens to the result.
+/// Options of `compare` that choose what looptax does with the result.
 const OF_FORMATS: &[&str] = &[
     "json",
     "json_stream",
@@ -39,7 +39,7 @@ const OF_FORMATS: &[&str] = &[
     "no_history",
 ];
 
-/// A topic: options that several commands share, shown as those of `compare`.
+/// A topic: options that several commands share, with the help texts of `compare`.
 struct Topic {
     name: &'static str,
     text: &'static str,
@@ -85,7 +85,7 @@ fn grouped() -> Command {
     help::grouped(Cli::command())
 }
 
-/// Returns a command's help with the long texts.
+/// Returns the help of a command with the long texts of its options.
 fn of_command(words: &[String]) -> Result<String, Failure> {
     let mut command = grouped();
     command.build();

@@ -1,4 +1,4 @@
-//! Commands that looptax or the project's chores start: the reaper, the echo server, the documentation.
+//! Commands that only looptax itself or the project's chores start: the reaper, the echo server, the documentation.
 
 use std::io;
 

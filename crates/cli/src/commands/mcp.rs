@@ -1,13 +1,13 @@
-//! `mcp`: offers looptax's commands that only look as tools of the Model Context Protocol, over standard input and
-//! output.
+//! `mcp`: offers looptax's read-only commands and comparisons of private servers as tools of the Model Context
+//! Protocol, over standard input and output.
 //!
-//! Each call of a tool starts a child process: looptax itself with the command after which the tool is named. This
+//! Each call of a tool starts a child process: looptax itself, with the command that has the name of the tool. This
 //! process reads messages, starts children, and answers; it opens no file and no connection. It ends when its input
-//! ends or a signal comes, and its children end with it.
+//! ends or a signal arrives, and its children end with it.
 //!
 //! # Source
-//! The protocol's specification, versions 2024-11-05, 2025-06-18, 2025-11-25 and 2026-07-28. The last one has no
-//! handshake, so no request here depends on an earlier one.
+//! The protocol's specification, versions 2024-11-05, 2025-06-18, 2025-11-25 and 2026-07-28. The last version has no
+//! handshake, so in this module no request depends on an earlier request.
 
 mod call;
 mod lines;
@@ -32,12 +32,12 @@ use lines::{Line, Lines};
 use message::{HANDSHAKE_VERSIONS, Message, Problem, Request, Version};
 use tools::{Call, TOOLS};
 
-/// Run at most this many tools together, which is more than an assistant needs; each is a process.
+/// At most this many calls run at the same time; each is a process. An assistant does not need more.
 const MOST_CALLS: usize = 4;
-/// Time limit for running calls after the input has ended: clients wait for two seconds, then send signals.
+/// Time limit for the calls that still run when the input has ended. Clients wait for two seconds, then send signals.
 const ENDING: Duration = Duration::from_secs(4);
 const STEP: Duration = Duration::from_millis(5);
-/// How long a client may keep the list of tools, which changes only with the program.
+/// How long a client may cache the list of tools, which changes only with the program.
 const LIST_MS: u64 = 3_600_000;
 const INSTRUCTIONS: &str = "looptax shows what local programs lose by talking to local servers (MySQL, MariaDB, \
 PostgreSQL, Redis, Valkey, memcached, MongoDB, PHP-FPM, HTTP) over TCP loopback instead of a Unix socket. Begin with \
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<Exit, Failure> {
             break;
         }
     }
-    // Children end with this process, without a wait for their results.
+    // The children end with this process; looptax does not wait for their results.
     waiting::stop();
     for _ in 0..ENDING.as_millis() / STEP.as_millis() {
         if server.n_threads.load(Ordering::SeqCst) == 0 {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<Exit, Failure> {
     Ok(if has_come() { Exit::Interrupted } else { Exit::Done })
 }
 
-/// Prints a message as one line; returns whether a reader is still there.
+/// Prints a message as one line; returns whether the reader of stdout still exists.
 fn is_printed(message: &Value) -> bool {
     terminal::json_line(message).is_ok_and(|is_read| is_read)
 }
@@ -87,12 +87,12 @@ struct Server {
 struct Running {
     id: Value,
     tool: &'static str,
-    /// Set when the client has cancelled the call, which then gets no answer.
+    /// Set when the client has cancelled the call. A cancelled call gets no answer.
     stop: Arc<AtomicBool>,
 }
 
 impl Server {
-    /// Returns the answer to a line; `None` if the line needs no answer, or gets it later.
+    /// Returns the answer to a line; `None` if the line needs no answer, or if its answer is sent later.
     fn hear(self: &Arc<Self>, line: &[u8]) -> Option<Value> {
         match Message::read(line) {
             Ok(Message::Request(request)) => match self.answer(&request) {
@@ -132,7 +132,7 @@ impl Server {
                 "ttlMs": LIST_MS,
                 "cacheScope": "private",
             }))),
-            // All tools fit on one page, so looptax has never issued a cursor.
+            // All tools fit on one page, so looptax never issues a cursor.
             ("tools/list", _) if !request.params["cursor"].is_null() => Err(Problem::params("cursor")),
             ("tools/list", version) => {
                 let tools: Vec<Value> = TOOLS.iter().map(|it| it.describe(self.keeps_records)).collect();
@@ -148,11 +148,12 @@ impl Server {
         }
     }
 
-    /// Starts a tool in a thread that will answer, or returns the reason why not.
+    /// Starts a tool in a thread that sends the answer later, or returns the reason why the tool cannot start.
     fn call(self: &Arc<Self>, request: &Request) -> Result<Option<Value>, Problem> {
         let name = request.params["name"].as_str().ok_or(Problem::params("name"))?;
         let tool = TOOLS.iter().find(|it| it.name == name).ok_or(Problem::params("name"))?;
-        // The model has to see an error in its arguments, so that it can correct them.
+        // An error in the arguments is returned as a result, so that the model sees the error and can correct the
+        // arguments.
         let call = match tool.call(request.params["arguments"].clone()) {
             Ok(call) => call,
             Err(words) => return Ok(Some(call::refused(&words))),
@@ -190,7 +191,7 @@ impl Server {
 
     fn finish(&self, request: &Request, call: &Call, stop: &AtomicBool) {
         let result = call::run(call, self.keeps_records, stop);
-        // This comes before the answer, since its reader may reuse the id immediately.
+        // This comes before the answer, since the client may reuse the id as soon as it has read the answer.
         self.forget(&request.id);
         if !stop.load(Ordering::Relaxed) && !waiting::has_stopped() && !is_printed(&request.reply(result)) {
             waiting::stop();

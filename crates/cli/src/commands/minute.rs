@@ -1,5 +1,5 @@
-//! `looptax` without a command: shows who pays here, and what each installed kind of server loses, within half a
-//! minute.
+//! `looptax` without a command: shows the programs on this machine that pay for TCP, and what each installed kind of
+//! server loses, within half a minute.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ use crate::terminal::progress::Lines;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
-/// Time between the two looks from which rates are computed.
+/// Time between the two snapshots from which rates are computed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
 /// Runs `looptax` without a command.
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> 
     };
     let stop = stop_flag()?;
     let alone = claim(terminal, args.turn.wait, &stop);
-    // The wait for this run's turn is not a part of the minute.
+    // The wait for other runs is not a part of the half minute.
     let began = Instant::now();
     sys::raise_open_files();
     let mut minute = Minute::new(began)?;
@@ -80,20 +80,22 @@ pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 
-/// Looks twice at the servers that run here, for rates; `None` if a signal stops it.
+/// Takes two snapshots of the servers that run on this machine, to compute rates; `None` if a signal stops it.
 fn look(stop: &AtomicBool) -> Option<Found> {
     let first = survey(None);
     // Without servers there are no clients to count.
     if first.servers.is_empty() {
         return Some(listing(None, &first, None, &[], &[]));
     }
-    // The counters are gone when the measurement begins, since they would make each request more expensive.
+    // The counters are unloaded when this function returns, before the measurement: they would make each request more
+    // expensive.
     let mut eyes = find::eyes().and_then(|it| it.attach().ok());
     let (second, counted) = find::second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, stop)?;
     Some(listing(Some(&first), &second, counted.as_ref(), &[], &[]))
 }
 
-/// Measures the next kind and reports the result; returns `None` if no kind is left, or a signal stopped it.
+/// Measures the next kind of server and returns its row of the table; empty if no kind is left or a signal stopped the
+/// measurement.
 fn next(
     minute: &mut Minute,
     writer: &mut RecordWriter,
@@ -123,7 +125,8 @@ fn next(
     }
 }
 
-/// Returns the rates at which the cost of TCP is shown: the rate that the user passed, else those that were seen.
+/// Returns the rates at which the cost of TCP is shown: the rate that the user passed, otherwise the rates seen on this
+/// machine.
 fn rates(args: &ResultArgs, found: Option<&Found>) -> Vec<AtRate> {
     match args.detail.at {
         Some(requests_per_s) => vec![AtRate::asked(requests_per_s)],
@@ -131,7 +134,7 @@ fn rates(args: &ResultArgs, found: Option<&Found>) -> Vec<AtRate> {
     }
 }
 
-/// Prints or saves the outputs of `--json`.
+/// Prints or writes the JSON of `--json`.
 fn write_copies(args: &ResultArgs, writer: &RecordWriter) -> Result<(), Failure> {
     match args.json.path() {
         Some(path) if path.as_os_str() == "-" => terminal::json(&writer.record)?,

@@ -1,4 +1,4 @@
-//! One file per command, each from settings to exit code.
+//! The commands, one file for each: from its settings to its exit code.
 
 pub(crate) mod begin;
 pub(crate) mod capture;

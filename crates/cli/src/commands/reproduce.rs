@@ -1,4 +1,4 @@
-//! `reproduce`: repeats published comparisons, from the plan to the published figures next to the measured ones.
+//! `reproduce`: repeats published comparisons, and prints the published figures next to the measured ones.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim};
 
-/// The name of the result's file in the folder of the records.
+/// The name of the file with the result, in the folder of the records.
 const RESULT: &str = "reproduce.json";
 
 /// Runs `reproduce`.
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Fail
     make(&folder)?;
     terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
     if parts.iter().any(|part| part.needs_network()) {
-        // Only a process with a single thread can get a user namespace; if that fails, the arms report why.
+        // Only a process with a single thread can get a user namespace. If this fails, the arms that need one report
+        // the reason.
         get_right().ok();
     }
     let around = surroundings(args, folder, terminal)?;
@@ -88,7 +89,7 @@ fn folder(args: &ReproduceArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(default)
 }
 
-/// Makes the folder and locks it: if two runs used the same folder, its records would belong to neither.
+/// Makes the folder and locks it. If two runs used the same folder, its records would come from both of them.
 fn make(folder: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
         let why = match error.kind() {
@@ -135,12 +136,12 @@ impl Onlooker for Watching {
     }
 }
 
-/// The requested parts, each once, in the order of measuring.
+/// Returns the requested comparisons, each once, in the order in which they are measured.
 fn parts(names: &[ReproduceName]) -> Vec<Part> {
     Part::all().filter(|it| names.iter().any(|name| name.0.is_none_or(|named| named == *it))).collect()
 }
 
-/// A reproduction without any result yet.
+/// Returns a reproduction without any result.
 fn empty(args: &ReproduceArgs) -> Reproduction {
     Reproduction {
         schema_version: REPRODUCTION_SCHEMA_VERSION,

@@ -18,7 +18,7 @@ use crate::terminal::{self, Terminal};
 /// The alternative to `--strict`, for a hint.
 const AS_IT_IS: &str = "without --strict the command runs unchanged, over TCP";
 
-/// Runs `run`. Every failure before the program runs has its own exit code.
+/// Runs `run`. Each failure that keeps the program from running has its own exit code.
 pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Exit {
     started(args, terminal).unwrap_or_else(|NotRun { failure, exit }| {
         terminal::failure(&failure);
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Exit {
     })
 }
 
-/// The reason why the program does not run under looptax, and the exit code for it.
+/// The reason why the program does not run under looptax, with the exit code.
 struct NotRun {
     failure: Failure,
     exit: Exit,
@@ -54,7 +54,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     let unfitting = moving::unfitting(&wanted, &candidates)?;
     let unfitting = unfitting.iter().map(|it| words::warning(it));
     let unfitting: String = unfitting.collect();
-    // The variable was for the check, and the program does not need it.
+    // looptax needed the variable only for the login that it tried; the program does not need it.
     sys::forget_variable("LOOPTAX_PASSWORD");
     let mapping = moving::mapping(&candidates);
     let is_whole = args.dry_run || args.verbose || args.stats;
@@ -67,7 +67,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         terminal::words_as_data(&(plan + &warnings + &unfitting + nothing))?;
         return Ok(if is_idle { Exit::No } else { Exit::Done });
     }
-    // Servers that the command may never use are listed only if the user asked for that.
+    // Without one of these options the servers are not listed, since the command may never use them.
     if is_whole {
         terminal.words_for(true, &plan);
         terminal.words_for(true, &words::warnings(&candidates));
@@ -129,7 +129,7 @@ fn switches(args: &RunArgs) -> Result<Switches, Failure> {
     Ok(switches)
 }
 
-/// Executes the program without moving its connections.
+/// Runs the program without moving its connections.
 fn unmoved(program: &Program, args: &RunArgs, why: &str, terminal: Terminal) -> Result<Exit, NotRun> {
     if args.strict {
         return Err(Failure::usage(why, AS_IT_IS).into());
@@ -138,7 +138,7 @@ fn unmoved(program: &Program, args: &RunArgs, why: &str, terminal: Terminal) -> 
     Err(not_run(looptax_redirect::exec(program)))
 }
 
-/// Formats the obstacle with its cause, in one line.
+/// Returns the obstacle and its cause, in one line.
 fn why(obstacle: &Obstacle) -> String {
     match std::error::Error::source(obstacle) {
         Some(source) => format!("{obstacle}: {source}"),
@@ -166,7 +166,7 @@ fn exit_of(ended: &Ended) -> Exit {
         ProgramExit::Code(code) => Exit::Program(code),
         ProgramExit::Signal(signal) => {
             looptax_redirect::die_of(signal);
-            // If a signal cannot end this process, it returns the code that a shell would return.
+            // If the signal does not end this process, looptax exits with the code that a shell would return.
             Exit::Program(128 + signal)
         }
     }

@@ -1,4 +1,4 @@
-//! `show`: prints the list of runs, or runs again from their records, as text, page or data.
+//! `show`: prints the list of runs, or shows runs from their records as text, page or data.
 
 mod page;
 
@@ -39,7 +39,7 @@ fn list(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Removes all named runs from the history, or none of them if one is not known.
+/// Removes all named runs from the history. If one of them is not known, removes none.
 fn forget(names: &[String], terminal: Terminal) -> Result<Exit, Failure> {
     let (history, runs) = (open_history()?, runs());
     let found: Result<Vec<_>, _> = names.iter().map(|name| history.find(name)).collect();
@@ -60,7 +60,8 @@ fn forget(names: &[String], terminal: Terminal) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Shows records in the requested forms, by default as text, judged again from their raw counts and samples.
+/// Shows records in the requested forms, by default as text. The verdicts are computed again from the raw counts and
+/// samples.
 fn view(names: &[String], args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (mut records, mut no_samples) = (Vec::new(), Vec::new());
     for name in names {
@@ -106,7 +107,8 @@ fn view(names: &[String], args: &ShowArgs, terminal: Terminal) -> Result<Exit, F
     Ok(if records.iter().any(is_invalid) { Exit::Invalid } else { Exit::Done })
 }
 
-/// Writes a record's other forms. Returns its text, unless one of them is printed instead.
+/// Writes the other forms of a record. Returns the text of the record, unless one of the other forms is printed
+/// instead.
 fn of_record(args: &ShowArgs, record: &Record, place: &Path, terminal: Terminal) -> Result<Option<String>, Failure> {
     if args.json.is_printed() {
         terminal::json(record)?;

@@ -1,4 +1,4 @@
-//! `compare --workload storm`: opens many connections together to a private server, over the socket and over TCP in
+//! `compare --workload storm`: opens many connections at once to a private server, over the socket and over TCP in
 //! turns.
 
 use std::time::Duration;
@@ -23,13 +23,13 @@ use crate::terminal::{Terminal, stream};
 const STORM: &str = "storm";
 const CONNECTIONS: [u32; 3] = [50, 200, 800];
 const STORMS: u32 = 10;
-/// A looptax process holds this many connections open together, at most.
+/// A looptax process keeps at most this many connections open at the same time.
 const MOST_CONNECTIONS: u32 = 16_384;
 
 /// Whether the user asked for storms.
 ///
 /// # Errors
-/// If options of a storm are given without a storm, or a storm is given among other workloads.
+/// If options of a storm are given without a storm, or a storm is given together with other workloads.
 pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
     let words = args.workload.as_deref().unwrap_or_default();
     if words == STORM {
@@ -50,7 +50,7 @@ pub(crate) fn is_asked(args: &CompareArgs) -> Result<bool, Failure> {
     }
 }
 
-/// Makes the storms, and keeps and shows the results.
+/// Runs the storms, keeps the results and shows them.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     refuse_others(args)?;
     let spec = spec(args)?;
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     stage.plan(stream::plan_in_words(&plan));
     stage.problems(WarningCode::OtherRun, &writer.record);
     let found = storm::run(&spec, &mut stage, &stop);
-    // A failure in this case comes from the interruption.
+    // A failure after the reader of the JSON lines has ended comes from the interruption.
     if stage.is_unread() {
         return Ok(Exit::Done);
     }
@@ -143,7 +143,7 @@ fn rate(words: &[String]) -> Result<Option<f64>, Failure> {
     }
 }
 
-/// Refuses options that would be ignored silently.
+/// Refuses options that a storm would ignore without a message.
 fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
     let formats = &args.result.formats;
     let all = [

@@ -1,4 +1,5 @@
-//! `switch`: moves an application to the socket: the plan, the agreement, the work itself, and the way back.
+//! `switch`: moves an application to the socket. It makes the plan, asks the user to agree, changes the files, and
+//! undoes the changes.
 
 mod doing;
 mod earlier;
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
     doing.switch(&file)
 }
 
-/// Returns the only file in a process's working folder that names a connection.
+/// Returns the file in the working folder of a process that names a connection, if there is only one such file.
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(
@@ -93,8 +94,8 @@ impl Doing<'_> {
         }
         let mut switched = planned::switched(&subject.plan, args);
         switched.prepared = prepared;
-        // The plan has the commands that reload a web server and its upstream; an application's reload comes from the
-        // caller.
+        // The plan has the commands that reload a web server and its upstream. Another application is reloaded by the
+        // command that the caller gives.
         let is_told_by_plan = !subject.commands.reloads.is_empty();
         if is_told_by_plan {
             switched.proof.reload = Some(subject.commands.texts().join(" && "));
@@ -134,7 +135,7 @@ impl Doing<'_> {
         self.carry_out(subject, switched, (page, bursts), times, &source)
     }
 
-    /// Makes the plan, and changes nothing.
+    /// Makes the plan without changing anything.
     fn look(self, file: &Path, survey: &Survey) -> Result<Subject, Failure> {
         let args = self.args;
         let wish = Wish {
@@ -153,8 +154,8 @@ impl Doing<'_> {
         look_at(wish, survey)
     }
 
-    /// Returns the page for the proof, as it is now. A plan requests it only if nothing else can prove the switch: it
-    /// is better to find a failure now than after the user has agreed.
+    /// Returns the page for the proof, as it is now. With `--dry-run` the page is requested only if nothing else can
+    /// prove the switch: it is better to find a failure now than after the user has agreed.
     fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
@@ -178,7 +179,7 @@ impl Doing<'_> {
         url.map(|it| subject.proof.page_before(it)).transpose()
     }
 
-    /// Returns the bursts of the proof, if the user asked for them.
+    /// Returns the bursts of connections for the proof, if the user asked for them.
     fn bursts(self, subject: &Subject) -> Result<Vec<Burst>, Failure> {
         if !self.args.burst {
             return Ok(Vec::new());
@@ -202,7 +203,7 @@ impl Doing<'_> {
         Ok(())
     }
 
-    /// Prints a hint to name the application's user: root reaches more than an application may.
+    /// Prints a hint to name the user that the application runs as: root reaches more than an application may.
     fn hint_at_owner(self, file: &Path, subject: &Subject) {
         let args = self.args;
         let applications = subject.proof.applications();
@@ -250,7 +251,7 @@ impl Doing<'_> {
         self.args.yes || terminal::agrees("Go ahead?")
     }
 
-    /// Returns the reload command to run, if the user agrees to one.
+    /// Returns the command that reloads the application, if the caller gave one or the user agrees to one.
     fn reload(self, subject: &Subject) -> Option<String> {
         if self.args.reload.is_some() || self.args.yes {
             return self.args.reload.clone();
@@ -331,7 +332,8 @@ impl Doing<'_> {
         }
     }
 
-    /// Times the requests after the move, and returns a sentence for each hop.
+    /// Times the requests after the move, adds a step for each hop, and returns the comparison with the times before
+    /// the move.
     fn time_again(
         self,
         times: &mut Times,
@@ -350,7 +352,7 @@ impl Doing<'_> {
                 ]
             }
             Ok(diff) => {
-                // Next to the moved way, hops with too few requests are left out.
+                // The hops that were moved are always shown; other hops only if they had enough requests.
                 let is_known = |it: &WatchedChange| it.mean_pct.known().is_some() || it.p50_pct.known().is_some();
                 let told = diff.hops.iter().filter(|it| it.before.way != it.after.way || is_known(it));
                 let each = told.map(|it| report::before_and_after(it, diff, self.terminal.style()));

@@ -1,4 +1,4 @@
-//! `trial`: measures what the socket would gain an application: plan, turns, record, next step.
+//! `trial`: measures what an application would gain by the socket: the plan, the turns, the record and the next step.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
     run_command(args, &[], terminal)
 }
 
-/// Runs the trial with private copies of a site, which are removed afterwards.
+/// Runs the trial with private copies of a site, and removes the copies afterwards.
 fn with_copies(args: &TrialArgs, site: &Path, terminal: Terminal) -> Result<Exit, Failure> {
     let folder = CopyFolder::create()?;
     let copy = SiteCopy::plan(CopyWish { site, folder: &folder.path(), at_once: args.clients })?;
@@ -72,7 +72,7 @@ fn run_command(args: &TrialArgs, copies: &[String], terminal: Terminal) -> Resul
         stream::show_plan(stream::plan_in_words(&plan), args.result.json_stream)?;
         return Ok(Exit::Done);
     }
-    // Done before there are threads, and before looptax asks the user anything.
+    // This has to come before other threads start, and before looptax asks the user anything.
     let begun = begin(args, &candidates)?;
     terminal.words_for(!args.yes, &plan);
     if !args.yes && !terminal::agrees("Start the application and request its pages as planned?") {
@@ -87,7 +87,7 @@ fn run_command(args: &TrialArgs, copies: &[String], terminal: Terminal) -> Resul
     try_it(args, &ask, &plan, begun, terminal)
 }
 
-/// Keeps the application running until the input ends.
+/// Keeps the application running until standard input ends.
 fn hold(ask: &Ask, begun: Begun) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let mut program = begun.follow();
@@ -125,7 +125,7 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // A failure in this case comes from the interruption.
+    // A failure after the reader of the JSON lines has ended comes from the interruption.
     if is_unread {
         return kept.map(|()| Exit::Done);
     }
@@ -139,10 +139,10 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     Ok(Exit::for_record(&writer.record))
 }
 
-/// Returns the servers here whose connections could be moved, and the reasons why others stay on TCP.
+/// Returns the servers on this machine whose connections could be moved, and the reasons why other servers stay on TCP.
 fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure> {
     let candidates = moving::candidates(&args.moving.wanted(&args.command))?;
-    // If no server is listening yet, the command itself may start it.
+    // If no server can be moved now, the command itself may start one.
     let is_moved = |it: &Candidate| it.stays.is_none();
     if !candidates.iter().any(is_moved) {
         let why: String = words::plan(&candidates, true);

@@ -27,11 +27,11 @@ use crate::terminal::screen::Screen;
 use crate::terminal::{self, Terminal};
 use crate::watching::Watch;
 
-/// How long one look counts by default.
+/// How long `--once` counts by default.
 const ONE_LOOK: Duration = Duration::from_secs(10);
-/// How long a saved look counts by default.
+/// How long `--save` counts by default.
 const SAVED: Duration = Duration::from_secs(60);
-/// A shorter time has too few looks for an interval.
+/// Least time for a saved count: a shorter time has too few snapshots for an interval.
 const LEAST_SAVED: Duration = Duration::from_secs(LEAST_LOOKS as u64);
 
 /// Runs `watch`.
@@ -82,13 +82,13 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     if !is_one {
         return renew(&mut watch, args, &stop, terminal);
     }
-    // If a signal ends the look earlier, the counts until then are shown.
+    // If a signal ends the count early, the counts until then are shown.
     let (watched, is_whole) = watch.count_for(args.time.unwrap_or(ONE_LOOK), &stop)?;
     show(args, &watched, terminal)?;
     Ok(if is_whole { Exit::Done } else { Exit::Interrupted })
 }
 
-/// The place of a saved look.
+/// The place of a saved count.
 struct Place {
     path: PathBuf,
     /// The folder for the file, if the user gave only a name.
@@ -106,7 +106,7 @@ impl Place {
     }
 }
 
-/// Returns a file if the word looks like one, else the place for that name.
+/// Returns the word as a file if it looks like one, otherwise the place for a count with this name.
 fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     if word.contains('/') || Path::new(word).extension().is_some_and(|it| it == "json") {
         outputs.writes("--save", Some(Path::new(word)))?;
@@ -130,7 +130,7 @@ fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     Ok(Place { path, folder, words })
 }
 
-/// Takes one look after the other, until the user ends it or the time is over.
+/// Takes one snapshot after the other, until the user stops it or the time is over.
 fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Terminal) -> Result<Exit, Failure> {
     let metrics = args.openmetrics.as_deref();
     let mut screen = (!args.json.is_printed() && metrics.is_none()).then(Screen::open).transpose()?;
@@ -157,7 +157,7 @@ fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Termi
     Ok(Exit::Done)
 }
 
-/// Explains which right is missing, and names the command that works without the kernel's counts.
+/// Returns a failure that says which right is missing, and names the command that works without the kernel's counts.
 fn refused(error: Refused) -> Failure {
     const WITHOUT: &str = "`looptax find` shows servers and clients without it";
     let hint = match error {

@@ -1,4 +1,4 @@
-//! `why`: a comparison during which requests are sampled.
+//! `why`: runs a comparison and samples the CPU time of its requests.
 
 mod two_records;
 
@@ -33,7 +33,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns what `compare` would measure with these arguments; the default is one connection and one core.
+/// Returns what `compare` would measure with these arguments; the default is one connection, with both ends on one
+/// core.
 fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     let compare = &args.compare;
     let unsuitable = [
@@ -66,7 +67,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     Ok(asked)
 }
 
-/// Adds to a failure that a word which is not a server may have been meant as a record.
+/// Adds to the failure's hint that a word that is not a server may have been meant as a record.
 fn or_records(failure: Failure) -> Failure {
     let hint = failure.hint().unwrap_or_default();
     let hint = format!("{hint}; or give two records of `why`, an earlier and a later one");

@@ -1,6 +1,6 @@
-//! Makes one tree of call chains, for the page's flame graph.
+//! Combines the call chains into one tree, for the flame graph on the page.
 //!
-//! Chains come from a file and may be as long as the file allows, so nothing here is recursive.
+//! The chains come from a file and may be as long as the file allows, so nothing in this module is recursive.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use looptax_model::record::{Comparison, Stacks};
 use looptax_report::html::{ChainsShown, FrameShown};
 use looptax_store::{StoreError, unpack_stacks};
 
-/// The name for all processes together.
+/// The name of the root node, which stands for all processes together.
 const ALL: &str = "all processes";
 
-/// Returns the chains of each pair of arms that was sampled.
+/// Returns the call chains of each pair of arms that was sampled.
 pub(super) fn chains_shown(comparison: &Comparison) -> Vec<Result<ChainsShown, String>> {
     let found = comparison.why.iter().map(|why| tree(&why.stacks));
     found.map(|it| it.map_err(|error| error.to_string())).collect()
@@ -30,7 +30,7 @@ fn tree(stacks: &Stacks) -> Result<ChainsShown, StoreError> {
 struct Node {
     name: u32,
     own_ns: [u64; 2],
-    /// CPU time of the frame and of everything that it calls.
+    /// CPU time of the frame and of everything that it calls, in nanoseconds, for both arms.
     ns: [u64; 2],
     called: Vec<usize>,
 }
@@ -39,12 +39,12 @@ struct Tree<'a> {
     names: Vec<String>,
     name_idx: HashMap<&'a str, u32>,
     nodes: Vec<Node>,
-    /// The node for a name below another node.
+    /// The child node by its caller's node and its name.
     below: HashMap<(usize, u32), usize>,
 }
 
 impl<'a> Tree<'a> {
-    /// CPU time without a known chain counts for all processes together.
+    /// Makes a tree with only its root. CPU time without a known chain is the root's own time.
     fn new(left_out_ns: [u64; 2]) -> Self {
         let mut tree = Self { names: Vec::new(), name_idx: HashMap::new(), nodes: Vec::new(), below: HashMap::new() };
         let name = tree.name(ALL);
@@ -85,7 +85,7 @@ impl<'a> Tree<'a> {
     fn shown(self, requests: [u64; 2]) -> ChainsShown {
         let dear = |node: &Node| {
             let [base, other] = [0, 1].map(|side| {
-                // Each arm's time is scaled as if both arms had served the product of their numbers of requests.
+                // Multiplying each arm's time by the other arm's number of requests makes the two times comparable.
                 u128::from(node.ns[side]) * u128::from(requests[1 - side].max(1))
             });
             base.saturating_add(other)
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn dear_is_what_costs_a_request_much_and_not_what_was_sampled_often() {
-        // The baseline served ten times the requests.
+        // The baseline has served ten times as many requests.
         let chains = [("busy", [500, 0]), ("dear", [0, 100])];
         let tree = tree_of(&chains, [1_000, 100]);
         let names = lines(&tree).into_iter().map(|it| it.1);

@@ -1,10 +1,10 @@
-//! Every epoch's own effect, and its disturbances: the same numbers from which the verdict was made.
+//! The effect and the disturbances of each single epoch, from the same numbers as the verdict.
 
 use looptax_model::record::Comparison;
 use looptax_model::stats::{Epoch, Side, disturbed_epochs, ln_cost, noise_shares, tax_pct};
 use looptax_report::html::EpochShown;
 
-/// Returns the epochs of all pairs of arms, pair by pair.
+/// Returns the epochs of all pairs of arms, one pair after the other.
 pub(super) fn epochs_shown(comparison: &Comparison) -> Vec<EpochShown> {
     let n_others = comparison.arms.len().saturating_sub(1) as u32;
     let pairs = (1..=n_others.max(1)).map(|other| [0, other]);

@@ -1,6 +1,7 @@
-//! Turns single latencies into percentiles, block by block: never more than one block is in memory.
+//! Turns the latencies of single requests into percentiles, block by block: never more than one block is in memory.
 //!
-//! They are counted in histograms with four digits, so that a percentile is wrong by at most a ten-thousandth.
+//! The latencies are counted in histograms with four digits, so the error of a percentile is at most one
+//! ten-thousandth.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -14,16 +15,16 @@ use looptax_report::html::{Distribution, PercentileShown};
 use looptax_store::{StoreError, unpack};
 
 const DIGITS: u8 = 4;
-/// The percentiles to show: dense in the tail, where arms differ.
+/// The percentiles to show: close together in the tail, where arms differ.
 const PERCENTILES: [f64; 38] = [
     1.0, 5.0, 10.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.0, 94.0, 95.0, 96.0, 97.0,
     98.0, 98.5, 99.0, 99.2, 99.4, 99.5, 99.6, 99.7, 99.8, 99.85, 99.9, 99.92, 99.94, 99.95, 99.96, 99.97, 99.98,
     99.985, 99.99,
 ];
-/// Show a percentile only if at least this many requests were slower.
+/// A percentile is shown only if at least this many requests were slower.
 const LEAST_BEYOND: f64 = 5.0;
 
-/// The distributions of a record, comparison by comparison, and their log.
+/// The distributions of the comparisons of a record, and the log of their histograms.
 pub(super) struct Latencies {
     log: String,
     has_samples: bool,
@@ -58,12 +59,12 @@ impl Latencies {
         Ok(distributions)
     }
 
-    /// Returns the log; empty if no arm had samples.
+    /// Returns the log of the histograms; empty if no arm had samples.
     pub(super) fn finish(self) -> String {
         if self.has_samples { self.log } else { String::new() }
     }
 
-    /// Adds a line named after comparison and arm: `1-c16-same-unix`.
+    /// Adds a line to the log; its tag names the comparison and the arm: `1-c16-same-unix`.
     fn append(&mut self, histogram: &Histogram<u64>, comparison: &Comparison, arm_idx: u32) {
         if histogram.is_empty() {
             return;
@@ -88,7 +89,7 @@ impl Latencies {
     }
 }
 
-/// The samples of an arm: in an A/A run those of both sides.
+/// Returns the samples of an arm; in an A/A run those of both sides.
 fn blocks(comparison: &Comparison, arm_idx: u32) -> impl Iterator<Item = &Samples> {
     let epochs = comparison.raw.epochs.iter();
     epochs.flat_map(move |epoch| {
@@ -113,7 +114,7 @@ fn distribution(histogram: &Histogram<u64>) -> Option<Distribution> {
 fn percentile(histogram: &Histogram<u64>, pct: f64) -> PercentileShown {
     let n = histogram.len();
     let us = |rank: u64| {
-        // The quantile is in the middle of a rank, so that rounding cannot reach the next rank.
+        // The quantile is in the middle of the rank, so that rounding cannot move it to the next rank.
         let quantile = (rank as f64 - 0.5) / n as f64;
         histogram.value_at_quantile(quantile) as f64 / 1e3
     };
@@ -142,7 +143,7 @@ mod tests {
         for (pct, us) in [(50.0, 500.0), (99.0, 990.0), (99.5, 995.0)] {
             assert!((at(pct).us / us - 1.0).abs() < 1e-4, "{:?}", at(pct));
         }
-        // Ranks 469 and 532: the binomial interval of the median of 1,000.
+        // Ranks 469 and 532 are the binomial interval of the median of 1,000 samples.
         let median = at(50.0);
         assert!((median.lo_us.unwrap() - 469.0).abs() < 2.0, "{median:?}");
         assert!((median.hi_us.unwrap() - 532.0).abs() < 2.0, "{median:?}");

@@ -1,6 +1,6 @@
-//! The contents of a report page besides the record's own fields, made from the record's raw counts and samples.
+//! The contents of a report page besides the fields of the record, computed from the record's raw counts and samples.
 //!
-//! It unpacks the samples of one epoch after the other and keeps only percentiles, so that a page of a large record
+//! The samples are unpacked one epoch after the other and only percentiles are kept, so that the page of a large record
 //! needs little memory. Called by `show` and `compare`.
 
 mod chains;
@@ -14,16 +14,16 @@ use looptax_report::html::{self, Detail, Shown};
 
 use latency::Latencies;
 
-/// A record that becomes a part of a page.
+/// A record to be shown on a page.
 pub(crate) struct Source<'a> {
     pub(crate) record: &'a Record,
     /// The record's path; `None` for a run that was not saved.
     pub(crate) path: Option<&'a Path>,
-    /// Why the record lacks latencies that belong to it.
+    /// Why some latencies of the record could not be read.
     pub(crate) no_samples: Option<String>,
 }
 
-/// Returns the page of these records; failures to read a part are on the page, and in `notes`.
+/// Returns the page of these records. If a part cannot be read, the reason is on the page and in `notes`.
 pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
     let names: Vec<String> = sources.iter().map(name).collect();
     let mut shown = Vec::new();

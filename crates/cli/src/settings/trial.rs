@@ -1,4 +1,4 @@
-//! The meaning of `trial`'s arguments, and the messages before and after it.
+//! The meaning of the arguments of `trial`, and the messages before and after the trial.
 
 use std::fmt::Write;
 use std::io::{self, BufReader};
@@ -20,13 +20,13 @@ use looptax_wire::Login;
 
 use crate::args::TrialArgs;
 
-/// More bytes than a list of pages has.
+/// Largest size of a file with a list of pages.
 const MOST_LIST_BYTES: u64 = 64 << 20;
 
 /// Use at most this many pages of a log.
 const MOST_OF_LOG: usize = 1_000;
 
-/// Returns the trial that the arguments describe, with these servers.
+/// Returns the trial that the arguments describe, for these servers.
 ///
 /// # Errors
 /// A usage failure if an option does not accept its value, or if options exclude each other; also if a file cannot be
@@ -68,7 +68,7 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
     })
 }
 
-/// Returns all named pages, each with the wanted headers and method.
+/// Returns all pages that the user named, each with the requested headers and method.
 fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
     let resolve: Resolve<'_> = &looptax_switch::diagnose::own_address;
     let wrong = |what: String| {
@@ -175,7 +175,7 @@ fn shown_command(args: &TrialArgs) -> String {
 
 /// Returns the command line, without its secrets.
 pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
-    // The command of a site was not typed by the user.
+    // With `--site`, the user did not type the command.
     let n_typed = if args.site.is_some() { 0 } else { args.command.len() };
     let n_own = std::env::args_os().count().saturating_sub(n_typed);
     let is_header = |word: &str| args.header.iter().any(|header| word.ends_with(header.as_str()));
@@ -186,7 +186,7 @@ pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
     own.chain(args.site.is_none().then(|| shown_command(args))).collect()
 }
 
-/// The accounts of `--login`, each with the port of its server.
+/// Returns the accounts of `--login`, each with the port of its server.
 pub(crate) fn accounts(checked: &[String]) -> Result<Vec<(u16, Account)>, Failure> {
     let account = |word: &String| match target::parse(word)? {
         TargetSpec::Running(running) => {
@@ -198,8 +198,8 @@ pub(crate) fn accounts(checked: &[String]) -> Result<Vec<(u16, Account)>, Failur
     Ok(found?.into_iter().flatten().collect())
 }
 
-/// Returns the account with which looptax may ask a server for its counts: the one that the user named, or an empty one
-/// if the server does not need any.
+/// Returns the account with which looptax may query a server for its counts: the account that the user named, or an
+/// empty account if the server does not require one.
 pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> Option<Account> {
     let is_its = |port: &u16| candidate.from.iter().any(|from| from.port() == *port);
     let named = accounts.iter().find(|(port, _)| is_its(port));
@@ -215,8 +215,8 @@ pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> 
     Some(Account { protocol, login: Login::default() })
 }
 
-/// Returns the plan, before anything is started; `stays` lists why servers are left on TCP, and `copies` describes the
-/// copies of a site.
+/// Returns the text of the plan, which is printed before anything is started; `stays` has the reasons why servers stay
+/// on TCP, and `copies` describes the copies of a site.
 pub(crate) fn plan(ask: &Ask, stays: &[String], copies: &[String]) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
     for words in copies {
@@ -279,7 +279,7 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
         (Verdict::Invalid, _) => String::new(),
-        // The cost of moving connections hides the gain of a short page.
+        // The cost of moving the connections is larger than what a short page gains.
         _ if costs_by_configuration(comparison) => format!(
             "not worth it under looptax, because looptax's own part is more than these pages gain. Without that part \
              TCP costs something, and {switch}\n"
@@ -291,7 +291,7 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
     }
 }
 
-/// Whether, without the supervisor's part, TCP certainly costs more than is too small to report.
+/// Whether TCP, without the supervisor's share, certainly costs more than the smallest cost that is reported.
 fn costs_by_configuration(comparison: &Comparison) -> bool {
     let trial = comparison.trial.as_ref();
     let added = trial.and_then(|it| it.added_by_configuration_us.known());

@@ -1,4 +1,4 @@
-//! The output to the user: data to stdout, messages and progress to stderr. Only this module prints.
+//! The output for the user: data on stdout, messages and progress on stderr. Only this module prints.
 
 pub(crate) mod live;
 pub(crate) mod progress;
@@ -24,19 +24,19 @@ use serde::Serialize;
 
 use crate::args::{ColorWhen, GlobalArgs};
 
-/// The number of columns if it is not known.
+/// The number of columns to assume if it is not known.
 const DEFAULT_WIDTH: usize = 120;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
-    /// Whether the user wants no messages besides the result.
+    /// Whether the user asked for only the result, without messages.
     pub(crate) is_quiet: bool,
     is_colored: bool,
     are_words_colored: bool,
 }
 
 impl Terminal {
-    /// Takes the settings from the options and from the kind of stdout.
+    /// Reads the settings from the options and from the kind of stdout.
     pub(crate) fn new(global: &GlobalArgs) -> Self {
         let may_color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
@@ -56,7 +56,7 @@ impl Terminal {
         Self::style_in(width_of(io::stdout()).unwrap_or(DEFAULT_WIDTH), self.is_colored)
     }
 
-    /// The style of text that is shown during a run.
+    /// Returns the style for text that is shown during a run.
     pub(crate) fn style_of_words(self) -> Style {
         Self::style_in(width_of(io::stderr()).unwrap_or(DEFAULT_WIDTH), self.are_words_colored)
     }
@@ -74,7 +74,8 @@ impl Terminal {
         self.words_for(false, text);
     }
 
-    /// Prints a message that a separate option may ask for: in that case also when quiet.
+    /// Prints a message. With `is_asked` the user requested the message by its own option, so it is printed even if
+    /// quiet.
     pub(crate) fn words_for(self, is_asked: bool, text: &str) {
         if self.is_quiet && !is_asked {
             return;
@@ -85,24 +86,24 @@ impl Terminal {
     }
 }
 
-/// Messages, errors and plans contain text from others (names of files and servers, records): none of it may control
-/// the terminal.
+/// Removes control characters. Messages, errors and plans contain text from other sources (names of files and servers,
+/// records), which must not control the terminal.
 fn harmless(text: &str) -> String {
     let style = Style { width: DEFAULT_WIDTH, color: false, unicode: true };
     cleaned(text, style)
 }
 
-/// Prints text that is the result, to stdout.
+/// Prints text that is the result of a command to stdout.
 pub(crate) fn words_as_data(text: &str) -> io::Result<()> {
     data(&harmless(text))
 }
 
-/// Prints data to stdout. A reader that has ended is not an error.
+/// Prints data to stdout. It is not an error if the reader of stdout has ended.
 pub(crate) fn data(text: &str) -> io::Result<()> {
     data_while_read(text).map(drop)
 }
 
-/// Prints data to stdout; returns whether a reader is still there.
+/// Prints data to stdout; returns whether its reader still exists.
 fn data_while_read(text: &str) -> io::Result<bool> {
     print(text.as_bytes())
 }
@@ -112,10 +113,10 @@ pub(crate) fn bytes_as_data(bytes: &[u8]) -> io::Result<()> {
     print(bytes).map(drop)
 }
 
-/// Prints bytes; returns whether a reader is still there.
+/// Prints bytes; returns whether the reader of stdout still exists.
 fn print(bytes: &[u8]) -> io::Result<bool> {
     let mut stdout = io::stdout().lock();
-    // Without a flush, the rest in the buffer would be lost without a message.
+    // Without this flush, an error in writing the rest of the buffer would not be reported.
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -123,7 +124,7 @@ fn print(bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// The error if the result cannot be written to stdout.
+/// The error that the result cannot be written to stdout.
 #[derive(Debug)]
 struct NotPrinted(io::Error);
 
@@ -144,7 +145,7 @@ pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
     data(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// Prints a line of JSON lines; returns whether a reader is still there.
+/// Prints a value as one line of JSON; returns whether the reader of stdout still exists.
 pub(crate) fn json_line(value: &impl Serialize) -> io::Result<bool> {
     data_while_read(&format!("{}\n", serde_json::to_string(value)?))
 }
@@ -154,10 +155,10 @@ pub(crate) fn can_be_drawn_on() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Arguments with secrets: a message about a misplaced argument leaves these out.
+/// Arguments that contain secrets; error messages about arguments leave them out.
 static SECRET: OnceLock<Vec<String>> = OnceLock::new();
 
-/// From now on no error message repeats the secrets of these arguments.
+/// Makes all later error messages leave out the secrets of these arguments.
 pub(crate) fn keep_secret(arguments: Vec<String>) {
     SECRET.get_or_init(|| arguments);
 }
@@ -172,8 +173,8 @@ fn without_secrets(mut text: String) -> String {
     text
 }
 
-/// Prints what is wrong with the arguments, if clap's own message would repeat one of their secrets or control the
-/// terminal; returns whether it printed.
+/// Prints what is wrong with the arguments, if the message of clap itself would contain one of their secrets or control
+/// the terminal; returns whether it printed.
 pub(crate) fn usage(error: &clap::Error) -> bool {
     let text = error.render().to_string();
     let shown = harmless(&without_secrets(text.clone()));
@@ -200,7 +201,7 @@ pub(crate) fn failure(failure: &Failure) {
     let _ = write!(io::stderr().lock(), "{}", fitted(&harmless(&without_secrets(text)), columns));
 }
 
-/// Returns the hint about a limit of this process, which may have caused the failure.
+/// Returns a hint if a limit of this process may have caused the failure.
 fn limit_hint(failure: &Failure) -> Option<String> {
     let mut causes = failure.chain();
     let errno = causes.find_map(|it| it.downcast_ref::<io::Error>()?.raw_os_error())?;
@@ -226,7 +227,7 @@ fn width_of(fd: impl IsTerminal + AsFd) -> Option<usize> {
     size_of(fd).map(|(columns, _)| columns)
 }
 
-/// Returns columns and rows; `None` if it is not a terminal, or one that does not report them.
+/// Returns the number of columns and rows; `None` if `fd` is not a terminal, or a terminal that does not report them.
 fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     if !fd.is_terminal() {
         return None;
@@ -235,8 +236,8 @@ fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Marks this run as measuring, and warns if another run measures already; with `waits` it waits for that run's end,
-/// unless `stop` is set.
+/// Marks this run as measuring, and warns if another run is measuring already. With `waits` it waits until that run
+/// ends or `stop` is set.
 pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim {
     let mut claim = Claim::take();
     if waits && claim.has_other() {
@@ -253,7 +254,7 @@ pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim
 
 /// Asks the user for a server's password; `shown` is the server's name in the question. `None` without a terminal.
 pub(crate) fn password(shown: &str) -> Option<io::Result<String>> {
-    // The progress line is still there, without a line break.
+    // The progress line is still on the screen, without a line break.
     let clear = if can_be_drawn_on() { "\r\x1b[K" } else { "" };
     let ask = || rpassword::prompt_password(format!("{clear}password for {shown}: "));
     io::stdin().is_terminal().then(ask)
@@ -264,7 +265,7 @@ pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Asks a yes-or-no question on the terminal; without a terminal the answer is no.
+/// Asks a yes-or-no question on the terminal; returns false without a terminal.
 pub(crate) fn agrees(question: &str) -> bool {
     if !can_ask() {
         return false;

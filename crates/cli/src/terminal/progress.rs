@@ -1,6 +1,6 @@
 //! The progress line: the running comparison, the epoch, the estimate so far, the time left.
 //!
-//! Drawn only in the gaps between epochs, and only when stderr is a terminal.
+//! The line is drawn only between epochs, and only if stderr is a terminal.
 
 use std::io::{self, IsTerminal};
 
@@ -10,13 +10,13 @@ use looptax_model::stats::tax_pct;
 
 use super::{Terminal, width_of};
 
-/// A line on stderr, or nothing.
+/// The progress line on stderr; it shows nothing if stderr is not a terminal.
 pub(crate) struct Line {
     bar: ProgressBar,
     label: String,
 }
 
-/// Lines below the printed text: the progress line, and lines for what is still to come.
+/// All lines below the printed text: the progress line, and a line for each comparison that has not begun.
 #[derive(Clone)]
 pub(crate) struct Lines {
     all: MultiProgress,
@@ -24,7 +24,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Makes a line for each of these texts.
+    /// Makes a waiting line for each of these texts.
     pub(crate) fn new(terminal: Terminal, waiting: impl IntoIterator<Item = String>) -> Self {
         let is_shown = !terminal.is_quiet && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -45,7 +45,7 @@ impl Lines {
         }
     }
 
-    /// Prints above all lines.
+    /// Prints above the lines.
     pub(crate) fn above<T>(&self, print: impl FnOnce() -> T) -> T {
         self.all.suspend(print)
     }
@@ -66,7 +66,7 @@ fn bar(words: &str) -> ProgressBar {
 }
 
 impl Line {
-    /// A line that starts with `label`, above the waiting lines.
+    /// Makes a progress line that starts with `label`, above the waiting lines.
     pub(crate) fn among(lines: &Lines, label: &str) -> Self {
         let bar = lines.all.insert(0, bar(label));
         bar.tick();
@@ -103,7 +103,7 @@ impl Observer for Line {
     }
 }
 
-/// The state in one line of a terminal. A narrow terminal gets no names, but always tax and time.
+/// Returns the state as one line. On a narrow terminal it has no names, but always the tax and the time.
 fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
     let estimate = match progress.theta {
         Some(theta) if theta.has_interval() => {
@@ -121,7 +121,7 @@ fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
         return whole;
     }
     let state = format!("epoch {n}/{most}, {estimate}, at most {left} s left");
-    // Room for three dots, a colon and a space.
+    // Columns for three dots, a colon and a space.
     let room = columns.saturating_sub(state.chars().count() + 5);
     if room == 0 {
         return state;

@@ -1,14 +1,14 @@
 //! A screen that is redrawn again and again, like the screen of `top`.
 //!
-//! On a terminal it is the alternate screen, so that the earlier text comes back; elsewhere each text follows the last
-//! one. It is closed when it is dropped, in a panic too.
+//! On a terminal this is the alternate screen, so that the earlier text comes back at the end; otherwise each text is
+//! printed after the last one. The screen is closed when it is dropped, also in a panic.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 
 use super::{data, data_while_read, size_of};
 
-/// The alternate screen, without a cursor.
+/// Opens the alternate screen and hides the cursor.
 pub(super) const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
 pub(super) const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
 const HOME: &str = "\u{1b}[H";
@@ -28,8 +28,8 @@ impl Screen {
         Ok(Self { is_terminal })
     }
 
-    /// Shows a text in place of the last one, and counts the lines that do not fit into the window. Returns whether a
-    /// reader is still there.
+    /// Replaces the shown text. It also shows the number of lines that do not fit into the window. Returns whether the
+    /// reader of stdout still exists.
     pub(crate) fn show(&mut self, text: &str) -> io::Result<bool> {
         if !self.is_terminal {
             return data_while_read(&format!("{text}\n"));
@@ -42,7 +42,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         if self.is_terminal {
-            // There is no place left to report an error.
+            // If this fails, the error cannot be reported anywhere.
             let _ = data(CLOSE);
         }
     }

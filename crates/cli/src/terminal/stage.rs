@@ -1,6 +1,6 @@
-//! The view of a run in progress: a line, the whole terminal, or JSON lines for a program.
+//! The view of a run in progress: one line, the whole terminal, or JSON lines for a program.
 //!
-//! Commands report which comparison begins, and the experiment reports each epoch.
+//! The command reports which comparison begins, and the experiment reports each epoch.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::progress::{Line, Lines};
 use super::stream::Stream;
 use super::{Terminal, without_secrets};
 
-/// The level of the only interim analysis of a plan that was cut short.
+/// The significance level of the only interim analysis in a plan that was cut short.
 const LEVEL: f64 = 0.05;
 
-/// Where the run is shown.
+/// How a run in progress is shown.
 pub(crate) enum Stage {
-    /// On a line; without a terminal, only the beginning of each comparison is printed, if `tells` is set.
+    /// On a line. Without a terminal, only the beginning of each comparison is printed, and only if `tells` is set.
     Line {
         terminal: Terminal,
         tells: bool,
@@ -35,46 +35,47 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// One line on stderr, if stderr is a terminal.
+    /// Shows the run on one line of stderr, if stderr is a terminal.
     pub(crate) fn line(terminal: Terminal) -> Self {
         Self::Line { terminal, tells: true, lines: Lines::new(terminal, []), line: None }
     }
 
-    /// One line above others, in a table whose rows show the beginning of each comparison.
+    /// Shows the run on one line above others, in a table whose rows already report the beginning of each comparison.
     pub(crate) fn among(terminal: Terminal, lines: Lines) -> Self {
         Self::Line { terminal, tells: false, lines, line: None }
     }
 
-    /// The whole terminal behind stderr, until this value is dropped; the key `q` sets `stop`.
+    /// Shows the run on the whole terminal of stderr until this value is dropped; the key `q` sets `stop`.
     pub(crate) fn live(terminal: Terminal, steps: Vec<PlannedStep>, stop: &Arc<AtomicBool>) -> io::Result<Self> {
         Live::open(terminal, steps, stop).map(|live| Self::Live(Box::new(live)))
     }
 
-    /// JSON lines on stdout if the user wants them, else [`Self::line`]; `stop` is set when their reader has ended.
+    /// Prints JSON lines to stdout if `is_stream`, otherwise shows [`Self::line`]. `stop` is set when the reader of the
+    /// JSON lines has ended.
     pub(crate) fn stream_or_line(is_stream: bool, terminal: Terminal, stop: &Arc<AtomicBool>) -> Self {
         if is_stream { Self::Stream(Stream::new(stop)) } else { Self::line(terminal) }
     }
 
-    /// Whether the user wanted JSON lines and their reader has ended.
+    /// Whether JSON lines were requested and their reader has ended.
     pub(crate) fn is_unread(&self) -> bool {
         matches!(self, Self::Stream(stream) if !stream.is_read())
     }
 
-    /// Reports the plan to a program; a person has seen it already.
+    /// Prints the plan as a JSON line. Without JSON lines the user has already seen the plan.
     pub(crate) fn plan(&mut self, plan: StreamPlan) {
         if let Self::Stream(stream) = self {
             stream.tell(StreamEvent::Plan(plan));
         }
     }
 
-    /// Reports the record's new problems to a program; a person gets them in the report.
+    /// Prints the new problems of the record as JSON lines. Without JSON lines the report shows them.
     pub(crate) fn problems(&mut self, code: WarningCode, record: &Record) {
         if let Self::Stream(stream) = self {
             stream.problems(code, record);
         }
     }
 
-    /// Reports to a program that the run failed; a person sees it at the end.
+    /// Prints as a JSON line that the run failed. Without JSON lines the user sees the error at the end.
     pub(crate) fn failed(&mut self, failure: &Failure) {
         if let Self::Stream(stream) = self {
             stream.warn(WarningCode::Failed, &without_secrets(format!("{failure:#}")));
@@ -86,7 +87,7 @@ impl Observer for Stage {
     fn say(&mut self, news: &str) {
         match self {
             Self::Line { lines, line, .. } => {
-                // The line before has to be removed before this one is drawn.
+                // The previous line has to be removed before the new one is drawn.
                 *line = None;
                 *line = Some(Line::among(lines, news));
             }

@@ -1,4 +1,4 @@
-//! The message after Ctrl-C, if the end takes longer.
+//! The message after Ctrl-C, if looptax does not end immediately.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -6,8 +6,8 @@ use looptax_host::waiting;
 
 use super::live;
 
-/// Prints after Ctrl-C that the end takes a moment, and what a second Ctrl-C does. A view on the whole terminal shows
-/// this itself.
+/// Prints after Ctrl-C that looptax is stopping, and what a second Ctrl-C does. The view on the whole terminal
+/// shows this itself.
 pub(crate) fn say_stopping() {
     if live::has_terminal() || !io::stderr().is_terminal() {
         return;

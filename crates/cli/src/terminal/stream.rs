@@ -1,7 +1,7 @@
 //! `--json-stream`: prints the events of a run to stdout, one JSON object per line.
 //!
-//! They are printed in the gaps between epochs. If the reader ends, the run ends too, in order and without an error, as
-//! after Ctrl-C.
+//! The events are printed between epochs. If the reader of stdout ends, the run ends too, as after Ctrl-C and without
+//! an error.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use looptax_model::stats::{Side, tax_pct};
 
 use super::live::follow::{estimate_so_far, rate_per_s};
 
-/// The lines of a run, except the last one with the result, which `results` prints.
+/// The JSON lines of a run, except the last line with the result, which `results` prints.
 pub(crate) struct Stream {
     stop: Arc<AtomicBool>,
     is_read: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Stream {
     n_problems: usize,
 }
 
-/// The plan of a comparison, for a program.
+/// Returns the plan of a comparison for a JSON line.
 pub(crate) fn plan(parts: &Parts<'_>) -> StreamPlan {
     let plans = || parts.all.iter().map(|part| &part.plan);
     let step = |it: &PlannedStep| StreamStep { title: it.label.clone(), at_most_s: it.at_most_s };
@@ -38,12 +38,12 @@ pub(crate) fn plan(parts: &Parts<'_>) -> StreamPlan {
     }
 }
 
-/// The plan of something other than a comparison.
+/// Returns the plan, as text only, of a run that is not a comparison.
 pub(crate) fn plan_in_words(words: &str) -> StreamPlan {
     StreamPlan { words: words.to_owned(), ..StreamPlan::default() }
 }
 
-/// Prints a plan that is not carried out.
+/// Prints a plan for `--dry-run`.
 pub(crate) fn show_plan(plan: StreamPlan, is_stream: bool) -> io::Result<()> {
     if is_stream {
         return super::json_line(&StreamLine::from(StreamEvent::Plan(plan))).map(drop);
@@ -52,7 +52,7 @@ pub(crate) fn show_plan(plan: StreamPlan, is_stream: bool) -> io::Result<()> {
 }
 
 impl Stream {
-    /// Makes a stream that sets `stop` when its reader is gone.
+    /// Makes a stream that sets `stop` when the reader of stdout has ended.
     pub(super) fn new(stop: &Arc<AtomicBool>) -> Self {
         let stop = Arc::clone(stop);
         Self { stop, is_read: true, title: String::new(), n_comparisons: 0, n_looks: 0, n_problems: 0 }
@@ -66,7 +66,7 @@ impl Stream {
         if !self.is_read {
             return;
         }
-        // A line that cannot be written now cannot be written at the end either; the failure is reported there.
+        // If this line cannot be written, the result at the end cannot be written either; the failure is reported then.
         match super::json_line(&StreamLine::from(event)) {
             Ok(true) => return,
             Ok(false) => self.is_read = false,
@@ -80,7 +80,7 @@ impl Stream {
         self.tell(StreamEvent::Warning { code, what: what.to_owned() });
     }
 
-    /// Reports the problems that are new since the last time.
+    /// Prints the problems that were added since the last call.
     pub(super) fn problems(&mut self, code: WarningCode, record: &Record) {
         for problem in &record.problems[self.n_problems..] {
             self.warn(code, problem);

@@ -1,4 +1,4 @@
-//! `action.yml`: its steps run in a shell as a runner would, in a repository with two commits.
+//! `action.yml`: its steps run in a shell, as a CI runner would run them, in a repository with two commits.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::show::{ABOUT_26, with_taxes};
 
 const ACTION: &str = include_str!("../../../../action.yml");
 
-/// A step that a shell runs.
+/// A step of the action with a shell command.
 #[derive(Debug, Default)]
 struct Step {
     id: String,
@@ -21,7 +21,8 @@ struct Step {
     run: String,
 }
 
-/// The default of each input, and the steps that have a `run`: by their indentation, as the file has it.
+/// Returns the default of each input, and the steps that have a `run`. The parser depends on the indentation of the
+/// file.
 fn action() -> (BTreeMap<String, String>, Vec<Step>) {
     let (inputs, rest) = ACTION.split_once("\ninputs:\n").unwrap().1.split_once("\noutputs:\n").unwrap();
     let mut defaults = BTreeMap::new();
@@ -63,7 +64,7 @@ struct Runner {
     repository: PathBuf,
 }
 
-/// How a run ended: what the steps wrote down, and the first code that is not 0.
+/// The end of a run: the outputs that the steps wrote, and the first exit code that is not 0.
 struct Ended {
     outputs: BTreeMap<String, String>,
     code: i32,
@@ -168,7 +169,8 @@ fn changed_files_are_checked_and_no_value_is_read_by_a_shell() {
     let is_pwned = |folder: &Path| folder.join("pwned").exists();
     assert!(!is_pwned(&runner.repository) && !is_pwned(&runner.scratch.tmp()));
 
-    // Nothing differs, then no base that is here, then paths.
+    // First a base that is equal to the head, then a base that is not in the repository, then `paths` instead of a
+    // base.
     let head = runner.git(&["rev-parse", "HEAD"]);
     fs::remove_file(runner.repository.join("looptax.sarif")).unwrap();
     let ended = runner.run(&[("base", &head)]);

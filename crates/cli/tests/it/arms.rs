@@ -1,4 +1,5 @@
-//! Every way to a private server: measured, proved in the record, named where it cannot be had, and gone afterwards.
+//! Every arm to a private server: it is measured, proved in the record, named if it is not available, and leaves
+//! nothing behind.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, Server, check_refused, compare, is_installed, is_root, is_there, saved};
 
-/// The arms of the record's first comparison.
+/// Returns the arms of the first comparison in the record.
 fn arms(record: &Value) -> Vec<Value> {
     record["comparisons"][0]["arms"].as_array().unwrap().clone()
 }
@@ -22,7 +23,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Each arm is proved to be what its name says.
+/// Checks that the proof of an arm matches the arm's name.
 #[track_caller]
 fn check_proof(arm: &Value) {
     let (name, proof) = (text(&arm["name"]), &arm["proof"]);
@@ -40,14 +41,14 @@ fn check_proof(arm: &Value) {
     assert_eq!(arm["verified"], true, "{arm}");
     assert_eq!(proof["family"], family, "{arm}");
     assert!(endpoint.starts_with(starts), "{arm}");
-    // The echo server tells nothing of its clients.
+    // The echo server reports nothing about its clients.
     assert!(view.starts_with(sees) || view == "greeted by the same process", "{arm}");
     assert_eq!(endpoint.contains(" through "), ["nat", "proxy"].contains(&name), "{arm}");
     let tls = text(&proof["tls"]);
     assert_eq!(tls.starts_with("TLSv1.3 TLS13_"), name.starts_with("tls"), "{arm}");
 }
 
-/// Measures a private server over these arms; those of `missing` are named and left out.
+/// Measures a private server over these arms; the arms in `missing` are named and left out.
 #[track_caller]
 fn check(kind: Kind, wanted: &[&str], missing: &[&str], options: &[&str]) {
     if !is_installed(kind) || !is_root() || !is_there("nft") {
@@ -146,7 +147,7 @@ fn many_rows_and_streams_go_over_every_arm() {
     check(Kind::Redis, &["unix", "tls", "proxy"], &[], &pipelined);
 }
 
-/// A client in a container that shares the socket's folder sees it at another place, and no port at all.
+/// A client in a container that shares the socket's folder sees the socket at another path, and no port of the server.
 #[test]
 fn a_socket_in_a_shared_folder_is_reached_from_another_namespace() {
     if !is_root() {
@@ -191,7 +192,7 @@ fn workloads_are_measured_one_after_the_other() {
     check_refused(&["echo", "--workload", "ping,pong"], &["`pong`"]);
 }
 
-/// Each arm adds to the one below it, and the parts add up to the whole.
+/// The bill shows what each arm adds to the arm below it, and these parts add up to the whole.
 #[test]
 fn several_arms_have_a_bill() {
     if !is_installed(Kind::Redis) {
@@ -218,7 +219,7 @@ fn several_arms_have_a_bill() {
     assert!(run.stdout.contains("+ TLS on tcp"), "{}", run.stdout);
 }
 
-/// Lists interfaces, namespaces and rules, all by the machine's own tools.
+/// Returns the machine's interfaces, namespaces and firewall rules, from the machine's own tools.
 fn outside() -> [String; 3] {
     let told = |line: &[&str]| {
         let output = Command::new(line[0]).args(&line[1..]).output().unwrap();
@@ -277,7 +278,7 @@ fn a_port_proxy_that_dies_is_named() {
     scratch.check_nothing_left();
 }
 
-/// An ordinary user has what user namespaces allow; the rest says what it would take.
+/// An ordinary user gets the arms that user namespaces allow; for each other arm the output says what it needs.
 #[test]
 fn without_root_what_can_be_had_is_measured() {
     const NOBODY: u32 = 65_534;
@@ -292,7 +293,7 @@ fn without_root_what_can_be_had_is_measured() {
     let record = saved(&scratch);
     let problems = record["problems"].to_string();
     let names: Vec<Value> = arms(&record).into_iter().map(|arm| arm["name"].clone()).collect();
-    // If user namespaces are forbidden, that is reported.
+    // If user namespaces are forbidden, the output reports this instead.
     if !problems.contains("bridge is not measured: cannot make a separate network namespace") {
         assert_eq!(names, ["unix", "tcp", "tls", "bridge", "proxy"]);
     }
@@ -311,7 +312,7 @@ fn a_baseline_that_cannot_be_had_ends_the_run() {
     check_refused(&exec, &["cannot route over tls"]);
 }
 
-/// A running server is reached as it is: over its TLS too, where its kind has it on the same port.
+/// A running server is measured as it is configured: also over TLS, if its kind offers TLS on the same port.
 #[test]
 fn a_running_server_is_measured_over_its_own_tls() {
     for kind in [Kind::Mariadb, Kind::Postgres] {
@@ -327,7 +328,7 @@ fn a_running_server_is_measured_over_its_own_tls() {
         assert_eq!(arms.len(), 3);
         arms.iter().for_each(check_proof);
         assert!(record["problems"].to_string().contains("bridge is not measured"));
-        // Asked for nothing, it shows both: its own programs would take TLS.
+        // Without --arms, looptax measures both tcp and tls, because the server's own client programs would use TLS.
         server.compare(&scratch).run().expect_code(0);
         check_names(&scratch, &["unix", "tcp", "tls"]);
     }

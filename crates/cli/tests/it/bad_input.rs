@@ -14,7 +14,7 @@ use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{SHORT, Server, compare, exe, is_installed, is_root, is_there, saved};
 
-/// An account that owns nothing.
+/// An account that owns no files.
 const NOBODY: u32 = 65_534;
 
 #[track_caller]
@@ -40,7 +40,7 @@ fn r19_a_limit_that_is_in_the_way_is_named() {
     if !is_installed(Kind::Redis) || !is_root() {
         return;
     }
-    // No other process runs as this user, so only looptax, its thread and its reaper are counted.
+    // No other process runs as this user, so the limit counts only looptax, its thread and its reaper.
     for most in 1..=3 {
         let run = under(&format!("-u {most}"), "private:redis -c 1", Some(54_321));
         run.expect_error(2, &["cannot ", "ulimit -u"]);
@@ -48,7 +48,7 @@ fn r19_a_limit_that_is_in_the_way_is_named() {
     }
 }
 
-/// Runs looptax where a folder of the system is empty.
+/// Runs looptax while a folder of the system is empty.
 fn run_without(folder: &str, scratch: &Scratch, args: &[&str]) -> Finished {
     let script = format!("mount -t tmpfs none {folder}; exec \"$@\"");
     Looptax::new("unshare", scratch)
@@ -58,7 +58,7 @@ fn run_without(folder: &str, scratch: &Scratch, args: &[&str]) -> Finished {
         .run()
 }
 
-/// An empty root that somebody made by hand has no `/dev`: the reaper could not be started, and no reason was printed.
+/// A root folder that was made by hand may have no `/dev`. The reaper could not start, and looptax printed no reason.
 #[test]
 fn r21_without_dev_what_measures_says_so_in_one_sentence() {
     if !is_root() || !is_there("unshare") {
@@ -104,7 +104,7 @@ fn r19_without_proc_each_command_says_so_in_one_sentence() {
     run(&["dsn", "redis://127.0.0.1/"]).expect_code(0);
 }
 
-/// Names of files, words of records and arguments are repeated, and steer no terminal.
+/// Names of files, words in records and arguments are repeated in messages, but must not control the terminal.
 #[test]
 fn r19_what_strangers_wrote_steers_no_terminal() {
     const EVIL: &str = "\u{1b}[2J\u{1b}]0;evil\u{7}\u{9b}2J";
@@ -207,7 +207,7 @@ fn a_socket_without_permission_is_told() {
     let (scratch, others) = (Scratch::new(), Scratch::new());
     let fake = FakeRedis::start(&others.work(), Script::default());
     fs::set_permissions(&fake.socket, fs::Permissions::from_mode(0o000)).unwrap();
-    // The build folder may be closed to the other account.
+    // The other account may not be able to read the build folder.
     let copy = scratch.file("looptax");
     programs::copy(exe(), &copy);
     let url = format!("redis://{}", fake.tcp);
@@ -232,7 +232,7 @@ fn two_servers_behind_the_arms_are_told_apart() {
     let Some((one, two)) = Server::start(Kind::Redis).zip(Server::start(Kind::Redis)) else {
         return;
     };
-    // With one password for both, only what the servers say of themselves tells them apart.
+    // Both servers have the same password, so only their own information shows that they are different servers.
     two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
     let url = two.url_with(one.password());
     check(&[&url, "--yes", "--socket", &one.socket()], 3, &["the arms lead to different servers", "--socket"]);
@@ -245,7 +245,7 @@ fn other_kind(kind: Kind, scheme: &str, words: &[&str]) {
     };
     let url = format!("{scheme}://somebody:secret@{}/x", server.it.tcp);
     let words = [&["cannot log in", "of another kind"], words].concat();
-    // The owner of the server is checked before anything is sent, unless `--trust-peer` skips it.
+    // looptax checks the owner of the server before it sends anything, unless `--trust-peer` skips this check.
     check(&[&url, "--yes", "--trust-peer"], 2, &words);
 }
 
@@ -316,7 +316,7 @@ fn a_running_server_is_left_alone_until_somebody_agrees() {
     check(&[&url], 2, &["only if you agree to the plan", "--yes"]);
 }
 
-/// With `--write`, so that what was written must go again although the server is full.
+/// With `--write`: looptax must remove what it wrote although the server accepts no more connections.
 #[track_caller]
 fn too_many(kind: Kind, words: &[&str]) {
     let Some(server) = Server::start_for(kind, 0) else {
@@ -351,7 +351,7 @@ fn more_connections_than_postgres_allows_are_told() {
 
 #[test]
 fn more_connections_than_redis_allows_are_told() {
-    // Its words ("max number of clients") may get lost with the connection.
+    // The server's text ("max number of clients") may be lost when the connection closes.
     too_many(Kind::Redis, &["cannot log in", "lower -c or raise its limit"]);
 }
 
@@ -422,7 +422,7 @@ fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
     }
 }
 
-/// An error of usage with these words.
+/// Expects a usage error with these words.
 #[track_caller]
 fn check_error(scratch: &Scratch, args: &[&str], words: &[&str]) {
     let run = Looptax::new(exe(), scratch).args(args).run();

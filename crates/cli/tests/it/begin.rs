@@ -1,4 +1,4 @@
-//! When a run may begin: with real runs that wait for each other, on a machine whose load is written down for it.
+//! When a run may begin: with real runs that wait for each other, and with an invented load of the machine.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::fixture::{compare, exe, is_root, is_there, run_in_own_network};
 fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() {
     let scratch = Scratch::new();
     let compare = format!("{} compare echo --placement same -c 1 --slice-ms 10", exe().display());
-    // The file comes while the second waits for the end of the first.
+    // The stop file is made while the second run waits for the end of the first.
     let script = format!(
         "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
          until grep -q measuring one.err; do sleep 0.05; done
@@ -39,7 +39,8 @@ fn a_stop_file_keeps_a_comparison_from_beginning() {
     compare(&scratch).args(["echo", "--stop-file", "stop"]).run().expect_error(2, &words);
 }
 
-/// Runs `compare` on a machine with that load, on one processor of it; `None` where the load cannot be written down.
+/// Runs `compare` on one processor of a machine whose `/proc/loadavg` has this text; `None` if the tests cannot replace
+/// that file.
 fn on_loaded_machine(scratch: &Scratch, loadavg: &str, args: &str) -> Option<Finished> {
     if !is_root() || !is_there("unshare") || !is_there("taskset") {
         return None;
@@ -60,7 +61,7 @@ fn the_load_of_the_machine_is_spread_over_its_processors_and_not_over_ours() {
     let stat = fs::read_to_string("/proc/stat").unwrap();
     let n_processors = stat.lines().filter(|it| it.starts_with("cpu")).count() - 1;
     let scratch = Scratch::new();
-    // Three quarters of a task for each.
+    // The load is three quarters of a task for each processor.
     let loadavg = format!("{:.2} 0.00 0.00 1/100 1000\n", 0.75 * n_processors as f64);
     if let Some(run) = on_loaded_machine(&scratch, &loadavg, "--max-load 0.5") {
         run.expect_error(2, &["is 0.75 per processor"]);

@@ -1,4 +1,4 @@
-//! `looptax watch -w`: what is in the file of real conversations, and what is not.
+//! `looptax watch -w`: which data of real conversations is in the file, and which is not.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -21,10 +21,10 @@ use rustix::process::Signal;
 use crate::fixture::{Server, exe, is_root, is_there};
 
 const NOBODY: u32 = 65_534;
-/// Packets are read a moment after they are sent.
+/// Time until looptax has read the packets that were sent.
 const SETTLING: Duration = Duration::from_millis(300);
 
-/// A capture into `w.pcapng`; `None`, with a message, if the kernel does not let us.
+/// Starts a capture into `w.pcapng`; prints a message and returns `None` if the kernel does not allow it.
 fn capture<'a>(scratch: &'a Scratch, args: &[&str]) -> Option<Running<'a>> {
     if !is_root() {
         skip("bytes: tests run without root");
@@ -43,7 +43,7 @@ fn capture<'a>(scratch: &'a Scratch, args: &[&str]) -> Option<Running<'a>> {
     Some(running)
 }
 
-/// Ends it as a person does; what it printed.
+/// Ends the capture with Ctrl-C, as a user does; returns what it printed.
 fn end(running: Running<'_>) -> String {
     thread::sleep(SETTLING);
     running.signal(Signal::INT);
@@ -52,7 +52,7 @@ fn end(running: Running<'_>) -> String {
     finished.stdout.clone()
 }
 
-/// The bytes that client and server sent, of all packets; the file has to have the form of pcapng up to its end.
+/// Returns the bytes that client and server sent, from all packets. The whole file has to have the form of pcapng.
 fn sent(file: &Path) -> (Vec<u8>, Vec<u8>) {
     let bytes = fs::read(file).unwrap();
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
@@ -67,7 +67,7 @@ fn sent(file: &Path) -> (Vec<u8>, Vec<u8>) {
             assert_eq!(packet[0], 0x45);
             let (from, to) = ([packet[20], packet[21]], [packet[22], packet[23]]);
             let payload = &packet[40..];
-            // Each byte has its place: nothing is missing, nothing comes twice.
+            // The sequence numbers have no gap and no overlap: no byte is missing, and none is repeated.
             let sequence = u32::from_be_bytes(packet[24..28].try_into().unwrap());
             let is_syn = packet[33] & 2 != 0;
             let place = next.entry([&packet[12..16], &from, &to].concat()).or_insert(sequence);
@@ -76,7 +76,8 @@ fn sent(file: &Path) -> (Vec<u8>, Vec<u8>) {
             }
             assert_eq!(*place, sequence);
             *place = sequence.wrapping_add(payload.len() as u32 + u32::from(is_syn));
-            // A client's port is invented, or the kernel's: above those of the servers of these tests.
+            // Only the servers of these tests use these ports: a client's port is invented or from the kernel, and is
+            // higher.
             let is_client = well_known(to);
             (if is_client { &mut client } else { &mut server }).extend_from_slice(payload);
         }
@@ -114,7 +115,7 @@ fn statements_are_written_as_sent_and_passwords_are_not() {
     }
 }
 
-/// The values of a field that tshark reads; every packet has to be one that it can decode.
+/// Returns the values of a field, as tshark reads them; tshark has to be able to decode each packet.
 fn dissected(file: &Path, filter: &str, field: &str) -> String {
     let run = |filter: &str, field: &str| {
         let mut tshark = Command::new("tshark");

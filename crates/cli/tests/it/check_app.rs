@@ -1,4 +1,4 @@
-//! `looptax check FILE`, `check PID` and `check`: configuration as people have it, real servers.
+//! `looptax check FILE`, `check PID` and `check`, with common configuration files and real servers.
 
 use std::fs;
 use std::io::Read;
@@ -17,7 +17,7 @@ fn check(scratch: &Scratch, args: &[&str]) -> Finished {
     Looptax::new(exe(), scratch).args(["check", "-c", "1"]).args(args.iter().copied()).run()
 }
 
-/// A file of the scratch folder, with its folders.
+/// Writes a file in the scratch folder, and makes its folders.
 fn write(scratch: &Scratch, name: &str, text: impl AsRef<[u8]>) -> String {
     let path = scratch.file(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -32,7 +32,7 @@ fn answers(run: &Finished) -> Vec<Value> {
     answers.as_array().unwrap().clone()
 }
 
-/// Checks the outcome of a topic, and all of its words.
+/// Checks the outcome of a topic, and that its texts contain `words`.
 #[track_caller]
 fn expect(run: &Finished, answer: &Value, topic: &str, outcome: &str, words: &str) {
     let points = answer["points"].as_array().unwrap();
@@ -86,7 +86,7 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
     write(&scratch, "wp-config.php", wp_config(&server, &format!("localhost:{}", server.socket())));
     let run = check(&scratch, &[&path]);
     run.expect_code(0);
-    // Broken to the width of a terminal, by how long the scratch folder's name is.
+    // The output is wrapped to the width of a terminal, depending on the length of the scratch folder's name.
     let flat = run.words();
     assert!(flat.contains(": on the socket already"), "{}", run.stdout);
 }
@@ -173,7 +173,7 @@ fn r20_laravels_own_configuration_is_read_with_its_env() {
     expect(&run, answer, "account", "pass", "with the same rights");
     let edits = answer["changes"][0]["edits"].to_string();
     assert!(edits.contains("DB_SOCKET="), "{edits}");
-    // A host in .env is where it connects.
+    // The host in .env overrides the one in the file.
     let elsewhere = env("DATABASE_URL=mysql://u:p@db.example.net/d\n");
     write(&scratch, "shop/.env", elsewhere);
     let run = check(&scratch, &[&path, "--json"]);
@@ -203,7 +203,7 @@ fn laravels_own_variables_of_redis_are_the_lines_to_change() {
     let edits = answers(&run)[0]["changes"][0]["edits"].to_string();
     let [scheme, path] = ["REDIS_SCHEME=unix".to_owned(), format!("REDIS_PATH={}", redis.socket())];
     assert!(edits.contains(&scheme) && edits.contains(&path), "{edits}");
-    // The edits are made as printed.
+    // Make the changes exactly as printed.
     write(&scratch, "shop/.env", format!("{login}REDIS_CLIENT=predis\n{scheme}\n{path}\n"));
     let run = check(&scratch, &[&env]);
     run.expect_code(0);
@@ -230,7 +230,7 @@ fn what_php_and_mysql_call_their_sockets_is_told_to_nobody_else() {
     }
 }
 
-/// A process that does nothing but have an environment, until it is dropped.
+/// A process that does nothing but have an environment; it ends when this value is dropped.
 struct Idle(Child);
 
 impl Drop for Idle {
@@ -241,7 +241,7 @@ impl Drop for Idle {
 }
 
 impl Idle {
-    /// `script` prints `up` when it is ready.
+    /// Starts a process; `script` prints `up` when the process is ready.
     fn start(scratch: &Scratch, script: &str, environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new("bash")
             .args(["-c", script])
@@ -338,7 +338,7 @@ fn a_check_of_nothing_asks_for_every_program_that_uses_tcp_here() {
     assert_eq!(seen["place"], redis.it.tcp.to_string());
 }
 
-/// A check of a file ended without what to do next, a topic was fine twice, and words beside lines said "the socket".
+/// A check named no next step and listed a passed topic twice; texts next to lines said only "the socket".
 #[test]
 fn r49_a_file_that_would_work_names_the_switch_and_words_name_the_socket() {
     let Some(redis) = Server::start(Kind::Redis) else {
@@ -356,7 +356,7 @@ fn r49_a_file_that_would_work_names_the_switch_and_words_name_the_socket() {
     let fine = words.split("fine ").nth(1).and_then(|it| it.split(" (how").next()).unwrap_or_default();
     let topics: Vec<&str> = fine.split(", ").collect();
     assert!(topics.iter().enumerate().all(|(idx, it)| !topics[..idx].contains(it)), "{fine}");
-    // The switch says the same of it.
+    // `switch` reports the same change.
     let switch = Looptax::new(exe(), &scratch).args(["switch", &plain, "--dry-run"]).run();
     switch.expect_code(0);
     assert!(switch.stdout.contains(&format!("+ REDIS_HOST={}", redis.socket())), "{}", switch.stdout);
@@ -412,7 +412,7 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
     }
 }
 
-/// The machine is read once for a whole folder: each file gets the answer that it gets by itself.
+/// looptax inspects the machine once for a folder; each file gets the result that it gets in a separate check.
 #[test]
 fn a_folder_with_several_addresses_is_told_of_each_what_its_file_alone_is_told() {
     let Some(redis) = Server::start(Kind::Redis) else {
@@ -429,7 +429,7 @@ fn a_folder_with_several_addresses_is_told_of_each_what_its_file_alone_is_told()
     let folder = scratch.file("sites");
     let whole = check(&scratch, &[folder.to_str().unwrap(), "--json"]);
     let alone: Vec<Value> = files.iter().flat_map(|it| answers(&check(&scratch, &[it, "--json"]))).collect();
-    // Servers of other tests come and go meanwhile.
+    // Servers of other tests may start and end during this test.
     let lasting = |all: &[Value]| -> Vec<Value> {
         let mut all = all.to_vec();
         for point in all.iter_mut().flat_map(|it| it["points"].as_array_mut().unwrap()) {

@@ -1,4 +1,4 @@
-//! `looptax check` against something on the port that means harm.
+//! `looptax check` with a malicious program that listens on the port.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
@@ -11,14 +11,14 @@ use looptax_testkit::scratch::Scratch;
 use crate::fixture::exe;
 
 const N_BYTES: usize = 10 << 20;
-/// Clears the screen, sets the window's title.
+/// Clears the screen and sets the title of the window.
 const STEERING: &str = "\u{1b}[2J\u{1b}]0;evil\u{7}";
-/// More than `check` ever prints of honest servers.
+/// More than `check` ever prints about real servers.
 const MOST_PRINTED_BYTES: usize = 16 << 10;
-/// Address space in KiB: the program itself, and nowhere near ten copies of what comes.
+/// Limit of the address space in KiB: enough for the program itself, but not for ten copies of the answer.
 const MOST_MEMORY_KIB: u32 = 512 << 10;
 
-/// Answers everybody with the same bytes, on TCP and on a socket; ends with the test's process.
+/// Answers every connection with the same bytes, on TCP and on a socket; ends with the process of the test.
 fn serve(scratch: &Scratch, bytes: &[u8], waits: bool) -> (u16, String) {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let path = scratch.file("evil.sock");
@@ -72,7 +72,7 @@ fn a_server_of_mysql_that_sends_ten_megabytes_steers_nothing() {
     packet.extend(message);
     check_harmless("mysql", &packet, false);
 
-    // A greeting whose version never ends.
+    // A greeting with a version string that never ends.
     let mut greeting = vec![10];
     greeting.extend(STEERING.as_bytes());
     greeting.resize(N_BYTES, b'9');

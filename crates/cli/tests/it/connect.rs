@@ -1,4 +1,4 @@
-//! Whole connections as requests: opened, logged in, asked once and closed, on every server.
+//! Whole connections as requests: each is opened, logged in, used for one request and closed, on every kind of server.
 
 use std::process::Command;
 
@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::fixture::{self, SHORT, Server, compare, exe, is_installed, saved};
 
-/// The server's count and ours may differ by this part.
+/// The server's count and ours may differ by this share.
 const APART: f64 = 0.01;
-/// Or by this number: connections for proofs and questions, some per epoch.
+/// The counts may also differ by this number: some connections per epoch are for proofs and queries.
 const QUESTIONS: f64 = 200.0;
 
 #[track_caller]
@@ -49,7 +49,7 @@ fn check(kind: Kind, connections: &str, least_calls: [f64; 2]) {
     scratch.check_nothing_left();
 }
 
-// Calls at least: a login, one query, a goodbye; and the server's end.
+// The least number of calls on each side: a login, one query and a closing message; the server also has to close.
 
 #[test]
 fn mariadb_counts_connections_as_we_do() {
@@ -109,7 +109,7 @@ fn what_a_connection_does_not_have_is_refused() {
     check_refused(&["--rate", "100"], &["do not apply to `connect`"]);
 }
 
-/// A separate network namespace, with few local ports that are not used again in `TIME_WAIT`.
+/// Enters a separate network namespace with few local ports, which are not used again while they are in `TIME_WAIT`.
 const FEW_PORTS: &str = "ip link set lo up && echo 40000 40040 > /proc/sys/net/ipv4/ip_local_port_range \
                          && echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse && exec \"$@\"";
 
@@ -138,7 +138,7 @@ fn ports_that_run_out_are_named_with_their_cause() {
     scratch.check_nothing_left();
 }
 
-/// One request of four opens a separate connection. Over all epochs and their slices.
+/// Returns the total of a count over all slices of all epochs. In this run one request in four opens a new connection.
 fn total(comparison: &Value, name: &str) -> u64 {
     let epochs = comparison["raw"]["epochs"].as_array().unwrap();
     let slices = epochs.iter().flat_map(|epoch| epoch["slices"].as_array().unwrap());
@@ -162,8 +162,8 @@ fn connections_are_opened_anew_after_so_many_requests() {
         let comparison = &record["comparisons"][0];
         assert_eq!(comparison["load"]["reconnect_every"], 4);
         assert_eq!(comparison["client"], "block");
-        // A login takes at least one send, and only a session's first request brings one: a slice on
-        // a busy machine may see none, all of them together do.
+        // A login needs at least one send, and only the first request of a session has a login. On a busy machine a
+        // single slice may contain no login, but all slices together contain some.
         let [sends, requests] = ["sends", "requests"].map(|name| total(comparison, name));
         assert!(sends > requests || matches!(kind, Kind::Redis | Kind::Valkey), "{sends} {requests}");
         scratch.check_nothing_left();

@@ -1,4 +1,4 @@
-//! `doctor` on the echo server: its result fits its schema, and text and exit code say the same.
+//! `doctor` on the echo server: the result matches its schema, and the text and the exit code agree with it.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn text_json_and_exit_code_say_the_same() {
     let checks = result["checks"].as_array().unwrap();
     let names: Vec<&str> = checks.iter().filter_map(|it| it["check"].as_str()).collect();
     assert_eq!(names, ["aa", "aa", "slices"]);
-    // The answer depends on the machine; that code, words and record agree does not.
+    // The result depends on the machine, but exit code, text and record have to agree on every machine.
     let (code, words) = match result["answer"].as_str().unwrap() {
         "failed" => (1, "gives verdicts that cannot be trusted"),
         "unanswered" => (3, "No check gave an answer"),

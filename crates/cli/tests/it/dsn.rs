@@ -1,4 +1,4 @@
-//! `looptax dsn`: strings for drivers.
+//! `looptax dsn`: connection strings for drivers.
 
 use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;

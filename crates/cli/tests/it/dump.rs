@@ -1,13 +1,13 @@
-//! Whole tables as requests, on every server that has any.
+//! Reads of whole tables as requests, on every server that has tables.
 
 use looptax_model::dsn::Kind;
 use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{self, SHORT, Server, compare, is_installed, saved};
 
-/// Six epochs and one of warm-up, with four dumps each.
+/// Six epochs and one for the warm-up, with four dumps each.
 const N_DUMPS: u64 = 28;
-/// A row of the table has at least its 119 and 59 characters.
+/// Least size of a row of the table: its two texts have 119 and 59 characters.
 const LEAST_ROW_BYTES: u64 = 178;
 
 #[track_caller]
@@ -45,7 +45,7 @@ fn check(kind: Kind, options: &[&str], rows: u64, counted_per_dump: u64) {
 #[test]
 fn mariadb_streams_a_table_out() {
     check(Kind::Mariadb, &[], 20_000, 1);
-    // Four client models, in separate epochs.
+    // Each of the four client models runs in separate epochs.
     check(Kind::Mariadb, &["--client", "all"], 500, 4);
 }
 
@@ -61,7 +61,7 @@ fn postgres_streams_a_table_out() {
 
 #[test]
 fn redis_streams_large_values_out() {
-    // 20,000 rows of 188 bytes are 3.6 MiB: four values.
+    // 20,000 rows of 188 bytes are 3.6 MiB, which are stored in four values.
     check(Kind::Redis, &[], 20_000, 4);
     check(Kind::Redis, &["--value-size", "100000"], 20_000, 38);
 }

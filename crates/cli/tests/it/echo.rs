@@ -1,11 +1,11 @@
-//! The echo server's workloads: sizes, streams, small packets with and without delay.
+//! The workloads of the echo server: sizes, streams, and small packets with and without delay.
 
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
 use crate::fixture::{SHORT, compare, saved};
 
-/// A short run on the echo server; its comparison and what was printed.
+/// Makes a short run on the echo server; returns its comparison and what it printed.
 #[track_caller]
 fn run(options: &[&str]) -> (Value, String) {
     let scratch = Scratch::new();
@@ -37,7 +37,7 @@ fn a_stream_is_told_in_bytes_per_second() {
     assert_eq!(stream["bytes"], 100_000);
     assert_eq!(stream["write_bytes"], 30_000);
     assert_eq!(comparison["client"], "block");
-    // Three whole writes and the rest, unless a full socket takes one in parts.
+    // A request is sent as three full writes and one for the rest, or in more parts if a socket is full.
     assert!(sends_per_request(&comparison) >= 4.0, "{comparison}");
     assert!(printed.contains("B/s"), "{printed}");
     assert!(printed.contains("100000 bytes per request in writes of 30000 bytes"), "{printed}");

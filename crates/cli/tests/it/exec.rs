@@ -1,4 +1,4 @@
-//! Whole commands: the tools that people use, on both transports, and every way in which they fail.
+//! Whole commands: common tools on both transports, and every way in which they can fail.
 
 use std::fs;
 use std::path::Path;
@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::fixture::{Server, compare, exe, is_installed, is_there, saved, version_of};
 use crate::record::{analyze, check_against_schema};
 
-/// The least that has an interval.
+/// The shortest run that has an interval.
 const SHORT: [&str; 5] = ["--fixed", "6", "--rows", "100", "-q"];
 
-/// Runs with `args`, and expects a record in which each arm was seen only on its own transport.
+/// Runs with `args`; expects a record in which each arm used only its own transport.
 #[track_caller]
 fn seen(args: &[&str]) -> Value {
     let scratch = Scratch::new();
@@ -34,7 +34,7 @@ fn seen(args: &[&str]) -> Value {
     comparison
 }
 
-/// The tool is led to a private server over both transports.
+/// Runs a tool, which has to reach a private server over both transports.
 #[track_caller]
 fn tool(kind: Kind, line: &str) {
     let program = line.split(' ').next().unwrap();
@@ -61,7 +61,7 @@ fn mariadb_dump_is_led_to_mariadb() {
     tool(Kind::Mariadb, "mariadb-dump {transport} --databases looptax");
 }
 
-/// Which client is called `mysql` depends on PATH; MySQL's does not log in to MariaDB any more.
+/// PATH decides whose client `mysql` is; the client of MySQL can no longer log in to MariaDB.
 #[test]
 fn mysql_is_led_to_the_server_that_it_belongs_to() {
     let version = version_of("mysql").unwrap_or_default();
@@ -139,7 +139,7 @@ fn the_password_shows_nowhere() {
     if !is_there("redis-benchmark") {
         return;
     }
-    // It takes its password on its command line only.
+    // This tool accepts its password only on its command line.
     let line = "redis-benchmark -q -c 4 -t ping -n 2000 {transport}";
     let scratch = Scratch::new();
     let run = compare(&scratch).args([&server.url(), "--yes", "--own-server", "--exec", line]).args(&SHORT[..4]).run();
@@ -164,7 +164,7 @@ fn a_known_difference_comes_out_and_is_judged_again_bit_for_bit() {
     }
     let tax = &first["tax"][0];
     let end = |name: &str| tax["throughput_pct"][name].as_f64().unwrap();
-    // One part in three, and starting a process makes both a little longer.
+    // The cost is one part in three; starting a process makes both arms a little longer.
     assert!(end("lo") < 40.0 && end("hi") > 25.0, "{tax}");
     assert!(end("value") > 15.0 && end("value") < 50.0, "{tax}");
     let warnings = first["warnings"].to_string();
@@ -279,7 +279,7 @@ fn a_run_over_its_time_is_stopped() {
     fails(&args, 2, &["did not end within 1s", "--exec-timeout"]);
 }
 
-/// A run that fails after some others keeps those, and the record is invalid.
+/// If a run of the command fails after others have succeeded, the earlier runs are kept, and the record is invalid.
 #[test]
 fn a_late_failure_makes_the_record_invalid() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! The table of `--version --verbose`, compared with what this machine shows without looptax.
+//! The table of `--version --verbose` is compared with what this machine shows without looptax.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn check(table: &str, feature: &str, is_there: bool, without: &str) {
 #[test]
 fn version_and_verbose_say_what_this_kernel_has_and_what_misses_without_it() {
     let scratch = Scratch::new();
-    // Programs of administrators are found whatever PATH has: an ordinary user's has no sbin.
+    // looptax finds an administrator's programs whatever PATH contains: an ordinary user has no sbin in it.
     let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"].map(Path::new);
     let has_nft = folders.iter().any(|it| it.join("nft").exists());
     for order in [["--version", "--verbose"], ["--verbose", "-V"]] {

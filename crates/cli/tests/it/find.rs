@@ -1,4 +1,4 @@
-//! `looptax find` beside real servers and real connections.
+//! `looptax find` with real servers and real connections.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
 use crate::record::{check_all_fit, check_fits};
 
-/// The result of `find` now.
+/// Runs `find` now and returns its result.
 #[track_caller]
 pub(crate) fn found(scratch: &Scratch) -> Value {
     let run = Looptax::new(exe(), scratch).args(["find", "--json"]).run();
@@ -34,7 +34,7 @@ fn server_of(found: &Value, pid: u32) -> Value {
     found.unwrap_or_else(|| panic!("no server {pid} in {servers:#?}")).clone()
 }
 
-/// `way connections` of each of a client's rows for a server.
+/// Returns `way connections` for each row of a client with this server.
 pub(crate) fn ways(found: &Value, client: u32, server: u32) -> Vec<String> {
     let clients = found["clients"].as_array().unwrap().iter();
     let rows = clients.filter(|it| it["pid"] == client && it["server_pid"] == server);
@@ -142,7 +142,8 @@ fn requests_are_counted_and_cost_what_the_record_says() {
     let run =
         Looptax::new(exe(), &scratch).args(["compare", "private:redis"]).args(crate::fixture::SHORT).args(record).run();
     run.expect_code(0);
-    // So short a run may well be inconclusive, and then says nothing of others.
+    // A run this short may be inconclusive, and then it says nothing about other connections; so the test changes its
+    // counts.
     let path = scratch.work().join("looptax-1.json");
     let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     for epoch in record["comparisons"][0]["raw"]["epochs"].as_array_mut().unwrap() {
@@ -155,14 +156,14 @@ fn requests_are_counted_and_cost_what_the_record_says() {
     }
     fs::remove_file(&path).unwrap();
     serde_json::to_writer(fs::File::create(&path).unwrap(), &record).unwrap();
-    // Some thousand requests a second: enough to be seen, whatever else the machine does.
+    // About a thousand requests a second: enough to be seen, however busy the machine is.
     let stop = std::sync::atomic::AtomicBool::new(false);
     let found = std::thread::scope(|scope| {
         scope.spawn(|| {
             use std::io::{Read, Write};
             let mut stream = TcpStream::connect(server.it.tcp).unwrap();
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                // Not logged in: the answer is an error, which is an answer.
+                // The connection is not logged in, so the server answers with an error; this counts as an answer too.
                 stream.write_all(b"PING\r\n").unwrap();
                 assert!(stream.read(&mut [0; 256]).unwrap() > 0);
             }
@@ -180,7 +181,7 @@ fn requests_are_counted_and_cost_what_the_record_says() {
     assert!((lost - rate * cost / 1e3).abs() < 1e-6 * lost.abs().max(1.0), "{lost}");
 }
 
-/// A Redis at port 6390 of a separate network namespace, once it can be reached.
+/// Starts a Redis at port 6390 of a separate network namespace; returns it once it can be reached.
 fn redis_in_a_network_of_its_own(scratch: &Scratch, socket: &Path) -> Option<Alive> {
     if !is_installed(Kind::Redis) || !is_there("unshare") || !is_there("ip") || !is_root() {
         return None;
@@ -196,7 +197,7 @@ fn redis_in_a_network_of_its_own(scratch: &Scratch, socket: &Path) -> Option<Ali
     Some(server)
 }
 
-/// `bash` with these words, among the sockets of a process.
+/// Returns a command that runs `bash` with this script in the network namespace of a process.
 fn in_network_of(pid: u32, words: &str) -> Command {
     let mut command = Command::new("nsenter");
     command.args(["--net", "--target", &pid.to_string(), "bash", "-c", words]);
@@ -236,7 +237,7 @@ fn a_socket_that_was_deleted_is_told_and_so_is_a_name_that_would_steer_the_termi
     };
     let scratch = Scratch::new();
     fs::remove_file(&server.it.socket).unwrap();
-    // A client that calls itself something to steer the terminal with.
+    // The client has a name that contains control characters of the terminal.
     let copy = scratch.file("\u{1b}[2Jevil");
     programs::copy("/bin/bash", &copy);
     let port = server.it.tcp.port();
@@ -272,7 +273,7 @@ fn without_root_it_shows_what_it_can_and_says_what_it_cannot() {
     assert!(found["notes"].to_string().contains("run it as root"), "{found:#}");
 }
 
-/// The image said only that there is no server, and meant its own processes.
+/// In the container image, `find` said only that there is no server, although it could see only its own processes.
 #[test]
 fn r21_a_container_without_servers_says_that_it_sees_only_itself() {
     if !is_root() || !is_there("unshare") {
@@ -304,7 +305,7 @@ fn a_socket_that_nobody_listens_on_is_told() {
     assert!(notes.contains("no process listens on /tmp/mongodb-27017.sock"), "{notes}");
 }
 
-/// A shell in its own mount namespace, made by `script`, that holds a connection over TCP.
+/// Runs `script`, a shell in its own mount namespace that holds a connection over TCP; expects `words` in the output.
 #[track_caller]
 fn check_hidden(script: &str, words: &str) {
     let Some(server) = Server::start_below(Kind::Redis, "/tmp") else {
@@ -375,7 +376,7 @@ fn a_server_with_a_root_folder_of_its_own_has_the_names_that_are_known_there() {
     assert_eq!(seen["home"], "host shop-box", "{seen:#}");
     let run = Looptax::new(exe(), &scratch).args(["find", "--once"]).run();
     run.expect_code(0);
-    // The table leaves the column out if servers of other tests have wide rows.
+    // If servers of other tests have wide rows, the table leaves this column out.
     let words = run.words();
     assert!(words.contains("host shop-box") || words.contains("left out at this width: where"), "{}", run.stdout);
 }
@@ -384,15 +385,15 @@ fn a_server_with_a_root_folder_of_its_own_has_the_names_that_are_known_there() {
 fn clients_that_come_and_go_are_counted_by_what_they_leave() {
     let scratch = Scratch::new();
     let socket = scratch.file("redis.sock");
-    // The kernel keeps a limited number of closed ends in a network namespace: other tests fill theirs.
+    // The kernel keeps a limited number of closed connections per network namespace, and other tests fill theirs.
     let Some(server) = redis_in_a_network_of_its_own(&scratch, &socket) else {
         return;
     };
     let pid = server.0.id();
-    // Who closes first keeps the connection for a minute, once the server has closed it too.
+    // The side that closes first keeps the connection for a minute, once the other side has closed it too.
     let come_and_go = "for _ in {1..120}; do exec 3<>/dev/tcp/127.0.0.1/6390 3>&-; done";
     let mut n_closed = 0;
-    // Each look takes a second: these are at most a hundred, each with new connections before it.
+    // Each run of `find` takes a second: there are at most a hundred runs, each with new connections before it.
     let found = patience::wait_for("their ends", Duration::from_secs(1), || {
         assert!(in_network_of(pid, come_and_go).status().unwrap().success());
         let found = found(&scratch);
@@ -426,7 +427,7 @@ fn r20_a_cost_is_taken_from_an_undecided_record_and_a_hint_names_its_own_server(
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
     let text = fs::read_to_string(folder.join("record.json")).unwrap();
     let mut record: Value = serde_json::from_str(&text).unwrap();
-    // In some epochs the arms change places, so that nothing can be decided.
+    // In some epochs the arms are exchanged, so that no verdict is possible.
     for epoch_idx in 0..2 {
         let epoch = &mut record["comparisons"][0]["raw"]["epochs"][epoch_idx];
         let order = epoch["order"].as_str().unwrap().chars();

@@ -1,4 +1,4 @@
-//! `looptax find` if something is between a client and its server.
+//! `looptax find` if another program is between a client and its server.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::find::{found, ways};
 use crate::fixture::{Alive, Server, exe, is_root, is_there};
 
-/// The rows of a client for a server.
+/// Returns the row of a client with this server.
 fn row(found: &Value, client: u32, server: u32) -> Value {
     let clients = found["clients"].as_array().unwrap();
     let row = clients.iter().find(|it| it["pid"] == client && it["server_pid"] == server);
@@ -38,7 +38,7 @@ fn write(path: &Path, text: &str) {
         .unwrap();
 }
 
-/// A relay of one connection: what docker-proxy does, under its name.
+/// A script that relays one connection, as docker-proxy does, under the name of docker-proxy.
 const RELAY: &str = r#"
 use IO::Socket::INET;
 my $listener = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die;
@@ -97,7 +97,7 @@ fn haproxy_is_a_hop_and_the_way_that_it_goes_on_is_told() {
     let own = std::process::id();
     for (address, onward) in [(by_tcp, ""), (by_unix, ", then by unix")] {
         let stream = connected(address);
-        // HAProxy connects to the server when the client is there.
+        // HAProxy connects to the server only once a client has connected.
         let row = patience::wait_for("the hop", Duration::from_secs(20), || {
             let found = found(&scratch);
             (ways(&found, own, server.it.pid) == ["loopback 1"]).then(|| row(&found, own, server.it.pid))
@@ -119,7 +119,7 @@ fn pgbouncer_is_a_server_and_where_it_leads_is_told() {
         return;
     }
     let scratch = Scratch::new();
-    // It refuses to run as root.
+    // PgBouncer refuses to run as root.
     scratch.give_to(65_534);
     let config = scratch.file("pgbouncer.ini");
     let address = free_address();
@@ -150,11 +150,11 @@ fn pgbouncer_is_a_server_and_where_it_leads_is_told() {
     let at_pooler = row(&found, own, pid);
     assert_eq!(at_pooler["way"], "loopback");
     assert_eq!(at_pooler["onward"], format!("postgres {} by loopback", server.it.pid));
-    // The pooler itself is PostgreSQL's client.
+    // The pooler itself is a client of PostgreSQL.
     assert_eq!(row(&found, pid, server.it.pid)["program"], "pgbouncer");
 }
 
-/// It passes PostgreSQL's own numbers on, and has a process for each client.
+/// Pgpool passes on PostgreSQL's own process numbers, and has a process for each client.
 #[test]
 fn pgpool_is_a_server_and_a_client_of_postgres() {
     let Some(server) = Server::start(Kind::Pgpool) else {

@@ -1,7 +1,7 @@
-//! `looptax find` of an ordinary user, compared with what `ss` shows root and what the test has started.
+//! `looptax find` as an ordinary user, compared with what `ss` shows to root and with what the test has started.
 //!
-//! Nothing that every user may see (port, path, user, connection) is denied, and nothing that is reported of a process
-//! is untrue.
+//! Facts that every user may see (port, path, user, connection) are reported, and everything that is reported about a
+//! process is true.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,10 +23,10 @@ use serde_json::Value;
 
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
 
-/// A listening socket by `ss` of root: its process and its address.
+/// The listening sockets that `ss` shows to root: the process and the address of each.
 type Listening = BTreeSet<(u32, String)>;
 
-/// The listeners of this machine, with their processes.
+/// Returns the listening sockets of this machine, with their processes.
 fn listening() -> Listening {
     let lines = |options: &str| {
         let output = Command::new("ss").arg(options).output().unwrap();
@@ -36,7 +36,7 @@ fn listening() -> Listening {
     for (text, column) in [(lines("-ltnpH"), 3), (lines("-lxnpH"), 4)] {
         for line in text.lines() {
             let address = line.split_whitespace().nth(column).unwrap();
-            // `*:11211` is both families' unspecified address.
+            // `*:11211` in `ss` means the unspecified address of both families.
             let address = address.replace('*', "[::]");
             for pid in line.split("pid=").skip(1) {
                 let pid = pid.split(',').next().unwrap().parse().unwrap();
@@ -47,7 +47,7 @@ fn listening() -> Listening {
     found
 }
 
-/// A server with its own user; returns when it listens on `n_sockets` sockets.
+/// Starts a server as its own user; returns when the server listens on `n_sockets` sockets.
 fn start(uid: u32, n_sockets: usize, folder: &Path, words: &[&str]) -> Alive {
     fs::create_dir_all(folder).unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
@@ -69,17 +69,17 @@ fn start(uid: u32, n_sockets: usize, folder: &Path, words: &[&str]) -> Alive {
     server
 }
 
-/// A port that no process listens on; another test may take it, and then the server does not come up.
+/// Returns a port on which no process listens. Another test may take the port; the server then does not start.
 fn free_port() -> String {
     free_address().port().to_string()
 }
 
-/// A process of `nobody` that holds a connection.
+/// Starts a process of `nobody` that keeps a connection open.
 fn client(port: &str) -> Alive {
     client_of(&[port])
 }
 
-/// The same, with a connection to each port.
+/// Starts such a process with a connection to each of these ports.
 fn client_of(ports: &[&str]) -> Alive {
     let connects = ports.iter().zip(3..);
     let connects = connects.map(|(port, fd)| format!("exec {fd}<>/dev/tcp/127.0.0.1/{port}; "));
@@ -96,16 +96,16 @@ fn client_of(ports: &[&str]) -> Alive {
     client
 }
 
-/// Servers as people have them: with their own users, set up by arguments or by a file, single or several.
+/// Servers in common forms: with their own users, configured by arguments or by a file, one or several per user.
 struct Machine {
     servers: Vec<Alive>,
     private: Vec<Server>,
-    /// The port of the first.
+    /// The port of the first server.
     port: String,
 }
 
 impl Machine {
-    /// `None` where the tools are not there.
+    /// Starts the servers; `None` if a tool is missing.
     fn start(scratch: &Scratch, first_uid: u32) -> Option<Self> {
         let has_all = is_root()
             && ["ss", "setpriv", "unshare"].iter().all(|it| is_there(it))
@@ -134,7 +134,8 @@ impl Machine {
         let memcached = |words: &[&str]| start(first_uid + 2, 1, &place("m"), &[&["memcached"], words].concat());
         Some(Self {
             servers: vec![
-                // By itself; and two of one user, whose sockets only their folders tell apart.
+                // One server that is the only one of its user; and two servers of one user, whose sockets only their
+                // folders tell apart.
                 redis(first_uid, "a", &ports[0]),
                 redis(first_uid + 1, "b", &ports[1]),
                 redis(first_uid + 1, "c", "0"),
@@ -152,7 +153,7 @@ impl Machine {
     }
 }
 
-/// The output of `find` of the user `nobody`, for programs and for people.
+/// Runs `find` as the user `nobody`; returns its JSON and its text.
 fn find(scratch: &Scratch, before: &str) -> (Value, String) {
     let run = |options: &str| {
         let exe = exe().display();
@@ -169,7 +170,7 @@ fn addresses(list: &Value) -> impl Iterator<Item = String> + '_ {
     list.map(|it| it["address"].as_str().unwrap().to_owned())
 }
 
-/// Compares the findings with what is there.
+/// Compares what `find` reports with the real state of the machine.
 #[track_caller]
 fn check_true(found: &Value, text: &str, machine: &Machine) {
     let truth = listening();
@@ -177,7 +178,7 @@ fn check_true(found: &Value, text: &str, machine: &Machine) {
     for server in found["servers"].as_array().unwrap() {
         let pid = server["pid"].as_u64().unwrap() as u32;
         for address in addresses(&server["endpoints"]) {
-            // Other tests' servers come and go between the two looks.
+            // Servers of other tests may start and end between the two lists.
             if machine.pids().contains(&pid) {
                 assert!(truth.contains(&(pid, address.clone())), "{pid} has no {address}: {found:#}");
             }
@@ -198,7 +199,7 @@ fn check_true(found: &Value, text: &str, machine: &Machine) {
     assert!(flat.contains("root"), "{text}");
     for pid in machine.pids() {
         let own = text.lines().filter(|line| line.contains(&format!(" {pid}")));
-        // Another test's server may just be starting, and listen on nothing.
+        // A server of another test may just be starting, and not listen yet.
         assert!(!own.into_iter().any(|line| line.contains("nothing that looptax sees")), "{text}");
         assert!(!flat.contains(&format!("{pid} can be reached only over TCP")), "{text}");
     }
@@ -250,7 +251,7 @@ fn r20_where_processes_are_not_even_listed_their_sockets_are_still_told() {
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!flat.contains("no database server on this machine"), "{text}");
         assert!(flat.contains("hides the processes of other users"), "{text}");
-        // Servers with a usual name or port, and those that our own process is connected to.
+        // These are servers with a usual name or port, and servers that our own process is connected to.
         let named: BTreeSet<String> = addresses(&found["listeners"]).collect();
         assert!(named.contains(&format!("127.0.0.1:{}", machine.port)), "{found:#}");
         for server in &machine.private {
@@ -293,13 +294,13 @@ fn r20_run_moves_nothing_that_is_only_inferred() {
         return;
     };
     let run = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--", "true"]).uid(65_534).run();
-    // By itself it finds nothing to move; another test's server may be there.
+    // looptax itself finds nothing to move, but a server of another test may be running.
     assert!(matches!(run.status.code(), Some(0 | 1)), "{:?}", run.status);
     let said = format!("{}{}", run.stdout, run.stderr);
     assert!(!said.contains(&machine.port), "{said}");
 }
 
-/// Two servers of one user that nothing tells apart, at the second port given.
+/// Starts two servers of one user that nothing distinguishes; the second one listens at the returned port.
 fn start_alike(scratch: &Scratch, uid: u32) -> Option<(Vec<Alive>, String)> {
     let name_of = |idx: usize| scratch.work().join(format!("alike{idx}"));
     let ports: Vec<String> = (0..2).map(|_| free_port()).collect();
@@ -348,7 +349,7 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
     let note = format!(" to {address} (may be redis-server {one} or redis-server {other}) were closed");
     assert!(flat.contains(&note), "`{note}`: {text}");
 
-    // Of one's own process, each connection is named.
+    // For a process of the same user, each connection is reported.
     let run = Looptax::new(exe(), &scratch).args(["check", "--pid", &pid.to_string()]).uid(65_534).run();
     let flat = run.words();
     assert!(flat.contains(&format!("127.0.0.1:{}", machine.port)), "{flat}");
@@ -357,7 +358,7 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
     assert!(flat.contains("run looptax as root"), "{flat}");
 }
 
-/// Reading everything is another right than looking into processes.
+/// The right to read all files is a different right from the right to inspect other processes.
 #[test]
 fn who_can_list_files_but_not_follow_them_does_not_see_all() {
     let scratch = Scratch::new();

@@ -22,7 +22,7 @@ use serde_json::Value;
 pub(crate) const SHORT: [&str; 11] =
     ["-c", "1", "--fixed", "6", "--slice-ms", "10", "--rows", "100", "-q", "--warm-up", "0s"];
 
-/// For a test's preparations on a server: on a busy machine they take several times as long.
+/// Limits for a test's preparations on a server, which take several times as long on a busy machine.
 const PATIENT: Limits = Limits { connect: Duration::from_secs(30), io: Duration::from_secs(60) };
 
 pub(crate) fn exe() -> &'static Path {
@@ -30,18 +30,19 @@ pub(crate) fn exe() -> &'static Path {
     &EXE
 }
 
-/// `looptax compare` in `scratch`, its record in `r.json`.
+/// Returns `looptax compare` in `scratch`, with its record in `r.json`.
 pub(crate) fn compare(scratch: &Scratch) -> Looptax<'_> {
     Looptax::new(exe(), scratch).args(["compare", "-o", "r.json"])
 }
 
-/// The record that a run of [`compare`] left.
+/// Returns the record that a run of [`compare`] has written.
 #[track_caller]
 pub(crate) fn saved(scratch: &Scratch) -> Value {
     serde_json::from_slice(&fs::read(scratch.file("r.json")).unwrap()).unwrap()
 }
 
-/// A question that cannot be asked is one error with all of `words`, a hint, and nothing left behind.
+/// Expects that these arguments are refused with one error that contains all of `words`, with a hint, and with nothing
+/// left behind.
 #[track_caller]
 pub(crate) fn check_refused(args: &[&str], words: &[&str]) {
     let scratch = Scratch::new();
@@ -50,7 +51,7 @@ pub(crate) fn check_refused(args: &[&str], words: &[&str]) {
     scratch.check_nothing_left();
 }
 
-/// Whether a kind is there; prints a message if not.
+/// Whether a kind of server is installed; prints a message if not.
 pub(crate) fn is_installed(kind: Kind) -> bool {
     let is_there = kind == Kind::Echo || find_binary(kind).is_some();
     if !is_there {
@@ -74,7 +75,7 @@ pub(crate) fn is_there_for(what: &str, program: &str) -> bool {
     is_there
 }
 
-/// A tool's output for `--version`; `None` if it is not there.
+/// Returns the output of a tool for `--version`; `None` if the tool is missing.
 pub(crate) fn version_of(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -89,7 +90,7 @@ pub(crate) fn is_root() -> bool {
     is_root
 }
 
-/// Runs a script in its own network, where no other test's run is seen; `None` if that is not possible.
+/// Runs a script in its own network namespace, where it sees no runs of other tests; `None` if that is not possible.
 pub(crate) fn run_in_own_network(scratch: &Scratch, script: &str) -> Option<Finished> {
     if !is_root() || !is_there("unshare") || !is_there("ip") {
         return None;
@@ -99,7 +100,7 @@ pub(crate) fn run_in_own_network(scratch: &Scratch, script: &str) -> Option<Fini
     Some(Looptax::new("unshare", scratch).args(words).run())
 }
 
-/// A child that is ended with the test.
+/// A child process that is killed when this value is dropped.
 pub(crate) struct Alive(pub(crate) Child);
 
 impl Alive {
@@ -115,21 +116,21 @@ impl Drop for Alive {
     }
 }
 
-/// A server that runs beside the program under test, as if it were somebody's.
+/// A server that runs next to the program under test, as if it belonged to another user.
 pub(crate) struct Server {
-    // In the order of their end.
+    // Fields are dropped in this order, which is the order in which they have to end.
     pub(crate) it: PrivateServer,
     _reaper: Reaper,
     _scratch: Scratch,
 }
 
 impl Server {
-    /// `None` when the kind is not installed.
+    /// Starts a server; `None` if its kind is not installed.
     pub(crate) fn start(kind: Kind) -> Option<Self> {
         Self::start_for(kind, 20)
     }
 
-    /// One that allows few connections: these and some spare ones.
+    /// Starts a server that allows few connections: this number and some spare ones.
     pub(crate) fn start_for(kind: Kind, max_connections: u32) -> Option<Self> {
         Self::start_listening(kind, max_connections, Listening::default())
     }
@@ -141,7 +142,7 @@ impl Server {
         })
     }
 
-    /// One whose socket is below this folder.
+    /// Starts a server whose socket is below this folder.
     pub(crate) fn start_below(kind: Kind, folder: &str) -> Option<Self> {
         Self::start_changed(kind, Scratch::below(Path::new(folder)), |_| {})
     }
@@ -200,7 +201,8 @@ impl Server {
         self.it.protocol
     }
 
-    /// Lets every account connect to its socket, as Debian's servers do: only the owner may connect to a private one.
+    /// Lets every account connect to the socket, as Debian's servers do. By default only the owner can connect to a
+    /// private server.
     pub(crate) fn open_to_all(&self) {
         let socket = &self.it.socket;
         for (path, mode) in [(socket.as_path(), 0o777), (socket.parent().unwrap(), 0o755)] {
@@ -212,19 +214,19 @@ impl Server {
         compare(scratch).args([self.url(), "--yes".to_owned()]).args(SHORT)
     }
 
-    /// A connection of the test's own.
+    /// Opens a separate connection for the test.
     pub(crate) fn talk(&self) -> Conversation {
         let endpoint = Endpoint::unix(&self.it.socket).unwrap();
         Conversation::open(self.protocol(), &endpoint, &self.it.login, PATIENT).unwrap()
     }
 
-    /// The first column of a query's answer.
+    /// Returns the first column of a query's result.
     pub(crate) fn column(&self, sql: &str) -> Vec<String> {
         let rows = self.talk().query(sql).unwrap();
         rows.into_iter().filter_map(|row| row[0].clone()).collect()
     }
 
-    /// Databases or schemas that looptax made.
+    /// Returns the databases or schemas that looptax made.
     pub(crate) fn scratch_places(&self) -> Vec<String> {
         self.column(
             "SELECT schema_name FROM information_schema.schemata \
@@ -232,7 +234,7 @@ impl Server {
         )
     }
 
-    /// The answer of a Redis server, as text.
+    /// Returns the answer of a Redis server as text.
     pub(crate) fn redis(&self, words: &[&str]) -> String {
         let command = words.iter().map(|word| word.as_bytes().to_vec()).collect();
         match self.talk().pipeline(&[command]).unwrap().remove(0) {

@@ -1,5 +1,5 @@
-//! A disk that is really full while a record and the history are written: the result is printed, what was
-//! there before stays whole, and all works again once there is room.
+//! A disk is really full while a record and the history are written: the result is printed, existing files stay
+//! complete, and everything works again once there is free space.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write as _};
@@ -13,23 +13,23 @@ use serde_json::Value;
 use crate::fixture::{Alive, exe, is_root, is_there};
 use crate::fleet::has_number;
 
-/// Room for what these tests write, several times over.
+/// The size of the disk: several times as much as these tests write.
 const DISK: &str = "size=4m";
-/// More than the record of six epochs twice, and far less than the latencies of many requests.
+/// More than two records of six epochs, and far less than the latencies of many requests.
 const ROOM_FOR_A_RECORD: usize = 128 << 10;
 
-/// One connection, and slices as short as they may be.
+/// One connection, and the shortest slices that are allowed.
 const SHORT: [&str; 4] = ["-c", "1", "--slice-ms", "10"];
 
-/// A separate disk in memory, visible to programs that enter its mount namespace.
+/// A separate disk in memory; only programs in its mount namespace see it.
 struct Disk {
-    // Ends before its folder.
+    // This process has to end before its folder is removed.
     holder: Alive,
     scratch: Scratch,
 }
 
 impl Disk {
-    /// `None` where one may not mount.
+    /// Makes the disk; `None` if the tests may not mount one.
     fn new() -> Option<Self> {
         if !is_root() || !is_there("unshare") || !is_there("nsenter") {
             return None;
@@ -48,7 +48,7 @@ impl Disk {
         Some(Self { holder, scratch })
     }
 
-    /// A file on it, as seen from here.
+    /// Returns the path of a file on the disk, as seen from outside of the mount namespace.
     fn file(&self, name: &str) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.holder.0.id()));
         root.join(self.scratch.file(name).strip_prefix("/").unwrap())
@@ -63,18 +63,18 @@ impl Disk {
             .run()
     }
 
-    /// A short run with its record in `name`.
+    /// Makes a short run whose record is written to `name`.
     fn measure(&self, name: &str, more: &[&str]) -> Finished {
         let path = self.scratch.file(name);
         let mut args = vec!["compare", "echo", "--placement", "same"];
-        // Neither quiet, nor with a length that `more` sets.
+        // These options leave out `-q`, and those that `more` sets.
         args.extend(["--fixed", "6", "--warm-up", "0s"]);
         args.extend(["-o", path.to_str().unwrap()]);
         args.extend(more);
         self.run(&args)
     }
 
-    /// Takes all room but this many bytes.
+    /// Fills the disk except for this many bytes.
     fn fill_but(&self, left_bytes: usize) {
         let held = vec![1; left_bytes];
         let room = self.file("room");
@@ -94,7 +94,7 @@ impl Disk {
         fs::remove_file(self.file("ballast")).unwrap();
     }
 
-    /// Lists the records of the runs in the history, the newest first.
+    /// Returns the records of the runs in the history, the newest first.
     #[track_caller]
     fn remembered(&self) -> Vec<String> {
         let run = self.run(&["show", "--json"]);
@@ -105,7 +105,7 @@ impl Disk {
         paths.map(name).collect()
     }
 
-    /// The record in `name`, as `show` reads it.
+    /// Returns the record in `name` as `show` reads it.
     #[track_caller]
     fn analyzed(&self, name: &str) -> Value {
         let path = self.scratch.file(name);
@@ -115,7 +115,7 @@ impl Disk {
     }
 }
 
-/// Expects a table in the printed result.
+/// Expects that the printed result contains a table.
 #[track_caller]
 fn check_printed(run: &Finished) {
     if !run.stdout.contains("tax (tcp over unix)") {
@@ -156,9 +156,9 @@ fn a_full_disk_costs_neither_the_result_nor_the_history() {
 #[test]
 fn latencies_make_room_for_their_record() {
     let Some(disk) = Disk::new() else { return };
-    // tmpfs counts its free pages by processor, and may not find one although some are left on the other.
+    // tmpfs counts its free pages per processor. It may not find a free page although another processor still has some.
     disk.fill_but(2 * ROOM_FOR_A_RECORD);
-    // Long slices and many connections, for latencies of many sizes on a slow machine, too.
+    // Long slices and many connections give latencies of many sizes, also on a slow machine.
     let many = ["-c", "32", "--client", "event", "--slice-ms", "500"];
     let run = disk.measure("a.json", &many);
     run.expect_error(2, &["the record is saved, but not the latencies", "No space left", "free some space"]);
@@ -183,7 +183,7 @@ fn a_copy_that_cannot_be_written_costs_no_result() {
     assert!(record.exists());
 }
 
-/// The kernel's signal for it would have ended looptax without a word.
+/// The kernel's signal for a file that is too large would have ended looptax without a message.
 #[test]
 fn r19_a_file_that_may_not_grow_is_an_error_and_leaves_no_half() {
     let scratch = Scratch::new();
@@ -209,7 +209,7 @@ fn a_full_disk_keeps_no_report_from_its_collector_and_loses_none_that_waits() {
     };
     let away = "postgres://u@127.0.0.1:1/x";
     let waiting = || fs::read_dir(disk.file("spool")).unwrap().count();
-    // Not on the disk.
+    // This folder is not on the disk.
     let collected = disk.scratch.tmp().join("collected");
     let collected = collected.to_str().unwrap();
     report(collected).expect_code(0);

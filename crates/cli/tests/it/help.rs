@@ -1,15 +1,15 @@
-//! The help fits: few commands, short lists of options, and every long text in its place.
+//! The help texts fit: there are few commands, the lists of options are short, and every long text is in its place.
 
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::exe;
 
-/// Most lines of `-h`, of `--help`, and of either for `looptax` itself, in 100 columns.
+/// Most lines of `-h`, of `--help`, and of both for `looptax` itself, in 100 columns.
 const SHORT: usize = 40;
 const WHOLE: usize = 90;
 const TOP: usize = 45;
-/// Most commands.
+/// Largest number of commands.
 const COMMANDS: usize = 16;
 
 fn looptax(words: &[&str]) -> Finished {
@@ -17,7 +17,7 @@ fn looptax(words: &[&str]) -> Finished {
     Looptax::new(exe(), &scratch).args(words.iter().copied()).run()
 }
 
-/// The help for these words, by an option.
+/// Returns the help of a command that this option prints.
 #[track_caller]
 fn help(words: &[&str], option: &str, most: usize) -> String {
     let run = looptax(&[words, &[option]].concat());
@@ -29,7 +29,8 @@ fn help(words: &[&str], option: &str, most: usize) -> String {
     run.stdout
 }
 
-/// The commands in a help: lines of a name and a sentence, below a heading that is not of options or arguments.
+/// Returns the commands in a help text: lines with a name and a sentence, below a heading that is not about options or
+/// arguments.
 fn commands(text: &str) -> Vec<&str> {
     let mut is_list = false;
     let mut names = Vec::new();

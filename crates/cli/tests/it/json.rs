@@ -1,4 +1,5 @@
-//! `--json` means the same everywhere: by itself it prints, with `=FILE` it writes, and it takes no word for its file.
+//! `--json` means the same for all commands: without a value it prints, with `=FILE` it writes, and it never uses the
+//! next word as its file.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ fn looptax(scratch: &Scratch, line: &str) -> Finished {
     Looptax::new(exe(), scratch).args(line.split_whitespace()).run()
 }
 
-/// A folder with a record in it.
+/// Makes a folder with a record in it.
 fn with_record() -> Scratch {
     let scratch = Scratch::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
@@ -73,6 +74,6 @@ fn r20_the_form_of_earlier_versions_is_refused_with_what_to_type() {
     check("show --json - a.json", "`--json` prints");
     check("reproduce --json out.json percona", "--json=out.json");
     check("doctor --json r.json", "--json=r.json");
-    // A record may follow it.
+    // A record may be the next word after `--json`.
     looptax(&scratch, "show --json a.json").expect_code(0);
 }

@@ -1,4 +1,5 @@
-//! `--json-stream`: an object a line while a run lasts, for programs, those that end early too.
+//! `--json-stream` prints an object per line while a run lasts, for programs; some of these programs end before the
+//! run.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use crate::fixture::{SHORT, exe, is_installed, is_there};
 use crate::record::{check_against_schema, check_all_fit};
 
-/// Runs bash with looptax as `$0` and these arguments as `"$@"`.
+/// Runs a bash script with looptax as `$0` and these arguments as `"$@"`.
 fn piped(scratch: &Scratch, script: &str, args: &[&str]) -> Finished {
     let words = ["-c", script].into_iter().map(str::to_owned);
     let words = words.chain([exe().display().to_string()]);
@@ -65,14 +66,15 @@ fn check_run(more: &[&str]) {
     for (name, value) in comparison["tax"][0].as_object().unwrap() {
         assert_eq!(&of_type("verdict")[0][name], value, "{name}");
     }
-    // The last line is a record for the other commands, too.
+    // Other commands can read the last line as a record.
     fs::write(scratch.file("last.json"), run.stdout.lines().last().unwrap()).unwrap();
     let again = Looptax::new(exe(), &scratch).args(["show", "last.json", "--json"]).run();
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["comparisons"][0]["tax"][0]["verdict"], comparison["tax"][0]["verdict"]);
 }
 
-/// The reader ends after some lines, or at the first one with these words: looptax ends in order, and prints no error.
+/// The reader ends after some lines, or at the first line with certain words; looptax then ends in order, and prints no
+/// error.
 #[track_caller]
 fn check_ends(reader: &str, args: &[&str]) {
     let scratch = Scratch::new();
@@ -162,7 +164,7 @@ fn files_are_written_beside_json_that_is_printed() {
     }
 }
 
-/// The block of the book that is in this language.
+/// Returns the block of code in this language on a page of the book.
 fn block(page: &str, language: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src").join(page);
     let text = fs::read_to_string(path).unwrap();

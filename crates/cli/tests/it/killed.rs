@@ -1,6 +1,6 @@
-//! The server ends at each stage: nothing is concluded, the stage is named, nothing is left.
+//! The server ends at each stage of a run: there is no verdict, the error names the stage, and nothing is left behind.
 //!
-//! A scripted server ends at a set point; a real one is killed while it is measured.
+//! A scripted server ends at a fixed point; a real server is killed while it is measured.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn check(script: Script, slice_ms: &str, code: i32, words: &[&str]) {
 
 #[test]
 fn a_server_that_ends_before_connecting_is_told() {
-    // The two connections that ask the server about itself, and none for an epoch.
+    // The server accepts only the two connections that query it, and no connection of an epoch.
     let script = Script { n_connections: Some(2), ..Script::default() };
     check(script, "10", 2, &["cannot connect both sides", "ss -"]);
 }
@@ -43,13 +43,13 @@ fn a_server_that_ends_in_priming_is_told() {
 #[test]
 fn a_server_that_ends_in_a_slice_is_told() {
     let script = Script { closes_at: Some(PRIMING + 10), ..Script::default() };
-    // Ten requests are over long before the slice is.
+    // These requests are finished long before the slice ends.
     check(script, "5000", 3, &["failed in a slice", "closed the connection"]);
 }
 
 #[test]
 fn a_server_that_ends_in_the_drain_is_told() {
-    // The first request of the first slice gets no answer until the slice is long over.
+    // The first request of the first slice gets no answer until long after the end of the slice.
     let script = Script { closes_at: Some(PRIMING + 1), closes_after: Duration::from_millis(500), ..Script::default() };
     check(script, "10", 3, &["failed in the drain", "closed the connection"]);
 }
@@ -65,10 +65,10 @@ fn killed(kind: Kind, program: &str) {
     let mut run = compare(&scratch).args(args).args(["-c", "1", "--rows", "100"]).on_terminal().spawn();
     run.wait_for_stderr("1 connection, same");
     run.wait_for_stderr("warm-up, epoch");
-    // PostgreSQL's first process is the one that started the others.
+    // The first process of PostgreSQL, with the smallest number, has started the other processes.
     let server = scratch.processes_of(program).into_iter().min().unwrap();
     send(server, Signal::KILL);
-    // Whether it died under a request or between two epochs; each stage has its test above.
+    // The server may have ended during a request or between two epochs; the tests above cover each stage.
     let run = run.wait();
     run.expect_error(3, &["ended (signal: 9", "the end of its log"]);
     scratch.check_nothing_left();
@@ -81,7 +81,7 @@ fn a_killed_redis_is_told_with_its_log() {
 
 #[test]
 fn a_killed_memcached_is_told_with_its_log() {
-    // One of its four processes is enough.
+    // It is enough to kill one of the four processes.
     killed(Kind::Memcached, "memcached");
 }
 
@@ -97,7 +97,7 @@ fn a_killed_mysql_is_told_with_its_log() {
 
 #[test]
 fn a_short_run_against_the_scripted_server_works() {
-    // Else the tests above would prove nothing.
+    // Otherwise the tests above would prove nothing.
     let (scratch, others) = (Scratch::new(), Scratch::new());
     let fake = FakeRedis::start(&others.work(), Script::default());
     let url = format!("redis://{}", fake.tcp);

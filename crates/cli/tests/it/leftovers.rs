@@ -1,4 +1,4 @@
-//! However looptax ends, its servers and folders go with it, and what was measured stays.
+//! However looptax ends, its servers and folders are removed, and the data measured so far stays.
 
 use std::fs;
 use std::io::Write;
@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, compare, exe, is_installed, run_in_own_network, saved};
 
-/// How long the reaper may take: servers are asked to end before they are made to.
+/// Time limit for the reaper: it first asks servers to end, then kills them.
 const REAPING: Duration = Duration::from_secs(10);
 
-/// A run on a private server that goes on until it is ended, with progress on a terminal.
+/// Starts a run on a private server that goes on until it is ended, with progress on a terminal.
 fn endless(scratch: &Scratch, kind: Kind) -> Running<'_> {
     compare(scratch)
         .args([&format!("private:{kind}"), "--placement", "same", "-c", "1"])
@@ -50,7 +50,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_nothing() {
 
 #[test]
 fn two_interrupts_at_once_are_one_wish() {
-    // `timeout` signals the process and then its group.
+    // `timeout` signals the process, and then its process group.
     let scratch = Scratch::new();
     let mut run = endless(&scratch, Kind::Echo);
     run.wait_for_stderr(" of at most 10000");
@@ -64,7 +64,7 @@ fn two_interrupts_at_once_are_one_wish() {
 /// Starts `compare` on a private server whose programs are these scripts, and signals it once `sleep` runs.
 #[track_caller]
 fn interrupted_while_scripts_run(kind: Kind, scripts: &[(&str, &str)]) {
-    // Shorter than what looptax gives a server's data folder to be prepared.
+    // Shorter than the time that looptax allows for preparing a server's data folder.
     const AT_MOST: Duration = Duration::from_secs(60);
     let scratch = Scratch::for_programs();
     let folder = scratch.file("programs");
@@ -93,7 +93,7 @@ fn r20_an_interrupt_ends_a_server_that_starts_and_never_listens() {
     interrupted_while_scripts_run(Kind::Redis, &[("redis-server", &script)]);
 }
 
-/// A set-up that takes its time, and does not end when it is asked to; neither do its children.
+/// A set-up that takes a long time and ignores signals, as do its children.
 const SLOW_SET_UP: &str = "trap '' TERM INT HUP QUIT\nsleep 600\nsleep 600";
 
 #[test]
@@ -114,7 +114,7 @@ fn r44_an_interrupt_kills_mariadb_install_db_with_all_that_it_started() {
     interrupted_while_scripts_run(Kind::Mariadb, &[server, ("mariadb-install-db", SLOW_SET_UP)]);
 }
 
-/// As `nohup` starts it.
+/// The command is started as `nohup` starts it.
 #[test]
 fn r19_a_hangup_that_is_ignored_stays_so() {
     let scratch = Scratch::new();
@@ -129,7 +129,7 @@ fn r19_a_hangup_that_is_ignored_stays_so() {
     assert_eq!(saved(&scratch)["interrupted"], false);
 }
 
-/// A server whose greeting never ends.
+/// The greeting of this server never ends.
 #[test]
 fn r19_an_interrupt_ends_the_wait_for_a_server_that_drips() {
     let scratch = Scratch::new();
@@ -217,7 +217,7 @@ fn two_at_once_do_not_collide() {
 fn r19_a_run_waits_for_its_turn_where_that_is_wanted() {
     let scratch = Scratch::new();
     let compare = format!("{} compare echo --placement same -c 1 --slice-ms 10", exe().display());
-    // The first ends when the second was seen to wait.
+    // The first run ends once the second run was seen to wait.
     let script = format!(
         "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
          until grep -q measuring one.err; do sleep 0.05; done

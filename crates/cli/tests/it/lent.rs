@@ -1,5 +1,5 @@
-//! A server that runs: only those of its threads that serve nothing but looptax are kept on a core, and they get their
-//! cores back, however looptax ends.
+//! A running server: only those of its threads that serve nothing but looptax are pinned to a core, and these threads
+//! get their cores back, however looptax ends.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use crate::fixture::{Alive, Server, compare, is_root, is_there, saved};
 
-/// The cores of each thread of a server's processes.
+/// Returns the cores of each thread of a server's processes.
 fn cores(server: &Server) -> BTreeMap<u32, Vec<usize>> {
     let pid = server.it.pid;
     let pids = descendant_pids(pid, usize::MAX).into_iter().chain([pid]);
@@ -21,7 +21,7 @@ fn cores(server: &Server) -> BTreeMap<u32, Vec<usize>> {
     tids.filter_map(|tid| Some((tid, cores_of(tid).ok()?))).collect()
 }
 
-/// The thread or process behind a connection that is not looptax's, and the connection.
+/// Opens a connection that is not looptax's; returns the thread or process that serves it, and the connection.
 fn somebody(server: &Server, kind: Kind) -> (u32, impl Sized) {
     let mut theirs = server.talk();
     let sql = match kind {
@@ -57,7 +57,7 @@ fn check(kind: Kind, killed: bool) {
             let narrow: Vec<u32> = now.into_iter().filter(|(_, it)| it.len() < n_cores).map(|(tid, _)| tid).collect();
             (!narrow.is_empty()).then_some(narrow)
         });
-        // Two connections on each of two transports.
+        // There are two connections on each of two transports.
         assert!(now.len() <= 4, "{now:?}");
         held.extend(now);
     }

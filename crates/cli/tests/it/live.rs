@@ -1,4 +1,5 @@
-//! `--live` on a separate terminal: the key ends the run, the measurements stay, and the terminal is as it was.
+//! `--live` on a separate terminal: the key `q` ends the run, the data measured so far stays, and the terminal is
+//! restored.
 
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
@@ -16,7 +17,7 @@ use serde_json::Value;
 use crate::fixture::{compare, exe, saved};
 
 const OPEN: &str = "\u{1b}[?1049h";
-/// A word of the chart that is drawn when two epochs have ended.
+/// A word in the chart, which is drawn when two epochs have ended.
 const MEASURING: &str = "loses)";
 const CLOSE: &str = "\u{1b}[?1049l";
 
@@ -44,7 +45,7 @@ impl OnTerminal {
         let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).unwrap();
         let before = tcgetattr(&terminal).unwrap();
-        // It makes the terminal the controlling one, which is where keys are read.
+        // With `--ctty` this terminal becomes the controlling terminal, from which looptax reads keys.
         let child = Command::new("setsid")
             .arg("--ctty")
             .arg(exe())
@@ -63,19 +64,19 @@ impl OnTerminal {
         Self { master: master.into(), name, before, child, seen: String::new() }
     }
 
-    /// Reads what is drawn until `word` is there.
+    /// Reads what looptax draws until it contains `word`.
     #[track_caller]
     fn read_until(&mut self, word: &str) {
         let mut bytes = [0; 4096];
         while !self.seen.contains(word) {
-            // An error is the end: no process has the terminal open any more.
+            // An error means that looptax has ended: no process has the terminal open any more.
             let n = self.master.read(&mut bytes).unwrap_or(0);
             assert!(n > 0, "it ended without {word:?}: {}", self.seen);
             self.seen.push_str(&String::from_utf8_lossy(&bytes[..n]));
         }
     }
 
-    /// It ends with that exit code, gives the screen back and leaves the terminal as it was.
+    /// Checks that looptax ends with this exit code, closes its screen and restores the terminal.
     #[track_caller]
     fn check_end(mut self, code: i32) {
         self.read_until(CLOSE);
@@ -87,10 +88,10 @@ impl OnTerminal {
         assert_eq!(format!("{:?}", after.special_codes), format!("{:?}", self.before.special_codes));
     }
 
-    /// Its last output.
+    /// Returns the last output of looptax.
     fn rest(&mut self) -> String {
         let mut bytes = Vec::new();
-        // It has ended: reading ends with an error, as no process has the terminal open.
+        // looptax has ended, so reading ends with an error, because no process has the terminal open.
         self.master.read_to_end(&mut bytes).ok();
         format!("{}{}", self.seen, String::from_utf8_lossy(&bytes))
     }
@@ -145,7 +146,7 @@ fn killed_by_a_signal_it_ends_in_order() {
     let scratch = Scratch::new();
     let mut run = OnTerminal::start(&scratch, &LONG);
     run.read_until(MEASURING);
-    // setsid has become looptax.
+    // The process of setsid has become looptax.
     send(run.child.id(), Signal::TERM);
     run.check_end(130);
     check_kept(&scratch);

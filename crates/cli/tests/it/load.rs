@@ -1,4 +1,4 @@
-//! Load models on real servers: rates, pauses, sweeps, and a stall that must not hide.
+//! Load models on real servers: rates, pauses, sweeps, and stops of the server that must not be hidden.
 
 use std::process::Command;
 use std::thread;
@@ -15,13 +15,13 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
 }
 
-/// Every request of an open loop is due at its own time, so the server's stops are in the percentiles:
-/// a closed loop would have sent one request per connection into each.
+/// Each request of an open loop is due at its own time, so the percentiles show that the server stopped. A closed loop
+/// would have sent only one request per connection during each stop.
 #[test]
 fn a_server_that_stands_still_is_seen_in_p99() {
     const STOPPED: Duration = Duration::from_millis(200);
-    // Uneven: a stop makes its slice later, and with even pauses they fall into step, so that each
-    // stop comes at the end of a slice.
+    // The pauses are uneven: a stop makes its slice longer, so with even pauses each stop would come at the end of a
+    // slice.
     const PAUSES_MS: [u64; 5] = [510, 830, 640, 1_170, 930];
     let Some(server) = Server::start(Kind::Redis) else {
         return;
@@ -51,13 +51,13 @@ fn a_server_that_stands_still_is_seen_in_p99() {
         }
         run.join().unwrap()
     });
-    // This many stops may well be called a rate that was not sustained; the figures are there anyway.
+    // After this many stops looptax may report that the rate was not sustained; the figures are in the record anyway.
     assert!([Some(0), Some(3)].contains(&run.status.code()), "{}", run.stderr);
     let comparison = &saved(&scratch)["comparisons"][0];
     assert_eq!(comparison["load"]["rate_per_s"], 2_000.0);
     for arm in comparison["arms"].as_array().unwrap() {
-        // A sixth of the time the server stood still, so the worst percent of the requests waited for
-        // a good part of a stop. In a closed loop four of some thousands would have.
+        // The server was stopped for a sixth of the time, so the slowest percent of the requests waited for a large
+        // part of a stop. In a closed loop only four of several thousand requests would have waited.
         let p99_us = number(&arm["latency_pooled_us"]["p99"]["value"]);
         assert!(p99_us > 40_000.0, "p99 {p99_us} µs");
     }
@@ -95,11 +95,11 @@ fn a_rate_is_kept_and_judged_by_its_response_times() {
             let completions = number(&slice["completions"]);
             due += completions + slice["unsent"].as_f64().unwrap_or(0.0);
             seconds += number(&slice["active_ns"]) / 1e9;
-            // A hundredth of what a slow machine can do leaves some slices without an answer.
+            // At a hundredth of what a slow machine can do, some slices have no answer.
             let has_median = slice["median_ns"].as_f64().is_some_and(|it| it > 0.0);
             assert!(has_median || completions == 0.0);
         }
-        // Poisson: within six standard deviations of the number that was due.
+        // The gaps follow a Poisson process: accept six standard deviations around the expected number of requests.
         let expected = rate * seconds;
         assert!((due - expected).abs() < 6.0 * expected.sqrt(), "{due}");
     }
@@ -145,7 +145,7 @@ fn pauses_lower_the_rate_and_stay_out_of_the_latency() {
     let comparison = &saved(&scratch)["comparisons"][0];
     assert_eq!(comparison["load"]["think_us"], 2_000.0);
     for arm in comparison["arms"].as_array().unwrap() {
-        // 2 connections with 2 ms each; of some 20 requests per slice, the first comes without a pause.
+        // 2 connections with pauses of 2 ms each. The first of the about 20 requests in a slice has no pause before it.
         assert!(number(&arm["throughput_per_s"]["value"]) < 1_100.0);
         assert!(number(&arm["latency_us"]["p50"]["value"]) < 2_000.0);
     }

@@ -1,7 +1,7 @@
-//! The command line as people use it, on real private servers and on a scripted one.
+//! The command line in common uses, with real private servers and with a scripted server.
 //!
-//! A server that is not installed is skipped, with a count on stderr. Nothing here depends on how
-//! fast anything is: runs are short by their number of epochs, and waiting ends with an event.
+//! If a server is not installed, its tests are skipped, with a count on stderr. No test depends on how fast the machine
+//! is: runs are short because they have few epochs, and every wait ends with an event.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "these are tests, in folders of their own")]
 

@@ -1,4 +1,4 @@
-//! A bare `looptax`: each installed kind of server within a minute, in some twenty lines.
+//! A bare `looptax`: each installed kind of server within a minute, in about twenty lines.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::fixture::exe;
 use crate::record::check_against_schema;
 
-/// The servers of which each has a row, by the words that it begins with.
+/// The kinds of server that have a row in the table, and the beginning of each row.
 const ROWS: [(Kind, &str); 5] = [
     (Kind::Redis, "Redis "),
     (Kind::Memcached, "memcached "),
@@ -33,7 +33,7 @@ fn a_bare_run_says_of_every_installed_server_what_it_loses() {
     check_against_schema(&record);
     let measured: Vec<&str> =
         { record["comparisons"].as_array().unwrap().iter() }.map(|it| it["target"]["kind"].as_str().unwrap()).collect();
-    // On a busy machine a minute may be too short for all of them, and says so.
+    // On a busy machine a minute may be too short for all of them; their rows then say that they were not measured.
     for (kind, words) in ROWS.iter().filter(|(kind, _)| find_binary(*kind).is_some()) {
         let name = kind.name();
         let begins = |line: &&&str| {

@@ -1,4 +1,4 @@
-//! `MongoDB`'s protocol with a real server that speaks it: `FerretDB`, private and as somebody's own.
+//! `MongoDB`'s protocol with a real server, `FerretDB`: as a private server and as a running server.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::fixture::{SHORT, Server, compare, exe, is_installed, is_there, saved};
 use crate::workloads::{check, run};
 
-/// The kernel's words of both ends, and what it is that answers.
+/// Checks that both arms are proved, by the process that answers and by what it sees of the connection.
 #[track_caller]
 fn check_proved(comparison: &Value, pid: u64) {
     let arms = comparison["arms"].as_array().unwrap();
@@ -49,7 +49,7 @@ fn ferretdb_s_threads_are_placed_and_metered_as_one_process() {
         let slice = &epoch["slices"][0];
         assert!(slice["server_cpu_ns"].is_u64(), "{epoch}");
         assert!(slice["server_switches"].is_null(), "its threads come and go");
-        // Both ends of every connection on the one core that the epoch drew.
+        // In every epoch, both ends of every connection are on the same core, which was drawn at random.
         let cores = [&epoch["client_cores"], &epoch["server_cores"]];
         assert_eq!(cores[0], cores[1], "{epoch}");
         assert_eq!(cores[0][0], cores[0][1], "{epoch}");
@@ -75,7 +75,7 @@ fn ferretdb_has_the_arms_that_one_address_and_one_path_give() {
     assert!(refused.stderr.contains(words), "{}", refused.stderr);
 }
 
-/// Databases on it that looptax may have made.
+/// Returns the databases on a server that looptax may have made.
 fn scratch_places(server: &Server) -> Vec<String> {
     let mut names = server.talk().mongodb().unwrap().databases().unwrap();
     names.retain(|it| it.starts_with("looptax_scratch_"));
@@ -154,7 +154,7 @@ fn find_check_and_dsn_know_it() {
     assert!(spelled.contains(&wanted), "{spelled}");
 }
 
-/// Asks with PHP's driver over the URL that it is given, and says `ok` or the driver's own words.
+/// A script that connects with PHP's driver to the URL in its argument, and prints `ok` or the driver's error.
 const ASK: &str = r"
 $manager = new MongoDB\Driver\Manager($argv[1]);
 try {
@@ -192,7 +192,7 @@ fn a_url_of_a_set_is_spelled_with_its_options_and_php_logs_in_with_the_text() {
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     for rest in ["&replicaSet=rs0&tls=true&retryWrites=false", "&appName=it%27s"] {
-        // The account is not of the database that is used: without `authSource` the login fails.
+        // The account belongs to another database than the one that is used: without `authSource` the login fails.
         let url = format!("{login}/other?authSource={accounts}{rest}");
         let args = ["dsn", &url, "--for", "php", "--show-password"];
         let run = Looptax::new(exe(), &scratch).args(args).run();

@@ -1,5 +1,5 @@
-//! MySQL's own features, on a real MySQL 9: its way of logging in, its threads, its second protocol, and its client's
-//! TLS. Other tests treat it as one kind of several.
+//! Features that only MySQL has, with a real MySQL 9: its login method, its threads, its second protocol, and the TLS
+//! of its client. Other tests treat MySQL as one of several kinds.
 
 use std::fs;
 use std::process::Command;
@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, Server, compare, is_installed, saved, version_of};
 
-/// Both arms are proved, by the server's own view too, and its threads are on the chosen cores.
+/// Checks that both arms are proved, also by what the server sees, and that the server's threads run on the chosen
+/// cores.
 #[track_caller]
 fn check_proofs(comparison: &Value, placement: &str) {
     for (arm, view) in [(0, "local socket"), (1, "127.0.0.1:")] {
@@ -43,7 +44,7 @@ fn its_threads_are_found_and_pinned_beside_the_client_or_away_from_it() {
     }
 }
 
-/// As a user that names a server to which no client has logged in since it started.
+/// Measures a running server to which no client has logged in since it started, so its cache of logins is empty.
 #[test]
 fn a_running_one_with_a_cold_cache_is_measured() {
     for workload in ["ping", "connect"] {
@@ -71,7 +72,7 @@ fn its_process_is_itself_and_its_second_protocol_is_off() {
     assert_ne!(status, ["ACTIVE"]);
 }
 
-/// `Ssl_cipher` as MySQL's own client sees it, with no word about TLS from us.
+/// Returns `Ssl_cipher` as MySQL's own client sees it, without an option about TLS from us.
 #[track_caller]
 fn cipher(server: &Server, way: &[&str]) -> String {
     let output = Command::new("mysql")

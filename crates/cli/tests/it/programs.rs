@@ -1,4 +1,4 @@
-//! Programs that another user controls: none of them is executed with root's rights.
+//! Programs that another user controls: looptax executes none of them with root's rights.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -13,10 +13,10 @@ use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{exe, is_root};
 
-/// A user without an account.
+/// A user id without an account.
 const MALLORY: u32 = 61_235;
 
-/// A folder of hers with a script that leaves a mark when it is executed.
+/// A folder of this user with a script that leaves a mark when it is executed.
 struct Trap {
     folder: tempfile::TempDir,
 }
@@ -57,7 +57,7 @@ impl Drop for Alive {
     }
 }
 
-/// A server of hers that was started by a name that leads elsewhere now.
+/// Starts a program from this path. The test then puts another file at the path.
 fn started_by(path: &Path, program: &str) -> Alive {
     fs::remove_file(path).ok();
     programs::copy(program, path);
@@ -70,7 +70,8 @@ fn started_by(path: &Path, program: &str) -> Alive {
 
 #[test]
 fn r44_a_server_s_program_is_not_executed_for_its_version() {
-    // Root asked the path of a stranger's server for its version, judged by another look than it was executed by.
+    // As root, looptax executed the path of another user's server to get its version; the file could be exchanged
+    // between the check and the execution.
     if !is_root() {
         return;
     }
@@ -93,7 +94,7 @@ fn r44_a_server_s_program_is_not_executed_for_its_version() {
 
 #[test]
 fn r44_a_program_on_path_that_another_user_controls_is_passed_over_as_root() {
-    // One in the system's folders would be taken in its place.
+    // If a valkey-server is in the system's folders, looptax would start that one instead.
     if !is_root() || find_binary(Kind::Valkey).is_some() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The results of a run: a record that fits its schema, can be judged again, and repeats by its seed.
+//! The record of a run: it matches its schema, can be judged again, and can be repeated with its seed.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, compare, exe, is_installed, saved};
 
-/// A finished run's stdout as JSON.
+/// Returns the stdout of a finished run as JSON.
 #[track_caller]
 pub(crate) fn json(looptax: Looptax<'_>) -> Value {
     let run = looptax.run();
@@ -26,13 +26,13 @@ pub(crate) fn check_against_schema(record: &Value) {
     check_fits("record", record);
 }
 
-/// Compares a result with the schema of its form, as the program prints it.
+/// Compares a result with the schema that the program prints for this form.
 #[track_caller]
 pub(crate) fn check_fits(form: &str, result: &Value) {
     check_all_fit(form, [result]);
 }
 
-/// The same for several results of one form.
+/// Compares several results of one form with its schema.
 #[track_caller]
 pub(crate) fn check_all_fit<'a>(form: &str, results: impl IntoIterator<Item = &'a Value>) {
     let scratch = Scratch::new();
@@ -91,7 +91,7 @@ fn analysing_the_saved_record_gives_the_same_figures_bit_for_bit() {
     }
 }
 
-/// The values that the seed decides, by epoch.
+/// Returns the values that the seed decides, for each epoch.
 fn schedule(seed: &str) -> Vec<[Value; 3]> {
     let scratch = Scratch::new();
     let args = ["echo", "--placement", "same", "--seed", seed];
@@ -108,7 +108,7 @@ fn the_same_seed_repeats_the_schedule_and_another_does_not() {
     let first = schedule("5eed");
     assert_eq!(first.len(), 6);
     assert_eq!(first, schedule("5eed"));
-    // Six coin flips may agree by chance, but not the cores, too: these two seeds differ.
+    // Six coin flips may agree by chance, but with these two seeds the orders and cores together differ.
     assert_ne!(first, schedule("5eee"));
 }
 
@@ -130,7 +130,7 @@ fn a_real_client_waits_on_each_arm_as_it_does_there() {
     assert_eq!(comparison["client_like"]["name"], "jedis");
     let waits = |arm: usize| comparison["arms"][arm]["syscalls_per_query"]["wait"].as_f64();
     assert_eq!(waits(0), Some(0.0));
-    // On a busy machine an answer may be there before it is waited for.
+    // On a busy machine an answer may arrive before the client waits for it.
     assert!(waits(1).is_some_and(|waits| waits > 0.0));
     scratch.check_nothing_left();
 }

@@ -1,4 +1,4 @@
-//! `--arms redirect`: the results of `looptax run`, compared with the socket and TCP.
+//! `--arms redirect`: measures what `looptax run` does, in comparison with the socket and TCP.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, Server, check_refused, compare, exe, is_installed, saved};
 
-/// The name that the supervisor gives itself.
+/// The name that the supervisor gives to its process.
 const SUPERVISOR: &str = "looptax-beside";
 
-/// The arms of a record's first comparison, by name: all proved, and those that have to be on the socket
-/// in the kernel's and the server's own view.
+/// Checks the arms of the first comparison in a record: their names, that all are proved, and that each arm except tcp
+/// uses the socket according to the kernel and to the server.
 #[track_caller]
 fn check_proved(record: &Value, expected: &[&str]) {
     let arms = record["comparisons"][0]["arms"].as_array().unwrap();
@@ -30,7 +30,7 @@ fn check_proved(record: &Value, expected: &[&str]) {
         let is_meant = arm["name"] != "tcp";
         assert_eq!(is_on_socket, is_meant, "{arm}");
         assert_eq!(proof["family"] == "AF_UNIX", is_meant, "{arm}");
-        // It is opened as TCP, and belongs to the server's process.
+        // The connection is opened as TCP, and its other end belongs to the server's process.
         let endpoint = arm["endpoint"].as_str().unwrap();
         assert_eq!(endpoint.starts_with("127.0.0.1:"), arm["name"] != "unix");
         assert_eq!(proof["peer_pid"].is_number(), is_meant, "{arm}");
@@ -121,7 +121,7 @@ fn a_running_server_is_measured_on_its_own_socket() {
     assert_eq!(proof["peer_pid"], server.it.pid);
 }
 
-/// A run of tcp and redirect that goes on until it is ended.
+/// Starts a run of tcp and redirect that goes on until it is ended.
 fn until_ended(compare: Looptax<'_>) -> Running<'_> {
     compare.args(["--arms", "tcp,redirect", "--fixed", "10000"]).args(["--slice-ms", "10"]).on_terminal().spawn()
 }
@@ -136,7 +136,7 @@ fn endless<'a>(scratch: &'a Scratch, server: &Server, workload: &str) -> Running
     until_ended(run)
 }
 
-/// One on a server that echoes.
+/// Starts such a run on the echo server.
 fn endless_echo<'a>(scratch: &'a Scratch, options: &[&str]) -> Running<'a> {
     let run = compare(scratch).args(["echo", "--placement", "same"]);
     until_ended(run.args(options))
@@ -209,7 +209,8 @@ fn an_interrupted_run_keeps_what_it_measured() {
     scratch.check_nothing_left();
 }
 
-/// Filters over a thread, and its name: those that a thread starts have both from it.
+/// Returns the name of a thread and its number of seccomp filters. A new thread gets both from the thread that starts
+/// it.
 fn filters(task: &Path) -> Option<(String, u32)> {
     let status = fs::read_to_string(task.join("status")).ok()?;
     let field = |name: &str| {
@@ -225,12 +226,13 @@ fn only_the_arms_own_threads_are_filtered() {
     let mut run = endless_echo(&scratch, &["-c", "2", "--workload", "connect"]);
     let (_, before) = filters(Path::new("/proc/self")).unwrap();
     let tasks = format!("/proc/{}/task", run.pid());
-    // The one that starts the others, and two clients; they leave and come between epochs.
+    // The arm's threads are the one that starts the others, and two clients. Clients end and start again between
+    // epochs.
     let threads = run.wait_for("two clients of each arm", || {
         let tasks = fs::read_dir(&tasks).ok()?;
         let tasks = tasks.filter_map(|task| filters(&task.ok()?.path()));
         let (own, others): (Vec<_>, Vec<_>) = tasks.partition(|(name, _)| name == "redirect");
-        // Of the others the first thread, the one for signals, and two clients.
+        // The other threads are the first one, the one for signals, and two clients.
         (own.len() == 3 && others.len() == 4).then_some([own, others])
     });
     run.signal(Signal::INT);
@@ -243,7 +245,7 @@ fn only_the_arms_own_threads_are_filtered() {
 #[test]
 fn where_it_is_forbidden_nothing_is_measured() {
     let scratch = Scratch::new();
-    // Under a supervisor there can be no other.
+    // A program under a supervisor cannot have a second supervisor.
     let run = Looptax::new(exe(), &scratch)
         .args(["run", "-q", "--map", "127.0.0.1:1=/nobody"])
         .args(["--".as_ref(), exe()])

@@ -1,4 +1,5 @@
-//! `compare --remedies`: what would help, measured, ranked and told; what does not go with a server is left out.
+//! `compare --remedies`: each remedy is measured, ranked and described in a sentence. A remedy that does not apply to a
+//! server is left out.
 
 use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
@@ -17,7 +18,7 @@ fn kinds(record: &Value) -> Vec<&str> {
     kinds
 }
 
-/// Those of placement that this machine has cores for.
+/// Returns the remedies of placement for which this machine has enough cores.
 fn placements() -> &'static [&'static str] {
     match std::thread::available_parallelism().map_or(1, Into::into) {
         1 => &["one-core"],
@@ -33,7 +34,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
     let scratch = Scratch::new();
     let run = compare(&scratch)
         .args(["private:redis", "--remedies", "--arms", "tcp,unix,tls"])
-        // Free placement, which takes a minute, is for the other test.
+        // Free placement takes a minute, so only the other test measures it.
         .args(["--placement", "client-pinned"])
         .args(SHORT)
         .run();

@@ -1,4 +1,4 @@
-//! `reproduce`: published comparisons again, as short as they can be, on real servers.
+//! `reproduce`: repeats published comparisons on real servers, with the shortest possible runs.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::fixture::{exe, is_installed};
 
-/// Six epochs of ten-millisecond slices, and the least of everything else.
+/// Six epochs of ten-millisecond slices, and the least value of every other amount.
 const LEAST: [&str; 10] = ["-q", "--epochs", "6", "--slice-ms", "10", "--scale", "0.00001", "--quick", "-o", "out"];
 
 fn reproduce<'a>(scratch: &'a Scratch, name: &str) -> Looptax<'a> {
     Looptax::new(exe(), scratch).args(["reproduce", name]).args(LEAST)
 }
 
-/// The result that a run printed, which fits its schema and is the one that was saved.
+/// Returns the result that a run printed, after checking that it matches its schema and the saved result.
 #[track_caller]
 fn printed(scratch: &Scratch, run: &Finished) -> Value {
     let result: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -29,7 +29,7 @@ fn printed(scratch: &Scratch, run: &Finished) -> Value {
     result
 }
 
-/// Checks a claim's row: published value, and that something was measured and done.
+/// Checks the row of a claim: the published value, and that a value was measured.
 #[track_caller]
 fn check_row(part: &Value, claim: &str, published: f64) {
     let rows = part["rows"].as_array().unwrap();
@@ -43,7 +43,7 @@ fn check_row(part: &Value, claim: &str, published: f64) {
     assert!(!row["reasons"].as_array().unwrap().is_empty(), "{row:#}");
 }
 
-/// Every step left a record that says by which command line it can be had again.
+/// Checks that each step has left a record, with the command line that repeats the step.
 #[track_caller]
 fn check_steps(scratch: &Scratch, part: &Value) {
     for step in part["steps"].as_array().unwrap() {
@@ -92,7 +92,7 @@ fn kawin_splits_the_published_port_into_its_parts() {
     run.expect_code(0);
     let result = printed(&scratch, &run);
     let part = &result["parts"][0];
-    // Without namespaces the published port is missing, and said to be.
+    // Without network namespaces the published port is missing, and the result says so.
     if part["missing"].to_string().contains("proxy is not measured") {
         return;
     }
@@ -152,7 +152,7 @@ fn dimitri_has_a_point_for_every_number_of_connections() {
     assert_eq!(connections, [1, 2, 4]);
     let smaller = part["smaller"].to_string();
     assert!(smaller.contains("stops at 4 connections"), "{smaller}");
-    // If sampling is not allowed, that is reported.
+    // If the kernel does not allow sampling, the result reports this instead.
     let is_profiled = { points.iter() }.all(|it| it["hottest"][0]["name"].is_string());
     let told = part["missing"].to_string();
     assert!(is_profiled || told.contains("hottest functions"), "{part:#}");

@@ -1,4 +1,4 @@
-//! `run`: programs that know only host and port, on private servers that run beside them.
+//! `run` with programs that know only a host and a port, and with private servers.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
@@ -14,12 +14,12 @@ fn run(scratch: &Scratch) -> Looptax<'_> {
     Looptax::new(exe(), scratch).args(["run"])
 }
 
-/// `run` for only one server's port: others may run on this machine.
+/// Returns `run` for the port of only this server, because other servers may run on this machine.
 fn run_for<'a>(scratch: &'a Scratch, server: &Server) -> Looptax<'a> {
     run(scratch).args(["--port".to_owned(), server.it.tcp.port().to_string()])
 }
 
-/// A program for Redis: sends its argument, in a line, and prints the answers.
+/// Returns a program for Redis, which sends its argument as a line and prints the answers.
 fn redis_program(server: &Server, words: &str) -> Vec<String> {
     let (ip, port) = (server.it.tcp.ip(), server.it.tcp.port());
     let password = server.password();
@@ -28,7 +28,8 @@ fn redis_program(server: &Server, words: &str) -> Vec<String> {
     ["bash", "-c", &script].map(str::to_owned).to_vec()
 }
 
-/// Moved by what is found: the server sees its socket, the program its words and its exit code.
+/// looptax finds the server itself: the server sees a connection over its socket, and the program gets its answer and
+/// its exit code.
 #[test]
 fn redis_is_found_and_sees_its_socket() {
     let Some(server) = Server::start(Kind::Redis) else {
@@ -43,7 +44,7 @@ fn redis_is_found_and_sees_its_socket() {
     let pid = server.it.pid;
     let count = format!("looptax: 1 connection moved, 0 left on TCP: {tcp} -> {} (--stats)\n", server.socket());
     assert_eq!(moved.stderr, count);
-    // The plan is printed beforehand with `-v`, and nothing about a server that is not used.
+    // With `-v` the plan is printed first. Without it, nothing is printed about a server that is not used.
     let plan = format!("looptax: {tcp} (redis-server, pid {pid}) -> {}\n", server.socket());
     let told = run_for(&scratch, &server).args(["-v", "--", "true"]).run();
     assert!(told.stderr.contains(&plan), "{}", told.stderr);
@@ -61,12 +62,12 @@ fn quiet_leaves_the_program_its_streams() {
     let run = run_for(&scratch, &server).args(["-q", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]).run();
     run.expect_code(7);
     assert_eq!((&*run.stdout, &*run.stderr), ("out\n", "err\n"));
-    // `--stats` prints its line with `-q` too.
+    // `--stats` prints its line even with `-q`.
     let run = run_for(&scratch, &server).args(["-q", "--stats", "--", "true"]).run();
     assert!(run.stderr.contains("0 connections moved, 0 left on TCP\n"), "{}", run.stderr);
 }
 
-/// The socket of another server than the one that holds the port.
+/// The socket in `--map` belongs to another server than the one that listens at the port.
 #[test]
 fn r18_a_mapped_socket_of_another_server_is_told() {
     let Some(server) = Server::start(Kind::Redis) else {
@@ -88,7 +89,7 @@ fn r18_a_mapped_socket_of_another_server_is_told() {
     assert!(!own.contains("warning"), "{own}");
 }
 
-/// A word of MariaDB's own client, over TCP as far as it knows.
+/// Returns a command that runs a statement with MariaDB's own client; the client believes that it uses TCP.
 fn mariadb(server: &Server, user: &str, password: &str, sql: &str) -> Vec<String> {
     let port = server.it.tcp.port();
     [
@@ -116,13 +117,13 @@ fn mariadb_is_found_and_sees_its_socket() {
     let program = mariadb(&server, &login.user, server.password(), sql);
     let moved = run_for(&scratch, &server).args(["--stats", "--"]).args(program).run();
     moved.expect_code(0);
-    // Over TCP it would have a port.
+    // If the connection used TCP, this would contain a port.
     assert_eq!(moved.stdout, "localhost\n", "{}", moved.stderr);
     let line = format!("{}: 1 moved to {}\n", server.it.tcp, server.socket());
     assert!(moved.stderr.contains(&line), "{}", moved.stderr);
 }
 
-/// Fails with what stays on TCP and why.
+/// Expects a line that says that the port stays on TCP, with `words` as the reason.
 #[track_caller]
 fn stays(run: &Finished, words: &str) {
     let line = run.stderr.lines().find(|line| line.contains(" stays on TCP: "));
@@ -130,7 +131,7 @@ fn stays(run: &Finished, words: &str) {
     assert!(has, "`{words}`: {}", run.stderr);
 }
 
-/// An account that exists only at 127.0.0.1 is known by the URL among the program's arguments.
+/// looptax learns the account, which exists only at 127.0.0.1, from the URL in the program's environment.
 #[test]
 fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     let Some(server) = Server::start(Kind::Mariadb).filter(|_| is_there("mariadb")) else {
@@ -147,7 +148,7 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     known.expect_code(0);
     assert_eq!(known.stdout, "tcponly@127.0.0.1\n");
     stays(&known, "`tcponly`: ");
-    // Without the check, the login fails: that is what the check is for.
+    // Without the tried login the program's own login fails; this is what the tried login prevents.
     let unknown = with_url(run_for(&scratch, &server).args(["--no-login"]));
     unknown.expect_code(1);
     let other = run_for(&scratch, &server).args(["--dry-run", "--login", &url.replace("jdbc:", "")]).run();
@@ -155,7 +156,7 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     assert!(other.stdout.contains("stays on TCP: `tcponly`"), "{}", other.stdout);
 }
 
-/// A login that fails over both transports was once taken for one that works.
+/// looptax once took a login that fails over both transports for one that works.
 #[test]
 fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     let Some(server) = Server::start(Kind::Mariadb) else {
@@ -172,18 +173,18 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     let open = dry("secure:secret");
     open.expect_code(1);
     assert!(open.stdout.contains("stays on TCP: `secure`: the login fails over both"), "{}", open.stdout);
-    // Without its password the refusal means nothing, and nothing is reported to work.
+    // Without the password the refusal means nothing, so looptax must not report that the login works.
     let unknown = dry("secure");
     unknown.expect_code(0);
     assert!(!unknown.stdout.contains("works"), "{}", unknown.stdout);
-    // Who asks for it hears that nothing is known.
+    // With --login, looptax reports that it could not try the login.
     let asked = format!("mysql://secure@{}/", server.it.tcp);
     let asked = run_for(&scratch, &server).args(["--dry-run", "--login", &asked]).run();
     asked.expect_code(1);
     assert!(asked.stdout.contains("--login gave no password"), "{}", asked.stdout);
 }
 
-/// A known connection whose login works is reported to.
+/// If the login of a known connection works, looptax reports this.
 #[test]
 fn a_connection_that_works_is_checked_and_moved() {
     for kind in [Kind::Mariadb, Kind::Mysql, Kind::Postgres, Kind::Redis, Kind::Valkey] {
@@ -201,7 +202,7 @@ fn a_connection_that_works_is_checked_and_moved() {
     }
 }
 
-/// PostgreSQL has no TLS on its socket: a process that demands it stays on TCP.
+/// PostgreSQL has no TLS on its socket, so a process that requires TLS stays on TCP.
 #[test]
 fn whoever_demands_tls_of_postgres_stays_on_tcp() {
     let Some(server) = Server::start(Kind::Postgres) else {
@@ -213,7 +214,7 @@ fn whoever_demands_tls_of_postgres_stays_on_tcp() {
     let run = |name: &str, value: &str, dial: &str| {
         let map = format!("127.0.0.1:{port}={}", server.socket());
         let only = ["--port".to_owned(), port.to_string()];
-        // Without a known connection the rules have to allow it; these do not matter here.
+        // Without a known connection the server's rules have to allow the move; with --map they do not matter.
         let how = if name == "MAP" { vec!["--map".to_owned(), map] } else { only.to_vec() };
         run(&scratch).args(how).args(["--stats", "-v", "--", "bash", "-c", dial]).env(name, value).run()
     };
@@ -230,7 +231,7 @@ fn whoever_demands_tls_of_postgres_stays_on_tcp() {
     assert!(given.stderr.contains("1 connection moved"), "{}", given.stderr);
 }
 
-/// Debian's rules for sockets ask for the system's user.
+/// Debian's rules for the socket check the system's user.
 #[test]
 fn rules_that_ask_for_the_system_user_leave_postgres_on_tcp() {
     let Some(server) = Server::start(Kind::Postgres) else {

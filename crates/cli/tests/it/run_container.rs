@@ -1,5 +1,5 @@
-//! `run` and a port that a container publishes: a Redis in separate namespaces, and a relay that is called
-//! `docker-proxy` and has its target on its command line, as Docker's does.
+//! `run` with a port that a container publishes: a Redis in separate namespaces, and a relay that has the name
+//! `docker-proxy` and its target on its command line, as Docker's relay does.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,7 +18,7 @@ use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
 
 const PORT: &str = "6379";
 
-/// Leads the first connection to the socket that it is given, and every further one to the second.
+/// Relays the first connection to the first socket in its arguments, and every later connection to the second.
 const RELAY: &str = r#"
 use IO::Select; use IO::Socket::INET; use IO::Socket::UNIX;
 $| = 1;
@@ -46,7 +46,7 @@ while (my @ready = $all->can_read) {
 }
 "#;
 
-/// A server in a container, and the folder that it calls `inside`.
+/// A server in a container, with the folder that the container calls `inside`.
 struct Container {
     address: &'static str,
     server: Alive,
@@ -54,8 +54,8 @@ struct Container {
 }
 
 impl Container {
-    /// At an address that only its network namespace has, and no other test's; `mount` is a shell command that mounts
-    /// something over the folder `$inside`.
+    /// Starts the server at an address that only its network namespace has, and that no other test uses. `mount` is a
+    /// shell command that mounts something over the folder `$inside`.
     fn start(address: &'static str, mount: &str) -> Option<Self> {
         if !is_installed(Kind::Redis) || !is_root() {
             return None;
@@ -90,13 +90,13 @@ impl Container {
         self.scratch.file("inside/redis.sock")
     }
 
-    /// The path of its socket for a process that may look into the container.
+    /// Returns the path of the socket for a process that may look into the container.
     fn outside(&self) -> String {
         let root = format!("/proc/{}/root", self.server.0.id());
         format!("{root}{}", self.socket().display())
     }
 
-    /// A relay for its port, and the port on this side.
+    /// Starts a relay for the port of the container; returns the relay and its port on this machine.
     fn publish(&self, elsewhere: &str) -> (Alive, u16) {
         let program = self.scratch.file("docker-proxy");
         programs::copy("/usr/bin/perl", &program);
@@ -124,7 +124,7 @@ impl Container {
     }
 }
 
-/// Held open, with an answer, so that the relay has gone on.
+/// Opens a connection and waits for an answer, so that the relay has connected to its target.
 fn connected(port: u16) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.write_all(b"PING\r\n").unwrap();
@@ -162,7 +162,7 @@ fn a_published_port_is_moved_to_the_socket_in_a_shared_folder() {
     assert!(words.contains("to redis-server") && words.contains(&socket.display().to_string()), "{words}");
 }
 
-/// At the same path is another server's socket here: the path by itself proves nothing.
+/// On this machine another server has a socket at the same path, so the path by itself proves nothing.
 #[test]
 fn a_published_port_stays_on_tcp_where_the_socket_is_the_containers_own() {
     let Some(container) = Container::start("198.18.77.3", "mount -t tmpfs none $inside") else {
@@ -201,7 +201,7 @@ fn a_proxy_that_leads_elsewhere_too_is_not_moved() {
     assert!(!run.stdout.contains("->"), "{}", run.stdout);
 }
 
-/// Two containers with one address: which of them is meant cannot be known.
+/// Two containers have the same address, so looptax cannot know which of them is meant.
 #[test]
 fn a_published_address_that_two_have_is_not_moved() {
     let start = || Container::start("198.18.77.4", SHARED);

@@ -1,4 +1,4 @@
-//! `run`: its options and environment, and what others see of them.
+//! `run`: its options and environment, and what other users see of them.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -65,7 +65,8 @@ fn what_is_wrong_with_a_socket_that_was_named_is_said_beforehand() {
     strict(&socket).expect_code(0);
 }
 
-/// A reason of looptax itself, whatever it is and whether or not anything would have been run.
+/// Failures of looptax itself end with code 125, whatever the reason is and whether or not a program would have been
+/// run.
 #[test]
 fn r18_what_keeps_run_from_starting_ends_with_125() {
     let scratch = Scratch::new();
@@ -103,7 +104,7 @@ fn r18_a_check_that_is_about_no_port_is_told() {
     assert_eq!(run.stderr, words);
 }
 
-/// A program may blank a password among its own arguments; those of looptax name only the program.
+/// A program may hide a password in its own arguments, so the arguments of looptax show only the program's name.
 #[test]
 fn the_arguments_of_the_program_stand_with_the_program_alone() {
     let scratch = Scratch::new();

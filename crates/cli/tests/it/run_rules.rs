@@ -1,4 +1,4 @@
-//! `run` and who may log in: a moved connection gets what TCP would have given, no more and no less.
+//! `run` and the rules about logins: a moved connection gets exactly the access that it would have had over TCP.
 
 use std::fs;
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{Alive, Server, exe, is_root, is_there};
 
-/// A PostgreSQL whose rules change, and a connection that was there before them.
+/// A PostgreSQL whose rules change, and a connection that was opened before them.
 pub(crate) struct Ruled {
     pub(crate) server: Server,
     scratch: Scratch,
@@ -62,7 +62,7 @@ impl Ruled {
         self.run().args(["--dry-run"]).run()
     }
 
-    /// Who `psql` is with this login, over TCP as far as it knows.
+    /// Runs `psql` with this login, which prints its user; `psql` believes that it uses TCP.
     fn psql(&self, user: &str, password: &str, more: &str) -> Finished {
         let port = self.server.it.tcp.port();
         let target = format!("host=127.0.0.1 port={port} user={user} dbname=postgres {more}");
@@ -74,7 +74,7 @@ impl Ruled {
     }
 }
 
-/// Rules that differ leave the port on TCP, with what differs.
+/// If the rules for the socket and for TCP differ, the port stays on TCP, and looptax reports the difference.
 #[test]
 fn r18_rules_that_differ_between_socket_and_tcp_leave_postgres_on_tcp() {
     let Some(mut ruled) = Ruled::start() else {
@@ -141,7 +141,7 @@ fn r18_nobody_gets_in_whom_tcp_refuses_and_nobody_stays_out_whom_it_lets_in() {
     }
 }
 
-/// A connection that works shows nothing of others, which the socket may let in although TCP refuses them.
+/// A login that works shows nothing about other logins, which the socket may accept although TCP rejects them.
 #[test]
 fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let Some(mut ruled) = Ruled::start() else {
@@ -160,7 +160,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     };
     told("stays on TCP: in ", 1);
     told("line 2 applies (`local all all trust`)", 1);
-    // If others are only refused, the known login counts.
+    // If the socket only rejects other logins, the known login decides.
     let mut ruled = ruled;
     ruled.rule("local all bob scram-sha-256\nhost all all samehost scram-sha-256\n");
     let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
@@ -168,7 +168,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let words = "warning: 127.0.0.1:";
     let others = "the login of --login works over the socket, others may not: in ";
     assert!(dry.stdout.contains(words) && dry.stdout.contains(others), "{}", dry.stdout);
-    // The warning is printed with the first connection to that port, and not before.
+    // looptax prints the warning at the first connection to that port, not before.
     let quiet = |command: &[&str]| ruled.run().args(["-q", "--login", &url, "--"]).args(command).run();
     let moved = quiet(&["psql", &url, "-c", "SELECT 1"]);
     assert!(moved.stderr.contains(others), "{}", moved.stderr);
@@ -176,7 +176,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     assert!(!nothing.stderr.contains(others), "{}", nothing.stderr);
 }
 
-/// The rules in force are not known then.
+/// If the server rejects the file, looptax cannot know which rules are in force.
 #[test]
 fn r18_a_file_that_the_server_refuses_leaves_the_port_on_tcp() {
     let Some(mut ruled) = Ruled::start() else {
@@ -202,7 +202,7 @@ fn r18_a_file_that_the_server_refuses_leaves_the_port_on_tcp() {
     }
 }
 
-/// A login that the server refuses over TCP and accepts over the socket must not get in by looptax.
+/// A login that the server rejects over TCP and accepts over the socket must not succeed because of looptax.
 #[test]
 fn r18_a_known_login_that_tcp_refuses_stays_refused() {
     let Some(mut ruled) = Ruled::start() else {
@@ -216,7 +216,7 @@ fn r18_a_known_login_that_tcp_refuses_stays_refused() {
     assert!(dry.stdout.contains("stays on TCP: `eve`"), "{}", dry.stdout);
 }
 
-/// Lines that were written since the server started may not be in force.
+/// Rules that were written after the server started may not be in force.
 #[test]
 fn r18_rules_that_may_not_be_in_force_are_warned_of() {
     let Some(mut ruled) = Ruled::start() else {
@@ -236,7 +236,7 @@ fn r18_rules_that_may_not_be_in_force_are_warned_of() {
     );
 }
 
-/// libpq takes blanks, quotes and escapes.
+/// libpq accepts blanks, quotes and escapes in these settings.
 #[test]
 fn r18_a_demand_for_tls_is_seen_however_it_is_spelled() {
     let Some(ruled) = Ruled::start() else {
@@ -252,7 +252,7 @@ fn r18_a_demand_for_tls_is_seen_however_it_is_spelled() {
     assert!(run.stderr.contains(" 1 connection moved"), "{run:?}");
 }
 
-/// A shell that was moved becomes a program that demands TLS.
+/// A shell whose connection was moved executes a program that requires TLS.
 #[test]
 fn r18_a_program_that_is_executed_has_demands_of_its_own() {
     let Some(ruled) = Ruled::start() else {
@@ -262,7 +262,7 @@ fn r18_a_program_that_is_executed_has_demands_of_its_own() {
     let script =
         format!("exec 3<>/dev/tcp/127.0.0.1/{port}; exec psql 'host=127.0.0.1 port={port} sslmode = require' -c ''");
     let run = ruled.run().args(["--stats", "--", "bash", "-c", &script]).run();
-    // Its words are among those of the shell's that it is started with.
+    // The shell's arguments already contain the setting of the program that it executes.
     assert!(run.stderr.contains(" 0 connections moved, 2 left"), "{run:?}");
     let script = format!(
         "exec 3<>/dev/tcp/127.0.0.1/{port}; S=mode; exec psql \"host=127.0.0.1 port={port} ssl$S = require\" -c ''"
@@ -271,17 +271,17 @@ fn r18_a_program_that_is_executed_has_demands_of_its_own() {
     assert!(run.stderr.contains(" 1 connection moved, 1 left"), "{run:?}");
 }
 
-/// Its own rules for sockets are not compared.
+/// looptax does not compare the pooler's own rules for sockets.
 #[test]
 fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
     if !is_there("pgbouncer") || !is_root() {
         return;
     }
-    // Its file by its path, and as it is named from its folder.
+    // The configuration file is passed by its whole path, or by its name in the working folder.
     let cases = [("scram-sha-256", 0), ("hba", 1)].map(|it| [(it, false), (it, true)]);
     for ((method, code), is_relative) in cases.concat() {
         let scratch = Scratch::new();
-        // It refuses to run as root.
+        // PgBouncer refuses to run as root.
         scratch.give_to(65_534);
         let config = scratch.file("pgbouncer.ini");
         let address = free_address();
@@ -311,7 +311,7 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
     }
 }
 
-/// The account that a login leads to is another one on MariaDB's socket, and without the login it is not known.
+/// On MariaDB's socket a login may lead to another account; looptax does not know which without the login.
 #[test]
 fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     let Some(server) = Server::start(Kind::Mariadb) else {
@@ -321,7 +321,7 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     let port = server.it.tcp.port().to_string();
     let run = |options: &[&str]| Looptax::new(exe(), &scratch).args(["run", "--port", &port]).args(options).run();
     let warning = ": looptax does not know the account: ";
-    // Once, and only to a program that it concerns.
+    // The warning is printed once, and only if the program opens such a connection.
     let dial = format!("for i in 1 2 3; do exec 3<>/dev/tcp/127.0.0.1/{port}; done");
     let said = run(&["--", "bash", "-c", &dial]);
     assert_eq!(said.stderr.matches(warning).count(), 1, "{}", said.stderr);
@@ -339,7 +339,7 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     assert!(!known.stdout.contains("warning"), "{}", known.stdout);
 }
 
-/// Rights that TCP would not have given, and a login without the password.
+/// The socket would give rights that TCP does not give, or accept a login without its password.
 #[test]
 fn r18_an_account_that_gets_more_over_the_socket_stays_on_tcp() {
     let Some(server) = Server::start(Kind::Mariadb) else {
@@ -380,11 +380,11 @@ fn r18_an_account_that_gets_more_over_the_socket_stays_on_tcp() {
     );
 }
 
-/// It is only for the check.
+/// looptax needs the password only for the login that it tries.
 #[test]
 fn r18_the_password_for_the_check_does_not_reach_the_program() {
     let scratch = Scratch::new();
-    // If nothing is moved, the program's parent is the test.
+    // If looptax moves nothing, the program replaces it, so the program's parent is the test.
     for (how, reads) in [
         (["--port", "1"], "cat /proc/$$/environ"),
         (["--map", "127.0.0.1:1=/nowhere"], "cat /proc/$PPID/environ /proc/$$/environ"),

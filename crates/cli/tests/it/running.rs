@@ -1,4 +1,4 @@
-//! Servers that people care for: read unless `--write` is given, cleared up behind, passwords hidden.
+//! Running servers: looptax only reads unless `--write` is given, removes what it made, and hides passwords.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::fixture::{SHORT, Server, compare, exe, is_there, saved};
 
-/// The contents of a Redis server, and whether it was ever written to.
+/// Returns the contents of a Redis server, and the counts of the commands that write.
 fn redis_contents(server: &Server) -> [String; 3] {
     let commands = server.redis(&["INFO", "commandstats"]);
     let writes = commands.lines().filter(|line| {
@@ -88,7 +88,7 @@ fn nothing_is_written_to_mariadb_unasked() {
     assert_eq!(server.scratch_places(), [""; 0]);
 }
 
-/// Checks the server's questions if no workload is named.
+/// Checks which workload looptax uses if none is named.
 #[track_caller]
 fn check_asked(url: String, expected: &str) {
     let scratch = Scratch::new();
@@ -117,12 +117,12 @@ fn an_ordinary_account_leaves_no_error_in_postgres() {
         return;
     };
     server.talk().execute("CREATE ROLE poor LOGIN PASSWORD 'pw'").unwrap();
-    // Each error rolls something back.
+    // Each error would roll back a transaction.
     let rolled_back = || server.column("SELECT sum(xact_rollback)::text FROM pg_stat_database");
     let before = rolled_back();
     check_asked(format!("postgres://poor:pw@{}/postgres", server.it.tcp), "system-row");
     assert_eq!(rolled_back(), before);
-    // Its own tables are seen all the same.
+    // looptax still finds the server's own tables.
     server.talk().execute("CREATE TABLE sbtest1 (id int PRIMARY KEY, c text)").unwrap();
     server.talk().execute("INSERT INTO sbtest1 SELECT it, 'x' FROM generate_series(1, 50) it").unwrap();
     server.talk().execute("GRANT SELECT ON sbtest1 TO poor").unwrap();
@@ -130,14 +130,14 @@ fn an_ordinary_account_leaves_no_error_in_postgres() {
     check_asked(format!("postgres://poor:pw@{}/{database}", server.it.tcp), "point-select");
 }
 
-/// With `--write` there is a scratch place while it runs, and none after its end.
+/// With `--write` there is a scratch schema or database during the run, and none after it.
 #[track_caller]
 fn scratch_place(kind: Kind, signal: Option<Signal>) {
     let Some(server) = Server::start(kind) else {
         return;
     };
     let scratch = Scratch::new();
-    // Goes on until it is interrupted, or else long enough to be looked at.
+    // The run goes on until it is interrupted, or else long enough for the test to see it.
     let n_epochs = if signal.is_some() { "10000" } else { "20" };
     let mut run = compare(&scratch)
         .args([&server.url(), "--yes", "--write", "-c", "1", "-q"])
@@ -191,7 +191,7 @@ fn the_password_shows_nowhere() {
         .spawn();
     run.wait_for_stderr("plan");
     let command_line = fs::read(format!("/proc/{}/cmdline", run.pid())).unwrap();
-    // A connection beside the test's own: the run has begun.
+    // The second connection, besides the one of this test, shows that the run has begun.
     run.wait_for("the first connection", || {
         let clients = server.redis(&["CLIENT", "LIST"]);
         (clients.lines().count() > 1).then_some(())
@@ -226,7 +226,7 @@ fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked
     if !is_there("script") {
         return;
     }
-    // `script` gives it a terminal as stdin, at whose end no answer comes.
+    // `script` gives looptax a terminal as stdin, on which no answer arrives.
     let line = format!("{} compare {} -q --no-history", exe().display(), server.url());
     let run = Looptax::new("script", &scratch).args(["-qec", &line, "/dev/null"]).run();
     run.expect_code(2);
@@ -251,7 +251,7 @@ fn measured_as_what_it_is(kind: Kind, server: &Server) {
     let record: Value = serde_json::from_slice(&record).unwrap();
     let comparison = &record["comparisons"][0];
     assert_eq!(comparison["target"]["kind"], kind.name());
-    // Its version is PostgreSQL's.
+    // The server reports the version of PostgreSQL, not its own.
     assert_eq!(comparison["target"]["version"], "");
     let arms = comparison["arms"].as_array().unwrap();
     for (arm, sees) in arms.iter().zip(["local socket of process ", "TCP from 127.0.0.1:"]) {
@@ -261,7 +261,8 @@ fn measured_as_what_it_is(kind: Kind, server: &Server) {
     }
 }
 
-/// Our statement would be there for the next client of the connection, and be in our own way as well.
+/// A prepared statement of looptax would still exist for the next client of the pooler's connection, and would disturb
+/// looptax itself.
 #[test]
 fn what_a_pooler_would_lose_is_not_prepared_there() {
     let Some(server) = Server::start_pooling(PoolMode::Transaction) else {
@@ -283,13 +284,13 @@ fn what_a_pooler_would_lose_is_not_prepared_there() {
     run.run().expect_code(0);
 }
 
-/// Whether the `PgBouncer` that is installed keeps what clients prepare in every mode.
+/// Whether the installed `PgBouncer` keeps the statements that clients prepare in every mode.
 fn keeps_prepared() -> bool {
     let mode = PoolMode::Transaction;
     looptax_experiment::servers::pooler::keeps_prepared(Kind::Pgbouncer, mode).unwrap().1
 }
 
-/// Settings of a session would stay with the pooler's connection, for its next client.
+/// Settings of a session would stay in the pooler's connection, for the next client.
 #[test]
 fn a_scratch_schema_leaves_nothing_with_the_connections_of_a_pooler() {
     let Some(server) = Server::start_pooling(PoolMode::Transaction) else {

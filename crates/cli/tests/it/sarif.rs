@@ -1,4 +1,5 @@
-//! `looptax check TREE --sarif`: by the schema, at the right line, without a secret, and with what `switch` writes.
+//! `looptax check TREE --sarif`: the log matches the schema, names the right lines, contains no secret, and has the
+//! changes that `switch` makes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -19,14 +20,15 @@ use serde_json::Value;
 use crate::fixture::{Server, exe};
 
 const SCHEMA: &str = include_str!("../sarif/schema.json");
-/// A configuration of each application that looptax knows.
+/// A configuration file of each application that looptax knows.
 const CASES: &str = include_str!("../../../advise/tests/data/apps.toml");
 const N_TREES: usize = 40;
 const MARK: &str = "MARKED-s3cret";
 
 static SCHEMA_OF_SARIF: LazyLock<Validator> = LazyLock::new(|| {
     let mut schema: Value = serde_json::from_str(SCHEMA).unwrap();
-    // Its bracket that nothing opens is an error to this crate; looptax prints no language.
+    // The pattern has a closing bracket without an opening one, which this crate does not accept; looptax does not
+    // print a language.
     for part in ["run", "toolComponent"] {
         let pattern = schema["definitions"][part]["properties"]["language"].as_object_mut().unwrap().remove("pattern");
         assert!(pattern.is_some(), "{part}");
@@ -48,7 +50,7 @@ fn sarif(scratch: &Scratch, tree: &Path, more: &[&str]) -> Log {
     Log::read(&run)
 }
 
-/// The printed log, compared with the schema.
+/// The printed log, after a check against the schema.
 struct Log {
     text: String,
     code: Option<i32>,
@@ -71,7 +73,7 @@ impl Log {
         Self { text: format!("{}{}", run.stdout, run.stderr), code: run.status.code(), results }
     }
 
-    /// File, line, code.
+    /// Returns file, line and code of each result.
     fn said(&self) -> Vec<(String, u64, String)> {
         let said = self.results.iter().map(|it| {
             let place = &it["locations"][0]["physicalLocation"];
@@ -81,7 +83,7 @@ impl Log {
         said.collect()
     }
 
-    /// The files with all fixes, by their paths below the tree.
+    /// Returns the files after all fixes, by their paths below the tree.
     fn fixed(&self, tree: &Path) -> BTreeMap<String, String> {
         type Part = ((u64, u64), (u64, u64), String);
         let mut all: BTreeMap<String, BTreeSet<Part>> = BTreeMap::new();
@@ -111,7 +113,7 @@ impl Log {
     }
 }
 
-/// The byte of a line and a column in characters.
+/// Returns the position in bytes of a line and a column, which counts characters.
 fn byte(text: &str, (line, column): (u64, u64)) -> usize {
     let (line, column) = (usize::try_from(line).unwrap(), usize::try_from(column).unwrap());
     let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
@@ -131,7 +133,8 @@ struct Case {
     tcp: String,
 }
 
-/// Forty trees of the table's cases: applying every fix leaves none, so that each did what it says.
+/// Forty trees with all cases of the table: after all fixes are applied, `check` reports no fix, so each fix has
+/// worked.
 #[test]
 fn fixes_of_every_application_take_the_socket_and_hold_no_secret() {
     let scratch = Scratch::new();
@@ -166,15 +169,15 @@ struct Servers {
     redis: Server,
 }
 
-/// A tree as it was drawn: the file that is switched, and what is right of it.
+/// A random tree: the file to switch, and the correct result for it.
 struct Drawn {
     file: &'static str,
-    /// The server that it connects to, and the line that names it; `None` if there is nothing to report.
+    /// The server that the file connects to, and the line that names the server; `None` if there is nothing to report.
     right: Option<(Kind, usize)>,
     code: &'static str,
 }
 
-/// Draws trees: what such projects have in the file, between lines that mean nothing here.
+/// Makes random trees: the file has the usual contents of such a project, after lines without meaning for the test.
 struct Draw {
     rng: Xoshiro256PlusPlus,
     tree: PathBuf,
@@ -189,7 +192,7 @@ impl Draw {
         write(&self.tree.join(name), text);
     }
 
-    /// Writes the file with lines before these, and returns the line of the text that names the server.
+    /// Writes the file with random lines after its head; returns the line that contains `says_where`.
     fn file(&mut self, name: &str, [head, noise, body]: [&str; 3], says_where: &str) -> usize {
         let mut text = head.to_owned();
         for idx in 0..self.below(30) {
@@ -205,10 +208,10 @@ impl Draw {
     }
 }
 
-/// Lines of a `.env` that mean nothing here.
+/// A line of a `.env` without meaning for the test.
 const ENV: &str = "KEY_{N}={MARK}";
 
-/// Port, user, password, database.
+/// Returns port, user, password and database.
 fn login(server: &Server) -> (u16, String, String, String) {
     let (it, password) = (&server.it, server.password().to_owned());
     (it.tcp.port(), it.login.user.clone(), password, it.login.database.clone().unwrap_or_default())
@@ -237,7 +240,7 @@ fn draw(form: usize, servers: &Servers, draw: &mut Draw) -> Drawn {
     }
 }
 
-/// WordPress, Laravel, Gitea.
+/// Makes the files of WordPress, Laravel or Gitea.
 fn of_mysql(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
     let (port, user, password, database) = login(server);
     let (file, line) = match form {
@@ -268,7 +271,7 @@ fn of_mysql(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
     Drawn { file, right: Some((Kind::Mariadb, line)), code: "takes-tcp" }
 }
 
-/// Node, Django, Rails.
+/// Makes the files of Node, Django or Rails.
 fn of_postgres(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
     let (port, user, password, database) = login(server);
     let (file, line) = match form {
@@ -300,7 +303,7 @@ fn of_postgres(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
     Drawn { file, right: Some((Kind::Postgres, line)), code: "takes-tcp" }
 }
 
-/// Celery, Laravel.
+/// Makes the files of Celery or Laravel.
 fn of_redis(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
     let (port, _, password, _) = login(server);
     let (file, line) = if form == 6 {
@@ -317,7 +320,7 @@ fn of_redis(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
     Drawn { file, right: Some((Kind::Redis, line)), code: "takes-tcp" }
 }
 
-/// Forty projects as people have them, with servers that run: what SARIF says to write is what `switch` writes.
+/// Forty common projects with running servers: the changes in SARIF are the changes that `switch` makes.
 #[test]
 fn fixes_are_byte_for_byte_what_switch_writes_at_the_lines_that_say_where_it_goes() {
     let start = Server::start;
@@ -377,7 +380,7 @@ fn a_tree_is_read_without_links_without_proc_and_within_its_bounds() {
     write(&deep.join("x"), "");
     let log = sarif(&scratch, &tree, &[]);
     assert_eq!(log.code, Some(3), "what was not read is not known: {}", log.text);
-    // Files by their names, below the working folder.
+    // Pass files by their names, relative to the working folder.
     let run = looptax(&scratch, &["check", "--sarif", "tree/a b/wp-config.php", "outside/wp-config.php"]);
     let named = Log::read(&run).said();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `--workload script:FILE`: a user's own transaction on real servers, and mistakes in it.
+//! `--workload script:FILE`: a user's own transaction on real servers, and mistakes in such scripts.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::fixture::{compare, is_installed, saved};
 
-/// pgbench's built-in transaction as the manual prints it, with a condition that changes nothing.
+/// pgbench's built-in transaction from the manual, with an added condition that changes nothing.
 const TPCB: &str = "\
 \\set aid random(1, 2000 * :scale)
 \\set bid random(1, 1 * :scale)
@@ -26,7 +26,7 @@ INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :a
 END;
 ";
 
-/// A short run of `script` on a private server; its comparison.
+/// Makes a short run of `script` on a private server; returns its comparison.
 #[track_caller]
 fn run(kind: Kind, script: &str, options: &[&str]) -> Option<Value> {
     if !is_installed(kind) {
@@ -51,7 +51,7 @@ fn run(kind: Kind, script: &str, options: &[&str]) -> Option<Value> {
 #[test]
 fn pgbench_s_transaction_runs_on_each_kind_prepared_and_as_text() {
     for kind in [Kind::Postgres, Kind::Mariadb, Kind::Mysql] {
-        // END is COMMIT only to PostgreSQL.
+        // Only PostgreSQL accepts END for COMMIT.
         let script = match kind {
             Kind::Postgres => TPCB.to_owned(),
             _ => TPCB.replace("END;", "COMMIT;"),
@@ -65,7 +65,7 @@ fn pgbench_s_transaction_runs_on_each_kind_prepared_and_as_text() {
             assert_eq!(workload["protocol"], protocol);
             let requests = &comparison["raw"]["epochs"][0]["slices"][0];
             assert!(requests["requests"].as_u64().unwrap() > 0);
-            // Three requests of four take seven messages, the fourth one.
+            // Three of four requests need seven messages, and the fourth needs one.
             let ratio = requests["sends"].as_f64().unwrap() / requests["requests"].as_f64().unwrap();
             assert!((1.0..=7.0).contains(&ratio), "{ratio}");
         }

@@ -1,5 +1,5 @@
-//! Addresses of every accepted form with a marked secret, given to every command that takes one: only the server gets
-//! the secret.
+//! Addresses of every accepted form with a marked secret are passed to every command that accepts addresses; only the
+//! server may get the secret.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,11 +13,11 @@ use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{SHORT, Server, compare, exe};
 
-/// The beginning and end of the secret, however it is encoded.
+/// The beginning and the end of the secret, which stay the same in every encoding.
 const MARKS: [&str; 2] = ["qZ7", "7Zq"];
 const SECRET: &str = "qZ7 ü'\\@/:?#&=;,%+\"7Zq";
 
-/// Everything but letters and digits as `%XX`.
+/// Returns the secret with everything except letters and digits as `%XX`.
 fn percent() -> String {
     let encoded = SECRET.bytes().map(|byte| match byte {
         byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
@@ -30,7 +30,7 @@ fn quoted() -> String {
     format!("'{}'", SECRET.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// The forms, with the secret in each place that one may have.
+/// Returns addresses of all forms, with the secret in each place that may contain one.
 fn addresses(port: u16) -> Vec<String> {
     let urls = [
         "mysql://u:S@127.0.0.1:P/d",
@@ -60,17 +60,18 @@ fn check_absent(text: &str, place: &str, address: &str) {
     }
 }
 
-/// The text without packed latencies and the records in a page: three letters on end are in any long base64.
+/// Returns the text without packed latencies and without the records in a page: any long base64 may contain the three
+/// letters of a mark.
 fn without_packed(text: &str) -> String {
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
     let words = text.split_inclusive(|c| !is_base64(c));
     words.filter(|it| it.len() < MOST_LETTERS).collect()
 }
 
-/// Longer words are base64.
+/// Words that are longer than this are base64.
 const MOST_LETTERS: usize = 200;
 
-/// The text without the six random letters of each scratch folder's name, which may hold those three, too.
+/// Returns the text without the six random letters in the name of each scratch folder, which may contain a mark too.
 fn without_scratch_names(text: &str) -> String {
     let mut parts = text.split("lt-");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -80,7 +81,7 @@ fn without_scratch_names(text: &str) -> String {
     })
 }
 
-/// Neither the output nor any file that is left contains the secret.
+/// Checks that neither the output nor any remaining file contains the secret.
 #[track_caller]
 fn check_told(run: &Finished, scratch: &Scratch, address: &str) {
     check_absent(&run.stdout, "stdout", address);
@@ -107,8 +108,7 @@ fn check_files(folder: &Path, address: &str) {
     }
 }
 
-/// Looks at the process list while a server keeps the program waiting for its greeting, which then
-/// never comes.
+/// Checks the process list while the program waits for a server's greeting, which never comes.
 #[track_caller]
 fn check_held(args: &[&str], address_of: impl Fn(u16) -> String) {
     let (scratch, others) = (Scratch::new(), Scratch::new());
@@ -270,7 +270,7 @@ fn r51_a_server_that_repeats_a_password_is_not_repeated() {
     use std::io::{Read, Write};
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("redis://{}/0", listener.local_addr().unwrap());
-    // Ends with the test's process.
+    // This thread ends with the test's process.
     std::thread::spawn(move || {
         for mut peer in listener.incoming().flatten() {
             std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! `show`, `diff` and `gate`, over runs on the built-in echo server.
+//! `show`, `diff` and `gate`, with runs on the built-in echo server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ fn looptax(scratch: &Scratch, args: &[&str]) -> Finished {
     Looptax::new(exe(), scratch).args(args.iter().copied()).run()
 }
 
-/// A short run, saved under that name.
+/// Makes a short run, and saves it under this name.
 fn measure(scratch: &Scratch, name: &str, more: &[&str]) -> Finished {
     let run = Looptax::new(exe(), scratch)
         .args(["compare", "echo", "--placement", "same", "-o", name])
@@ -77,7 +77,7 @@ fn write(scratch: &Scratch, name: &str, record: &Value) {
         .unwrap();
 }
 
-/// A saved record of as many epochs, in each of which TCP loses the given percentage of the throughput; judged.
+/// Saves a judged record with an epoch for each percentage, in which TCP loses this part of the throughput.
 pub(crate) fn with_taxes(scratch: &Scratch, name: &str, taxes_pct: &[f64], change: fn(&mut Value)) {
     if !scratch.work().join("real.json").exists() {
         measure(scratch, "real.json", &[]);
@@ -143,7 +143,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
         "{}",
         open.stdout
     );
-    // Of an uncertain size all that is possible counts, not the figure.
+    // If the size of a loss is uncertain, the whole possible range counts, not the figure.
     let drifted: Vec<f64> = (0..6).map(|n| 12.0 + 0.2 * f64::from(n)).collect();
     let drifted = [&drifted[..], &[30.0, 30.2, 30.4, 30.6, 30.8, 31.0]].concat();
     with_taxes(&scratch, "u.json", &drifted, |_| ());
@@ -163,7 +163,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
         .expect_error(2, &["no comparison of that arm"]);
 }
 
-/// A forged summary let a gate pass that the record's own counts do not: every reader uses the counts.
+/// A forged summary passed a gate that the record's own counts do not pass. Every command now uses the counts.
 #[test]
 fn r44_a_summary_that_the_counts_do_not_give_is_believed_by_nobody() {
     let scratch = Scratch::new();
@@ -174,7 +174,7 @@ fn r44_a_summary_that_the_counts_do_not_give_is_believed_by_nobody() {
     tax["throughput_pct"] = json!({"value": 5.432_109_87, "lo": 4.432_109_87, "hi": 6.432_109_87, "n": 6});
     tax["theta"] = json!({"value": 0.051, "lo": 0.046, "hi": 0.057, "n": 6});
     write(&scratch, "forged.json", &forged);
-    // The history knows the run by its own record, which is another one now.
+    // The history has the run with its own record, which the test has replaced.
     write(&scratch, "real.json", &forged);
     let said = "the record's summary (difference, 5.4 %) does not match its counts (difference, 26.0 %)";
     for (limit, code) in [("20%", 3), ("50%", 3)] {
@@ -234,7 +234,8 @@ fn what_has_nothing_in_common_is_refused_with_the_reason() {
         .expect_error(2, &["no common comparison", "--client poll", "--client block"]);
 }
 
-/// Text of OpenMetrics: each sample is of a family that was described before, and is a number; then the end.
+/// Checks text in the OpenMetrics format: each sample belongs to a family described before it and is a number, and the
+/// end is marked.
 #[track_caller]
 fn check_openmetrics(text: &str) {
     let lines = text.strip_suffix("# EOF\n").unwrap();

@@ -1,5 +1,5 @@
-//! `show --html`, `show --publish` and `compare --html`: a page of the measurements, and clear errors if there cannot
-//! be one.
+//! `show --html`, `show --publish` and `compare --html`: a page of the measurements, and a clear error if there can be
+//! no page.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn show<'a>(scratch: &'a Scratch, args: &[&str]) -> Looptax<'a> {
     Looptax::new(exe(), scratch).args(["show"]).args(args)
 }
 
-/// A short run on the echo server, its record in `r.json` and its page in `live.html`.
+/// Makes a short run on the echo server, with its record in `r.json` and its page in `live.html`.
 fn measured() -> Scratch {
     let scratch = Scratch::new();
     let args = ["echo", "--placement", "same", "--html", "live.html"];
@@ -49,7 +49,7 @@ fn a_page_holds_what_the_record_and_its_samples_say() {
     assert_eq!(tags.count(), 2, "{log}");
 }
 
-/// A measured record changed by `change`, and the page of it.
+/// Makes the page of a measured record that `change` has changed.
 fn page_of_changed(change: impl Fn(&mut Value)) -> Finished {
     let scratch = measured();
     let path = scratch.file("r.json");
@@ -176,7 +176,7 @@ fn what_is_published_names_nobody_and_shows_a_change() {
     let changed = text.replace("\"connections\":1", "\"connections\":2");
     let error = looptax_fleet::read_contribution(&changed).unwrap_err();
     assert!(error.to_string().contains("changed"), "{error}");
-    // A file that is there stays.
+    // An existing file is not replaced.
     show(&scratch, &["named.json", "--publish", "m.json"]).run().expect_code(2);
 }
 

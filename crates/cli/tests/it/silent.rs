@@ -1,5 +1,5 @@
-//! Servers that take connections and give no answer: a signal ends every wait for them, and one silence is waited for
-//! once.
+//! Servers that accept connections and give no answer: a signal ends every wait for them, and looptax waits only once
+//! for a silent server.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,7 +16,8 @@ use rustix::process::Signal;
 
 use crate::fixture::exe;
 
-/// The data of a connection: some at once, and one answer to each of the first messages. Then nothing, for ever.
+/// The data that the server sends on a connection: `first` immediately, then one answer to each of the first messages,
+/// then nothing.
 #[derive(Clone, Default)]
 struct Words {
     first: Vec<u8>,
@@ -26,11 +27,11 @@ struct Words {
 #[derive(Default)]
 struct Heard {
     over_tcp: AtomicUsize,
-    /// Messages that no answer was given to.
+    /// The number of messages that got no answer.
     unanswered: AtomicUsize,
 }
 
-/// A server on a port and on a socket. It ends with the test's process.
+/// A server on a port and on a socket. It ends with the process of the test.
 struct Silent {
     port: u16,
     socket: String,
@@ -41,7 +42,7 @@ impl Silent {
     fn start(scratch: &Scratch, words: &Words) -> Self {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = tcp.local_addr().unwrap().port();
-        // PostgreSQL's clients are given the folder.
+        // The clients of PostgreSQL get the folder and expect this name in it.
         let socket = scratch.file(&format!(".s.PGSQL.{port}"));
         let unix = UnixListener::bind(&socket).unwrap();
         fs::set_permissions(&socket, fs::Permissions::from_mode(0o777)).unwrap();
@@ -72,7 +73,7 @@ impl Silent {
     }
 }
 
-/// Talks on a separate thread.
+/// Handles a connection in a separate thread.
 fn talk(mut stream: impl Read + Write + Send + 'static, words: Words, heard: Arc<Heard>) {
     thread::spawn(move || {
         let _ = stream.write_all(&words.first);
@@ -90,7 +91,7 @@ fn looptax<'a>(scratch: &'a Scratch, args: &[&str]) -> Looptax<'a> {
     Looptax::new(exe(), scratch).args(args.iter().copied())
 }
 
-/// Waits for the first connection, asks it to end, and sees that no limit of its own ended the wait.
+/// Waits for the first connection and sends SIGTERM; checks that the signal ended the wait, not a time limit.
 #[track_caller]
 fn check_ends(command: Looptax<'_>, scratch: &Scratch, silent: &Silent) -> Finished {
     let mut run = command.spawn();
@@ -166,10 +167,10 @@ fn fleet_ends_by_a_signal_while_the_collector_is_silent() {
     }
 }
 
-/// MySQL's greeting of a server without TLS, for the old way to send a password.
+/// Returns MySQL's greeting from a server without TLS, which asks for the old login method.
 fn greeting_of_mysql() -> Vec<u8> {
     let mut body = b"\x0a8.0.36\0\x4d\0\0\0abcdefgh\0".to_vec();
-    // Protocol 4.1, databases at login, transactions, this plugin; UTF-8; autocommit.
+    // The flags mean: protocol 4.1, a database at login, transactions, this plugin; then UTF-8 and autocommit.
     body.extend(b"\x0b\xa2\x2d\x02\0\x2a\0\x15\0\0\0\0\0\0\0\0\0\0");
     body.extend(b"ijklmnopqrst\0mysql_native_password\0");
     packet(0, &body)
@@ -180,7 +181,7 @@ fn packet(number: u8, body: &[u8]) -> Vec<u8> {
     [&[length[0], length[1], length[2], number], body].concat()
 }
 
-/// A login that is accepted, and then nothing.
+/// Accepts a login, and then sends nothing.
 fn logged_in(protocol: &str) -> Words {
     if protocol == "mysql" {
         return Words { first: greeting_of_mysql(), answers: vec![packet(2, b"\0\0\0\x02\0\0\0")] };
@@ -190,7 +191,7 @@ fn logged_in(protocol: &str) -> Words {
     Words { first: Vec::new(), answers: vec![answer] }
 }
 
-/// A row of one cell under a head that announces five.
+/// Sends a row of one cell after a header that announces five.
 fn wrong_count() -> Words {
     let column = b"\x03def\0\0\0\x01c\0\x0c\x2d\0\xe8\x03\0\0\xfd\0\0\0\0";
     let end = b"\xfe\0\0\x02\0";
@@ -200,7 +201,7 @@ fn wrong_count() -> Words {
     words
 }
 
-/// Runs it to its end. It asks nothing more over an endpoint that was silent, on no connection.
+/// Runs the command to its end. looptax must send nothing more to an endpoint that was silent, on any connection.
 #[track_caller]
 fn check_waits_once(words: &Words, scheme: &str, args: &[&str], n_unanswered: usize) -> Finished {
     let scratch = Scratch::new();
@@ -217,7 +218,7 @@ fn check_waits_once(words: &Words, scheme: &str, args: &[&str], n_unanswered: us
 
 #[test]
 fn r44_check_waits_once_for_each_silent_endpoint() {
-    // "No answer within 10s" came after a minute: one limit for each question.
+    // "No answer within 10s" was printed only after a minute, because each query had its own limit.
     let run = check_waits_once(&wrong_count(), "mysql", &["check"], 0);
     run.expect_code(3);
     if !run.stdout.contains("no answer within 10s") {

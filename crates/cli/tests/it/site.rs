@@ -1,4 +1,4 @@
-//! Pages behind a web server: private PHP-FPM and HTTP, and an application that somebody runs.
+//! Pages behind a web server: of a private PHP-FPM and HTTP server, and of a running application.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::application::php::program;
 use crate::fixture::{SHORT, check_refused, compare, is_there, saved};
 
-/// A page, and one that does not exist.
+/// An application with one page; all other pages do not exist.
 const APPLICATION: &str = "
 def application(environ, start_response):
     is_page = environ['PATH_INFO'] == '/page' and environ['QUERY_STRING'] == 'a=b'
@@ -23,7 +23,7 @@ def application(environ, start_response):
     return [body]
 ";
 
-/// gunicorn on a socket and on a port, until it is dropped.
+/// gunicorn on a socket and on a port; it ends when this value is dropped.
 struct Gunicorn {
     child: Child,
     port: u16,
@@ -63,7 +63,7 @@ impl Gunicorn {
 
 impl Drop for Gunicorn {
     fn drop(&mut self) {
-        // It ends its workers itself.
+        // gunicorn itself ends its workers after SIGTERM.
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
         self.child.wait().ok();
@@ -93,7 +93,7 @@ fn an_application_s_page_is_measured_over_its_socket_and_its_port() {
     }
 }
 
-/// If no arm is a socket, the kernel is asked about the known process.
+/// If no arm is a socket, the kernel's data about the known process has to prove the arms.
 #[track_caller]
 fn expect_twice(arm: &str, scratch: &Scratch, target: &[&str]) {
     let arms = [arm, arm].join(",");

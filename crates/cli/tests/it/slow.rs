@@ -1,4 +1,4 @@
-//! A page that takes its time: the plan's promises are kept, and changes are reported.
+//! A page that takes long: looptax keeps to the planned time, and reports changes of the plan.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{exe, saved};
 
-/// The time of the page, as of an application that asks its database a few times.
+/// The time that the page takes, like an application that queries its database a few times.
 const ANSWER: Duration = Duration::from_millis(20);
 const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -28,7 +28,7 @@ fn serve(mut stream: impl Read + Write + Send + 'static) {
 
 #[test]
 fn r44_a_quick_run_on_a_slow_page_keeps_to_its_time_with_fewer_epochs() {
-    // It said "at most 21 s" and was still running after two minutes.
+    // looptax printed "at most 21 s" and was still running after two minutes.
     let scratch = Scratch::new();
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/page", tcp.local_addr().unwrap());
@@ -52,7 +52,7 @@ fn r44_a_quick_run_on_a_slow_page_keeps_to_its_time_with_fewer_epochs() {
     };
     let n_epochs = said.split_once(" ms: ").and_then(|(_, it)| it.split_once(" epoch"));
     let n_epochs: usize = n_epochs.unwrap().0.parse().unwrap();
-    // An epoch is eight slices of ten answers and more: no more than a dozen fit into 20 s.
+    // An epoch has eight slices with ten or more answers each, so at most a dozen epochs fit into 20 s.
     assert!((1..=12).contains(&n_epochs), "{said}");
     let record = saved(&scratch);
     let comparison = &record["comparisons"][0];

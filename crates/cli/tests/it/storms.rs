@@ -1,4 +1,5 @@
-//! `compare --workload storm` with a real server: the report of the storms, and that they are kept as other runs are.
+//! `compare --workload storm` with a real server: the report about the storms; they are kept in the history like other
+//! runs.
 
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::fixture::{exe, is_there};
 
-/// Storms on a Redis that is stopped while they come, one of a size that its queue takes.
+/// Runs storms on a Redis that is stopped while they connect; the smaller of the two sizes fits into its queue.
 #[track_caller]
 fn storms(scratch: &Scratch, queue: &str, more: &[&str]) -> Finished {
     let words = ["compare", "private:redis", "--workload", "storm", "-c", "20,60", "--storms", "3", "--stall", "200ms"];
@@ -24,7 +25,7 @@ fn r49_storms_have_a_verdict_a_next_step_and_a_place_in_the_history() {
     let run = storms(&scratch, "20", &["--label", "short"]);
     let said = run.words();
     for words in [
-        // One more than the queue waits.
+        // The socket accepts one connection more than the size of its queue.
         "while the server is stopped for 200 ms: over the socket 65.0 % [",
         "] of 60 connections fail (EAGAIN), none of 20; over TCP none of 20 or 60 connections fails",
         "next: set `tcp-backlog` (it also applies to the socket), to 59 at least (these storms had 20)",

@@ -1,4 +1,4 @@
-//! Who gets a password: servers, and no process that only listens at the expected place.
+//! Which processes get a password: servers, and not a process that only listens at the expected place.
 
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use crate::fixture::{Server, exe, is_root};
 
 const NOBODY: u32 = 65_534;
 
-/// A folder that everybody may write, as /tmp is.
+/// Returns a folder in which every user may write, like /tmp.
 fn folder(scratch: &Scratch) -> PathBuf {
     let folder = scratch.work();
     set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
@@ -21,7 +21,7 @@ fn folder(scratch: &Scratch) -> PathBuf {
     folder
 }
 
-/// One that asks everybody for the password in clear.
+/// Starts a process that asks every client for its password in clear text.
 fn stranger(scratch: &Scratch, speaks: Speaks) -> Fake {
     let script = Script { wants_password: true, uid: Some(NOBODY), ..Script::new(speaks, Answer::Done) };
     Fake::start(&folder(scratch), script)

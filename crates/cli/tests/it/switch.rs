@@ -1,6 +1,6 @@
-//! `looptax switch` on separate files and real servers: the text that is printed, written, kept and put back.
+//! `looptax switch` on single files with real servers: the text that it prints, writes, keeps and puts back.
 //!
-//! Whole applications are in `switch_apps`; here no program connects, so that nothing is ever proved.
+//! Whole applications are in `switch_apps`. In these tests no program connects, so nothing is ever proved.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -19,7 +19,7 @@ use crate::record::check_fits;
 
 const NOBODY: u32 = 65_534;
 
-/// Prepared for one switch: a server, and a file that leads to it over TCP.
+/// A server, and a file that leads to it over TCP, for one switch.
 struct Scene {
     server: Server,
     scratch: Scratch,
@@ -28,12 +28,12 @@ struct Scene {
 }
 
 impl Scene {
-    /// `None` where Redis is not installed.
+    /// Makes a scene; `None` if Redis is not installed.
     fn new() -> Option<Self> {
         Self::with("")
     }
 
-    /// The same with lines before the others.
+    /// Makes a scene whose file begins with these lines.
     fn with(head: &str) -> Option<Self> {
         let server = Server::start(Kind::Redis)?;
         let scratch = Scratch::new();
@@ -56,7 +56,7 @@ impl Scene {
         self.looptax(args).run()
     }
 
-    /// `switch FILE` as the application that the file is of.
+    /// Runs `switch FILE` for the application that the file belongs to.
     fn switch(&self, args: &[&str]) -> Finished {
         self.run(&[&[self.file.to_str().unwrap(), "--as", "sidekiq"], args].concat())
     }
@@ -71,7 +71,7 @@ impl Scene {
         assert!(!self.scratch.file("data").exists(), "something is kept");
     }
 
-    /// The states of the switches that are kept, oldest first.
+    /// Returns the states of the kept switches, the oldest first.
     fn standings(&self) -> Vec<String> {
         let run = self.run(&["--list", "--json"]);
         let listed: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -236,7 +236,7 @@ fn who_may_not_write_the_folder_is_told_and_nothing_is_kept() {
     if !is_root() {
         return;
     }
-    // `nobody` may read the file and write the data folder, and not the file's own folder.
+    // `nobody` may read the file and write in the data folder, but may not write in the file's folder.
     fs::set_permissions(&scene.file, fs::Permissions::from_mode(0o644)).unwrap();
     let of_server = scene.server.it.socket.parent().unwrap();
     for (path, mode) in [(of_server, 0o711), (&*scene.server.it.socket, 0o777)] {
@@ -279,7 +279,8 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
     let mut n_interrupted = 0;
     for n in 0..16_u32 {
         let running = scene.looptax(&args).spawn();
-        // Spread over the whole of it: what it hits is chance, what has to hold is not.
+        // The kills are spread over the whole run of looptax. Where a kill hits is chance; the checks below must always
+        // hold.
         std::thread::sleep(Duration::from_millis(u64::from(n * 67 % 1100)));
         running.signal(Signal::KILL);
         let _ended = running.wait();
@@ -287,7 +288,7 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
         assert!(now == new || now == scene.before, "{}", String::from_utf8_lossy(&now));
         let last = scene.standings().pop().unwrap_or_default();
         n_interrupted += u32::from(last == "interrupted");
-        // A switch that was killed with the new file still beside the old one is undone by the same words.
+        // If a switch was killed while it had written a new file next to the old one, the same command undoes it.
         if now == new || last == "interrupted" {
             scene.run(&["--undo", "--yes"]).expect_code(0);
             assert_eq!(scene.now(), scene.before);
@@ -299,7 +300,7 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
     assert_eq!(stray.count(), 0, "{left:?}");
 }
 
-/// Each user has a separate folder; their switches have the same name.
+/// Each user keeps switches in a separate folder; both switches have the same name.
 #[test]
 fn two_users_switch_one_file_in_one_instant_and_it_is_old_or_new() {
     let Some(scene) = Scene::new().filter(|_| is_root()) else { return };
@@ -309,7 +310,7 @@ fn two_users_switch_one_file_in_one_instant_and_it_is_old_or_new() {
     }
     scene.scratch.give_to(NOBODY);
     std::os::unix::fs::chown(&scene.file, Some(NOBODY), Some(NOBODY)).unwrap();
-    // Root keeps nothing in a folder that another user may write to.
+    // Root keeps nothing in a folder in which another user may write.
     let of_root = Scratch::new();
     let folders = [of_root.file("data"), scene.scratch.file("of-another")];
     fs::create_dir(&folders[1]).unwrap();
@@ -333,7 +334,7 @@ fn two_users_switch_one_file_in_one_instant_and_it_is_old_or_new() {
             if place == 0 { looptax.spawn() } else { looptax.uid(NOBODY).spawn() }
         };
         let runs = [begin(0), begin(1)].map(looptax_testkit::runner::Running::wait);
-        // The other is refused, or comes when all is over.
+        // The other run is refused, or starts after the first one has ended.
         let wrote = |it: &Finished| it.words().contains("undo it with");
         let keeps = |it: &Finished| it.words().contains("moved, but not proved");
         assert!(runs.iter().any(wrote), "{runs:#?}");

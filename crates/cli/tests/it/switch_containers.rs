@@ -1,6 +1,7 @@
-//! `looptax switch --containers`: an application's container and its server's share the folder of the socket.
+//! `looptax switch --containers`: the containers of an application and of its server get a shared folder for the
+//! socket.
 //!
-//! No container is started: only the file is reported, written and put back.
+//! No container is started: these tests check only what is printed, written and put back.
 
 use std::fs;
 use std::path::PathBuf;
@@ -77,7 +78,7 @@ fn the_patch_gives_the_bytes() {
     assert_eq!(scene.now(), BEFORE);
 }
 
-/// A patch had whole paths, which no program applies in a project's folder.
+/// A patch had absolute paths, which no program applies in the folder of a project.
 #[test]
 fn r49_git_and_patch_apply_the_patch_in_the_project_s_folder() {
     let of_compose = [("deploy/my shop/compose.yaml", BEFORE)];
@@ -243,13 +244,14 @@ fn two_units_of_podman_are_one_switch_in_any_order() {
     }
 }
 
-/// A Pod whose variables are Redis', with whatever is put in.
+/// Returns a Pod with the variables for Redis; `own` and `containers` are parts of its text.
 fn pod_of(own: &str, containers: &str) -> String {
     let variables = "env:\n    - name: REDIS_HOST\n      value: 127.0.0.1\n";
     format!("apiVersion: v1\nkind: Pod\nspec:\n{}", own.replace("ENV", variables)) + containers
 }
 
-/// Nothing said which names fit, `--as laravel` and `--as predis` found none, and `check` named a command that stays.
+/// looptax did not list the names that fit, rejected `--as laravel` and `--as predis`, and `check` named a command that
+/// changes nothing.
 #[test]
 fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let cache = "  - name: cache\n    image: redis:7\n";
@@ -272,7 +274,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     assert!(predis.words().contains("config/database.php"), "{}", predis.stdout);
     let other = scene.switch(&["--containers", "--dry-run", "--as", "wordpress"]);
     other.expect_error(2, &["--as 'Laravel (phpredis)'"]);
-    // A Compose file beside it is another project's.
+    // A Compose file next to the manifest belongs to another project.
     fs::write(scene.scratch.file("compose.yaml"), "services:\n  cache:\n    image: redis:7\n").unwrap();
     assert!(!check(&scene).contains("compose.yaml"), "{}", check(&scene));
     let init = "  initContainers:\n  - name: migrate\n    image: own\n    ENV    - name: APP_KEY\n      value: x\n  containers:\n";
@@ -295,7 +297,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     alone.switch(&["--containers", "--yes"]).expect_error(2, &["no container that uses them", "looptax check"]);
 }
 
-/// `check` named the application of one connection for all of them, Sidekiq for a project in Python among them.
+/// `check` named the application of one connection for all connections, even Sidekiq for a project in Python.
 #[test]
 fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contradicts_it() {
     let check =
@@ -327,7 +329,7 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     assert!(!words.contains("if it is that application"), "{words}");
 }
 
-/// A plan for Laravel made MariaDB's container a client of Redis, since both had one file of variables.
+/// The plan for Laravel treated MariaDB's container as a client of Redis, because both use the same file of variables.
 #[test]
 fn a_database_server_that_shares_the_variables_is_no_client() {
     let compose = "services:\n  app:\n    image: nextcloud:29\n    env_file: shop.env\n  db:\n    image: mariadb:11\n    env_file: shop.env\n  cache:\n    image: redis:7\n";
@@ -346,7 +348,7 @@ fn a_database_server_that_shares_the_variables_is_no_client() {
 
 const POSTGRES: &str = "  db:\n    image: postgres:17\n    environment:\n      POSTGRES_INITDB_ARGS: --auth-local=scram-sha-256\n    volumes:\n      - data:/var/lib/postgresql/data\nvolumes:\n  data:\n";
 
-/// The plan said that it moves, and nothing of data that are older than the variable.
+/// The plan announced the move, and did not mention that existing data has its own rules, whatever the variable says.
 #[test]
 fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
     let shop = "services:\n  shop:\n    image: own\n    environment:\n      APP_KEY: x\n      DB_CONNECTION: pgsql\n      DB_HOST: db\n      DB_USERNAME: u\n      DB_PASSWORD: geheim\n";
@@ -363,7 +365,8 @@ fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
     assert!(!plan.words().contains("has its own pg_hba.conf"), "{}", plan.stdout);
 }
 
-/// With `-q` no line named the command that brings it up, and after the move the volume of both was reported as one's.
+/// With `-q` no line named the command that starts the containers, and after the move a volume of two units was
+/// reported as belonging to only one.
 #[test]
 fn r49_what_brings_it_up_is_said_in_silence_and_by_undo_and_a_volume_of_two_units_is_shared() {
     let scene = Scene::new("");
@@ -404,7 +407,7 @@ fn a_unit_alone_has_one_side() {
     scene.run(&[own, other.to_str().unwrap(), "--yes"]).expect_error(2, &["in different folders"]);
 }
 
-/// Variables of `env_file` were not followed.
+/// looptax ignored variables in an `env_file`.
 #[test]
 fn what_a_container_takes_from_another_file_moves_with_it() {
     let compose = "services:\n  shop:\n    image: own\n    env_file:\n      - path: shop.env\n      - path: more.env\n        required: false\n  cache:\n    image: redis:7\n";
@@ -431,7 +434,7 @@ fn what_a_container_takes_from_another_file_moves_with_it() {
     assert!(scene.now().contains("- sockets-cache:/run/redis"), "{}", scene.now());
     scene.run(&["--undo", "--yes"]).expect_code(0);
     assert_eq!((fs::read_to_string(&file).unwrap(), scene.now()), (variables.to_owned(), compose.to_owned()));
-    // The second one wins, and Compose starts nothing without the first.
+    // The second file overrides the first, and Compose starts nothing if the first is missing.
     let more = scene.scratch.file("more.env");
     fs::write(&more, "REDIS_HOST=127.0.0.1\n").unwrap();
     assert!(check().contains(&format!("{} line 1", more.display())), "{}", check());
@@ -454,7 +457,7 @@ fn an_object_of_another_manifest_counts_and_stays() {
     assert_eq!(fs::read_to_string(&objects).unwrap(), map);
     scene.run(&["--undo", "--yes"]).expect_code(0);
     assert_eq!(scene.now(), pod);
-    // A Secret's host is its own matter.
+    // A host in a Secret is not printed.
     fs::write(
         &objects,
         map.replace("ConfigMap", "Secret").replace("\ndata:", "\nstringData:").replace("127.0.0.1", "own.example"),
@@ -463,7 +466,7 @@ fn an_object_of_another_manifest_counts_and_stays() {
     fs::write(&scene.file, pod.replace("    - configMapRef: {name: shop}\n", "")).unwrap();
     let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run();
     assert!(check.words().contains("objects.yaml line 6") && !check.stdout.contains("own.example"), "{}", check.stdout);
-    // An object that Kustomize leaves out is not there.
+    // Objects in files that Kustomize leaves out are ignored.
     fs::write(scene.scratch.file("kustomization.yaml"), "resources: [docker-compose.yml]\n").unwrap();
     fs::write(&scene.file, pod).unwrap();
     let words = ["the ConfigMap `shop`, which is in none of the files"];

@@ -1,7 +1,7 @@
-//! `looptax switch --containers` with nginx in front of PHP-FPM: three files of the project are one switch.
+//! `looptax switch --containers` with nginx in front of PHP-FPM: one switch changes three files of the project.
 //!
-//! No container is started: `php-fpm -tt` and `nginx -t` of this machine say which setting counts and whether the files are
-//! right. `scripts/try-shared-sockets.sh` runs the containers.
+//! No container is started: `php-fpm -tt` and `nginx -t` of this machine report which setting is in force and whether
+//! the files are valid. `scripts/try-shared-sockets.sh` runs the containers.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ const POOL: &str = "[www]\nuser = www-data\npm = static\npm.max_children = 2\nli
 
 const SOCKET: &str = "/run/php/php-fpm.sock";
 
-/// The other files of the images: those made before 2026-01-09, and later ones.
+/// The other configuration files in the images: before 2026-01-09, and later.
 const IMAGES: [[(&str, &str); 3]; 2] = [
     [
         ("www.conf", "[www]\nuser = www-data\nlisten = 127.0.0.1:9000\npm = static\npm.max_children = 1\n"),
@@ -49,8 +49,8 @@ impl Scene {
         ["docker-compose.yml", "site.conf", "pool.conf"].map(|it| self.text(it))
     }
 
-    /// The address at which the pool listens, as the program reports it, if the image has these files and the project's
-    /// file has that name.
+    /// Returns the address at which PHP-FPM says that the pool listens, if the image has these files and the project's
+    /// file has this name.
     fn listens(&self, fpm: &Path, image: &[(&str, &str)], name: &str) -> String {
         let folder = self.scratch.file("php-fpm.d");
         fs::create_dir_all(&folder).unwrap();
@@ -92,7 +92,7 @@ fn both_ends_and_the_volume_are_written_and_come_back() {
     ] {
         assert!(plan.words().contains(part), "{part}: {}", plan.stdout);
     }
-    // One connection cannot stay: both lines are written.
+    // One of the two lines could not work without the other, so both are written.
     scene.switch(&["--containers", "--yes", "--only", "1"]).expect_code(3);
     let mount = "      - sockets-app:/run/php\n";
     let volume = "sockets-app:\n    driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}\n";
@@ -126,7 +126,7 @@ fn both_ends_and_the_volume_are_written_and_come_back() {
     assert_eq!(scene.all(), [COMPOSE, SITE, POOL].map(str::to_owned));
 }
 
-/// The program reads the files in the order of their names, and the last `listen` wins.
+/// PHP-FPM reads the files in the order of their names, and the last `listen` wins.
 #[test]
 fn a_pools_file_is_written_where_the_program_takes_it_from_any_image() {
     let Some(fpm) = program("php-fpm") else { return };
@@ -147,7 +147,8 @@ fn a_pools_file_is_written_where_the_program_takes_it_from_any_image() {
     }
 }
 
-/// One word of the project changed, in the Compose file, the site or the pool, and why nothing is written then.
+/// A text in the Compose file (0), the site (1) or the pool (2), its replacement, and the reason why nothing is written
+/// after that.
 const REFUSED: [(usize, &str, &str, &str); 27] = [
     (0, "/zz-socket.conf", "/www.conf", "is read before the image's own zz-docker.conf"),
     (
@@ -251,7 +252,7 @@ fn what_is_in_the_image_or_in_another_project_is_said() {
     assert_eq!(other.all(), [alone, SITE, POOL].map(str::to_owned));
 }
 
-/// Several files of both, sections in another order, a volume that is there: the answer is the same.
+/// Several files, other orders of the sections, or an existing volume lead to the same result.
 #[test]
 fn other_shapes_of_the_same_are_written() {
     let run = |compose: &str, site: &str, pool: &str| {
@@ -272,7 +273,8 @@ fn other_shapes_of_the_same_are_written() {
     let dos = POOL.replace('\n', "\r\n").replace("listen.mode = 0600\r\n", "");
     let [_, _, pool] = run(COMPOSE, SITE, &dos);
     assert_eq!(pool, dos.replace("listen = 9000 ", &format!("listen = {SOCKET}\r\nlisten.mode = 0666")));
-    // If both mount the folder already, only the files change, and Compose does not see that.
+    // If both containers already mount the folder, only the configuration files change, and Compose does not notice
+    // such a change.
     let volumes = COMPOSE.replace(":ro\n", ":ro\n      - run:/run/php\n") + "volumes: {run: }\n";
     let shared = scene(&volumes, SITE, POOL);
     let plan = shared.switch(&["--containers", "--yes"]);

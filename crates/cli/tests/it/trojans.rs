@@ -1,5 +1,5 @@
-//! Functions, operators and views of an ordinary role that are called like PostgreSQL's own: an administrator's session
-//! of looptax does not call any of them, and neither do the statements that it prints.
+//! An ordinary role makes functions, operators and views with the names of PostgreSQL's own. Neither an administrator's
+//! session of looptax nor the statements that looptax prints may call any of them.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use looptax_wire::Login;
 
 use crate::fixture::{SHORT, Server, exe};
 
-/// The results do not matter: the call is what counts.
+/// The results of the functions do not matter: only whether they are called.
 const FUNCTIONS: [(&str, &str); 17] = [
     ("current_setting(text)", "text"),
     ("current_setting(text, boolean)", "text"),
@@ -50,7 +50,8 @@ const VIEWS: [&str; 7] = [
     "pg_hba_file_rules",
 ];
 
-/// A server in which mallory has made all of them, where her schema comes before the server's own names.
+/// A server on which the role mallory has made all of these, with a search path in which her schema comes before the
+/// server's own names.
 struct Planted {
     server: Server,
 }
@@ -63,7 +64,7 @@ impl Planted {
         for sql in [
             "CREATE ROLE mallory LOGIN PASSWORD 'pw'",
             "GRANT CREATE, USAGE ON SCHEMA public TO mallory",
-            // A setting that a database's owner may make.
+            // The owner of a database may make this setting.
             &format!("ALTER DATABASE {database} SET search_path = public, pg_catalog"),
         ] {
             admin.execute(sql).unwrap();
@@ -108,7 +109,7 @@ impl Planted {
         Some(Self { server })
     }
 
-    /// The functions that were called with another user's rights.
+    /// Returns the functions that were called with the rights of another user.
     fn loot(&self) -> Vec<String> {
         let mut talk = self.server.talk();
         talk.column("SELECT what FROM public.loot WHERE who <> 'mallory'").unwrap()
@@ -192,7 +193,7 @@ fn r44_the_printed_statements_take_nothing_that_others_made() {
     assert!(printed.contains("-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;"), "{printed}");
     planted.server.talk().execute(&printed).unwrap();
     planted.check_nothing_taken("the printed statements");
-    // The objects that the statements made do not, either.
+    // The objects that the statements have made do not call such functions either.
     Looptax::new(exe(), &scratch).args(["fleet", "send", &url]).run().expect_code(0);
     planted.check_nothing_taken("fleet send");
 }

@@ -1,4 +1,5 @@
-//! Servers that let anybody in and answer nothing as it was asked: of those nothing is known, and nothing is fine.
+//! Servers that accept every login and give unsuitable answers: looptax must conclude nothing about them, and must not
+//! report that anything works.
 
 use std::fs;
 use std::path::Path;
@@ -14,16 +15,17 @@ use serde_json::Value;
 
 use crate::fixture::{Alive, exe};
 
-/// Tells this program that it is to be a fake: what it speaks, what it answers, by their places, and its folder.
+/// Tells this test program to be a fake server: the positions of its protocol and of its answer in their lists, and its
+/// folder.
 const BE_A_FAKE: &str = "LOOPTAX_TEST_FAKE";
 const SELF: &str = "unfit_answers::a_fake_is_a_process_of_its_own_with_a_server_s_name";
 
-/// The points about an account or a server that is not known.
+/// The points about an account or a server; none of them can be decided here.
 const OF_THE_SERVER: [&str; 7] = ["same-server", "account", "login", "tls", "hba", "plugin", "login-not-tried"];
-/// Words of a verdict that is not possible here.
+/// Words of verdicts that are not possible here.
 const CLAIMS: [&str; 4] = ["would work", "with the same rights", "lead to the same server", "proved:"];
 
-/// One that `find` takes for a server.
+/// A fake that `find` recognizes as a server.
 struct Known {
     _process: Alive,
     url: String,
@@ -41,7 +43,7 @@ fn program(speaks: Speaks) -> &'static str {
 }
 
 impl Known {
-    /// `own` is this program, in the file system of the scratch folder.
+    /// Starts a fake; `own` is this test program, in the same file system as the scratch folder.
     fn start(scratch: &Scratch, own: &Path, speaks: Speaks, answer: Answer) -> Self {
         let folder = scratch.work();
         let file = folder.join(program(speaks));
@@ -79,7 +81,7 @@ fn a_fake_is_a_process_of_its_own_with_a_server_s_name() {
     let fake = Fake::start(folder, Script::new(speaks, answer));
     let told = format!("{} {}\n", fake.url(), fake.socket.display());
     fs::write(folder.join("told"), told).unwrap();
-    // Until the test ends it.
+    // The fake runs until the test ends it.
     loop {
         thread::park();
     }
@@ -87,7 +89,7 @@ fn a_fake_is_a_process_of_its_own_with_a_server_s_name() {
 
 fn each(check: impl Fn(&Scratch, &Known, &str)) {
     let mut failed = Vec::new();
-    // It is large, and the folder for temporary files may be memory.
+    // The program is large, and the folder for temporary files may be in memory, so there is only one copy of it.
     let kept = Scratch::new();
     let own = kept.file("own");
     programs::copy(std::env::current_exe().unwrap(), &own);
@@ -116,12 +118,12 @@ fn check_claims_nothing(run: &Finished, name: &str) {
     }
 }
 
-/// No point about the account passes, or is a mere note.
+/// Checks that no point about the account passes, fails or is a note.
 #[track_caller]
 fn check_open(points: &Value, name: &str) {
     for point in points.as_array().unwrap() {
         let topic = point["topic"].as_str().unwrap();
-        // Whose listeners they are the kernel says.
+        // The kernel reports whose listening sockets they are, so this point may pass.
         let is_kernels = point["how"].as_str().unwrap().contains("listening sockets");
         let is_of_server = OF_THE_SERVER.contains(&topic) && !is_kernels;
         let outcome = point["outcome"].as_str().unwrap();
@@ -151,7 +153,7 @@ fn r44_check_of_a_file_and_a_planned_switch_know_nothing_of_it() {
         let check = ["check", file, "--socket", &known.socket, "--json"];
         let run = Looptax::new(exe(), scratch).args(check).run();
         check_claims_nothing(&run, name);
-        // Of memcached and MongoDB no such setting is known.
+        // looptax knows no such setting for memcached and MongoDB.
         if run.status.code() != Some(2) {
             assert_eq!(run.status.code(), Some(3), "{name}: {}", run.stdout);
             let answer: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -173,7 +175,7 @@ fn r44_check_of_a_file_and_a_planned_switch_know_nothing_of_it() {
 fn r44_compare_proves_nothing_by_such_answers() {
     const SHORT: [&str; 8] = ["--fixed", "6", "--slice-ms", "10", "--warm-up", "0s", "-c", "1"];
     each(|scratch, known, name| {
-        // It is asked for nothing but a ping, and the kernel proves both ends.
+        // For MongoDB looptax sends only a ping, and the kernel proves both ends.
         if name.starts_with("Mongodb") {
             return;
         }

@@ -1,4 +1,4 @@
-//! The record that is kept, in every view; and broken ones, by every command.
+//! The record that is kept for tests, in every view; and broken records, with every command.
 
 use std::fs;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ fn kept() -> Vec<u8> {
     fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../store/tests/records/record.json")).unwrap()
 }
 
-/// A folder with `text` as `r.json`.
+/// Makes a folder with `text` as `r.json`.
 fn with(text: &[u8]) -> Scratch {
     let scratch = Scratch::new();
     let file = fs::File::create(scratch.file("r.json"));

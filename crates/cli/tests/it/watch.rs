@@ -1,4 +1,4 @@
-//! `looptax watch`: what it counts of real servers, and what it says where it may not.
+//! `looptax watch`: what it counts on real servers, and what it prints if it may not count.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,14 +21,14 @@ use crate::record::check_fits;
 
 const NOBODY: u32 = 65_534;
 
-/// One that prints a look each second.
+/// A `looptax watch` that prints a snapshot each second.
 struct Watching {
     child: Child,
     looks: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
 impl Watching {
-    /// `None`, with a message, if the kernel does not let us count.
+    /// Starts `looptax watch`; prints a message and returns `None` if the kernel does not let us count.
     fn start() -> Option<Self> {
         if !is_root() {
             skip("eyes: tests run without root");
@@ -58,7 +58,7 @@ impl Drop for Watching {
     }
 }
 
-/// Asks until it is over; one that has no password is answered, too.
+/// Sends requests until `is_over`. A client without a password gets answers too.
 fn ask(mut stream: impl Read + Write, is_over: &AtomicBool) {
     let mut answer = [0; 200];
     while !is_over.load(Ordering::Relaxed) {
@@ -124,7 +124,7 @@ fn nothing_stays_in_the_kernel_when_it_is_killed() {
     assert!(ids.len() >= 3, "{ids:?}");
     watching.child.kill().unwrap();
     watching.child.wait().unwrap();
-    // The kernel frees them a moment later.
+    // The kernel frees the programs a moment later.
     let is_gone = |id: &String| !aya::programs::loaded_programs().flatten().any(|it| it.id().to_string() == *id);
     patience::wait_for("programs are gone", Duration::from_secs(10), || ids.iter().all(is_gone).then_some(()));
 }
@@ -141,7 +141,7 @@ fn without_the_right_it_says_what_is_missing_and_what_there_is() {
     assert!(run.stderr.contains("looptax find"), "{}", run.stderr);
 }
 
-/// It said that there was no request, with thousands in a second.
+/// In a separate process namespace `watch` printed that there was no request, although there were thousands a second.
 #[test]
 fn r50_with_process_numbers_of_its_own_it_says_that_it_cannot_count() {
     if !is_root() {
@@ -167,7 +167,7 @@ fn json_into_a_file_needs_one_look() {
 #[test]
 fn the_same_client_before_and_after_a_move_is_held_against_itself() {
     let Some(server) = Server::start(Kind::Redis) else { return };
-    // Whether the kernel lets us count.
+    // Checks whether the kernel lets us count.
     let Some(watching) = Watching::start() else { return };
     drop(watching);
     let scratch = Scratch::new();
@@ -196,7 +196,7 @@ fn the_same_client_before_and_after_a_move_is_held_against_itself() {
     for side in ["before", "after"] {
         assert!(hop[side]["n_requests"].as_u64().unwrap() > 10, "{hop:#}");
     }
-    // On a machine with as much to do as the tests' the times may be too uneven.
+    // On a machine as busy as during the tests, the times may be too uneven for a comparison.
     assert!(hop["mean_pct"]["value"].is_number() || hop["mean_pct"]["na"].is_string(), "{hop:#}");
     let text = run(&["diff", "before", "after.json"]);
     assert!(text.stdout.contains("one after the other"), "{}", text.stdout);

@@ -1,4 +1,5 @@
-//! `looptax why` on the built-in server: layers that add up, what travels in the record, who may not look.
+//! `looptax why` on the built-in server: the layers add up, the record contains the samples, and a user who may not
+//! sample gets an error.
 
 use std::fs;
 
@@ -11,7 +12,7 @@ use crate::fixture::{exe, is_root, is_there};
 /// Eighteen epochs: twelve with the sampler on, six without.
 const SHORT: [&str; 7] = ["why", "echo", "--fixed", "18", "--warm-up", "0s", "--no-history"];
 
-/// Whether the kernel takes no samples here, which has to be reported in one error with a next step.
+/// Whether the kernel takes no samples on this machine; if so, checks that one error with a next step reports this.
 #[track_caller]
 fn is_refused(run: &Finished) -> bool {
     if run.status.success() {
@@ -31,7 +32,7 @@ fn row<'a>(why: &'a Value, name: &str) -> Option<&'a Value> {
     why["rows"].as_array().unwrap().iter().find(|it| it["name"] == name)
 }
 
-/// The processes add up to the layers' time in every epoch, and no function exceeds its process.
+/// Checks that the processes add up to the time of the layers in every epoch, and that no function exceeds its process.
 #[track_caller]
 fn each_process_has_its_functions(why: &Value) {
     let list = |name: &str| why[name].as_array().unwrap().clone();
@@ -103,14 +104,14 @@ fn layers_add_up_and_travel_in_the_record() {
     for start in ["unix;client;", "unix;server;", "tcp;client;", "tcp;server;"] {
         assert!(chains.lines().any(|it| it.starts_with(start)), "{start}\n{chains}");
     }
-    // Gzip; what is in it is held by tests of the report.
+    // The file is compressed with gzip; the tests of the report check its contents.
     let profile = fs::read(scratch.work().join("chains.pb.gz")).unwrap();
     assert_eq!(profile[..2], [0x1f, 0x8b]);
     if is_root() && why["sampling"]["sees_kernel"] == true {
         let way = |name, side: usize| row(why, name).map_or(0.0, |it| number(&it["arms"][side]));
         assert!(way("Unix socket", 0) > 10.0 * way("Unix socket", 1), "{why}");
         assert!(way("TCP, IP", 1) > 10.0 * way("TCP, IP", 0), "{why}");
-        // Without tracefs, as in a container, a note reports it.
+        // Without tracefs, as in a container, nothing is counted, and a note reports this.
         if why["counted"].as_array().unwrap().is_empty() {
             let notes = why["sampling"]["notes"].to_string();
             assert!(notes.contains("are not counted"), "{why}");
@@ -163,7 +164,7 @@ fn what_is_no_request_is_refused() {
     }
 }
 
-/// A run that is in the history by this name.
+/// The second run has a slower client: the difference has to be in the layer of the client's own code.
 #[track_caller]
 #[test]
 fn two_records_show_the_layer_that_became_dearer() {
@@ -177,7 +178,7 @@ fn two_records_show_the_layer_that_became_dearer() {
     if is_refused(&why(&["-o", "a.json", "--label", "before"])) {
         return;
     }
-    // Twenty times what a request's own code takes: no noise hides it.
+    // This is twenty times the usual time of the client's own code, so noise cannot hide it.
     why(&["-o", "b.json", "--inject-ns", "20000"]).expect_code(0);
     let both = |more: &[&str]| {
         Looptax::new(exe(), &scratch).args(["why", "a.json", "b.json"]).args(more.iter().copied()).run()
@@ -201,14 +202,14 @@ fn two_records_show_the_layer_that_became_dearer() {
     }
     let unix = change("unix", Value::Null);
     assert!(number(&unix["change_us"]).abs() < 5.0, "{unix}");
-    // By its label, and by its name in the history, as `diff` takes them.
+    // The runs are found by label and by name in the history, as in `diff`.
     let by_name = Looptax::new(exe(), &scratch).args(["why", "before", "last", "--json"]).run();
     by_name.expect_code(0);
     assert_eq!(by_name.stdout, run.stdout);
     let told = both(&[]).stdout;
     assert!(told.contains("what tcp adds to unix"), "{told}");
     assert!(told.contains("dearer"), "{told}");
-    // Without samples there is nothing to say.
+    // Without samples in a record, `why` has nothing to compare.
     Looptax::new(exe(), &scratch)
         .args(["compare", "echo", "--fixed", "6", "--warm-up", "0s", "--no-history", "-q"])
         .args(["-o", "c.json"])
@@ -241,7 +242,7 @@ fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
     assert!(plan("1s").contains("pass --fixed 18 to get one"));
 }
 
-/// Expects `why` with these arguments to be refused.
+/// Checks that `why` refuses these arguments, with these words.
 #[track_caller]
 fn check_refused(scratch: &Scratch, args: &[&str], words: &[&str]) {
     Looptax::new(exe(), scratch).args(["why"]).args(args.iter().copied()).run().expect_error(2, words);

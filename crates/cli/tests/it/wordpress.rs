@@ -1,4 +1,4 @@
-//! Pages of a real WordPress: each proved on its transport, and nothing left, also after kill -9.
+//! Pages of a real WordPress: each page is proved on its transport, and nothing is left behind, even after kill -9.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::fixture::{exe, is_installed};
 
-/// Whether there is a WordPress; prints a message if not.
+/// Whether a WordPress is installed; prints a message if not.
 fn is_there() -> bool {
     let missing = find().err();
     if let Some(error) = &missing {
@@ -26,7 +26,8 @@ fn pages(scratch: &Scratch) -> Looptax<'_> {
     Looptax::new(exe(), scratch).args(words)
 }
 
-/// Published beside measured: the three claims of the article, and what was not published.
+/// Checks the published figures next to the measured ones: the three claims of the article, and figures that were not
+/// published.
 #[track_caller]
 fn check_rows(part: &Value) {
     let rows = part["rows"].as_array().unwrap();
@@ -71,7 +72,7 @@ fn pages_of_both_sites_are_proved_on_every_transport() {
 
 #[track_caller]
 fn check_site(site: &Value, n_queries: u64) {
-    // Six epochs of two contrasts, four pages of each transport in an epoch.
+    // Six epochs of two contrasts, with four pages over each transport in an epoch.
     assert_eq!((&site["pages"], &site["moved"]), (&96.into(), &24.into()));
     assert_eq!(site["queries"][0], n_queries, "{site:#}");
     assert_eq!(site["all_queries"], site["server_count"]);
@@ -96,7 +97,7 @@ fn a_killed_measurement_leaves_neither_php_nor_folders() {
     }
     let scratch = Scratch::new();
     let mut run = pages(&scratch).args(["1000"]).spawn();
-    // The second php-fpm is that of `looptax run`: both have a master and one that answers.
+    // The second php-fpm belongs to `looptax run`; each php-fpm has a master and one worker.
     let php = scratch_program();
     run.wait_for("both php-fpm", || (scratch.processes_of(&php).len() >= 4).then_some(()));
     run.signal(Signal::KILL);
@@ -104,7 +105,7 @@ fn a_killed_measurement_leaves_neither_php_nor_folders() {
     scratch.check_nothing_left_after(std::time::Duration::from_secs(30));
 }
 
-/// The name of php-fpm's program here: `php-fpm8.2`.
+/// Returns the name of the program of php-fpm on this machine: `php-fpm8.2`.
 fn scratch_program() -> String {
     let found = find().expect("the caller has looked for it").php_fpm;
     let found = std::fs::canonicalize(found).expect("it is there");

@@ -1,5 +1,4 @@
-//! Every workload on a real private server: it runs, its answers are right, and the server counted
-//! what we counted.
+//! Every workload on a real private server: it runs, its answers are right, and the server's counts match ours.
 
 use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
@@ -8,12 +7,12 @@ use serde_json::Value;
 
 use crate::fixture::{Server, check_refused, compare, exe, is_installed, saved};
 
-/// The server's count and ours may differ by this part.
+/// The server's count and ours may differ by this share.
 const APART: f64 = 0.01;
-/// Or by this number: our questions to the server, some per epoch.
+/// The counts may also differ by this number: looptax sends some queries per epoch to the server.
 const QUESTIONS: f64 = 200.0;
 
-/// A short run at two connections; its comparison.
+/// Makes a short run with two connections; returns its comparison.
 #[track_caller]
 pub(crate) fn run(kind: Kind, options: &[&str]) -> Option<Value> {
     if !is_installed(kind) {
@@ -48,7 +47,7 @@ pub(crate) fn check(kind: Kind, options: &[&str], per_request: [u64; 2]) {
     assert_eq!(comparison["raw"]["epochs"].as_array().unwrap().len(), 6);
 }
 
-/// Workloads of both SQL servers with their statements per request.
+/// The workloads of both SQL servers, with the number of statements per request.
 const SQL: [(&str, u64); 10] = [
     ("point-select", 1),
     ("select-only", 1),
@@ -223,7 +222,7 @@ fn memcached_s_arms_are_processes_of_their_own_that_are_alike() {
         assert_eq!(arm["verified"], true);
         assert!(arm["endpoint"].as_str().unwrap().contains(" or "), "{arm}");
     }
-    // Its worker is pinned and its CPU time read, as that of any other server.
+    // The worker of this server is pinned and its CPU time is read, as for any other server.
     let epochs = comparison["raw"]["epochs"].as_array().unwrap();
     assert!(epochs.iter().all(|epoch| epoch["slices"][0]["server_cpu_ns"].is_u64()));
 }
@@ -238,7 +237,7 @@ fn the_list_has_a_line_for_each_workload() {
     }
 }
 
-/// `words` on stderr, the program ended with `code`, nothing is left behind.
+/// Each of these requests is refused with an error before a server starts.
 #[test]
 fn what_cannot_be_asked_is_refused_before_a_server_starts() {
     let redis = "private:redis";
@@ -312,8 +311,8 @@ fn a_running_redis_gets_no_keys_that_stay() {
 
 #[test]
 fn r7_several_pairs_of_arms_write_different_content() {
-    // Two pairs wrote the same into the same row one after the other, and MariaDB, which counts rows that
-    // changed, said that none had.
+    // Two pairs wrote the same content into the same row one after the other. MariaDB counts only rows that have
+    // changed, so it reported that there were none.
     for seed in ["1", "2", "3"] {
         let options = ["--workload", "read-write", "--arms", "unix,tcp,tcp6"];
         let Some(comparison) = run(Kind::Mariadb, &[&options[..], &["--seed", seed]].concat()) else {

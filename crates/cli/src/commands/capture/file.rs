@@ -1,5 +1,5 @@
-//! The file for the packets: new, readable only by its owner, and consisting of whole blocks up to the last one, even
-//! if looptax is killed.
+//! The file for the packets. It is new, only its owner can read it, and it consists of whole blocks even if looptax is
+//! killed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use looptax_host::output::Output;
 use looptax_model::failure::Failure;
 use looptax_wire::packets;
 
-/// How many bytes are written together.
+/// How many bytes are collected before they are written.
 const CHUNK: usize = 1 << 20;
 
 pub(super) struct CaptureFile {
@@ -20,7 +20,7 @@ pub(super) struct CaptureFile {
 }
 
 impl CaptureFile {
-    /// Makes the file, and writes the blocks with which each such file begins.
+    /// Makes the file, and writes the blocks at the beginning of each file of this format.
     pub(super) fn create(place: &Output, most_bytes: u64) -> Result<Self, Failure> {
         let file = place.create(0o600).map_err(|error| {
             Failure::from(error)
@@ -34,7 +34,7 @@ impl CaptureFile {
         Ok(it)
     }
 
-    /// Appends whole blocks. Returns false, and writes nothing, if they would make the file too large.
+    /// Appends whole blocks. If they would make the file too large, writes none of them and returns false.
     pub(super) fn append(&mut self, blocks: impl FnOnce(&mut Vec<u8>)) -> io::Result<bool> {
         let begin = self.waiting.len();
         blocks(&mut self.waiting);

@@ -1,4 +1,4 @@
-//! One connection of a capture: its process, its position in its streams, and the bytes that may be written.
+//! One connection of a capture: its process, its positions in its two streams, and which of its bytes may be written.
 
 use std::net::SocketAddr;
 
@@ -10,36 +10,37 @@ use looptax_wire::packets::Conversation;
 
 use super::known::comm;
 
-/// The range of ports for invented addresses; it ends where the kernel's own range begins.
+/// The range of the client ports in invented addresses; it ends where the kernel's own range of ports begins.
 const INVENTED_PORTS: std::ops::Range<u32> = 1024..32_768;
-/// The port of an invented address if no protocol names one.
+/// The server port in an invented address if the protocol is not known.
 const ANY_PORT: u16 = 64_000;
-/// A TLS record begins with these bytes: a handshake, version 3.
+/// The first bytes of a TLS connection: a handshake record, version 3.
 const TLS: [u8; 2] = [0x16, 3];
-/// Search at most this many bytes from the client for TLS, since a request for TLS may come before.
+/// Search at most this many bytes from the client for the beginning of TLS, since the client may first send a request
+/// for TLS.
 const MOST_BEFORE_TLS: u64 = 64;
 
 pub(super) struct Flow {
     pub(super) side: Side,
     pub(super) conversation: Conversation,
     pub(super) interface: u32,
-    /// The comment on the first packet; `None` once it is written.
+    /// The comment for the first packet; `None` after this packet is written.
     pub(super) comment: Option<String>,
     pub(super) has_handshake: bool,
     pub(super) is_encrypted: bool,
     pub(super) is_old: bool,
     pub(super) n_packets: u64,
     watch: Watch,
-    /// The positions at which the next piece of each direction is expected: sent, received.
+    /// The position in the stream at which the next piece is expected, for each direction: sent, received.
     next: [u64; 2],
     n_of_client: u64,
 }
 
 enum Watch {
-    /// All bytes are written.
+    /// All bytes may be written.
     Everything,
     Logins(Logins),
-    /// No bytes are written, because looptax cannot follow the connection's logins.
+    /// No bytes may be written, because looptax cannot follow the logins of the connection.
     Nothing,
 }
 
@@ -76,7 +77,7 @@ impl Flow {
         if is_received == (self.side == Side::Server) { Sender::Client } else { Sender::Server }
     }
 
-    /// Returns how many bytes between the last piece and this one were not captured.
+    /// Returns how many bytes between the last piece and this piece were not captured.
     pub(super) fn gap_before(&mut self, is_received: bool, at: u64, n_bytes: u64) -> u64 {
         let next = &mut self.next[usize::from(is_received)];
         let gap = at.saturating_sub(*next);
@@ -84,7 +85,7 @@ impl Flow {
         gap
     }
 
-    /// Notes that bytes from this sender are missing here.
+    /// Notes that `n` bytes from this sender are missing at this position.
     pub(super) fn skip(&mut self, sender: Sender, n: u64) {
         self.conversation.skip(sender, n);
         if let Watch::Logins(logins) = &mut self.watch {
@@ -92,7 +93,7 @@ impl Flow {
         }
     }
 
-    /// Returns whether these bytes may be written, after it has hidden secrets in them, and how many bytes it hid.
+    /// Hides the secrets in these bytes. Returns whether the bytes may be written, and how many bytes were hidden.
     pub(super) fn look(&mut self, sender: Sender, bytes: &mut [u8]) -> (Fate, u64) {
         if sender == Sender::Client && !self.is_encrypted {
             self.is_encrypted = self.n_of_client <= MOST_BEFORE_TLS && bytes.starts_with(&TLS);
@@ -115,8 +116,9 @@ impl Flow {
     }
 }
 
-/// The addresses of a TCP connection are its own. Those of a socket connection are invented; the server's port is the
-/// protocol's usual one, by which Wireshark chooses a dissector.
+/// Returns the addresses of client and server. The addresses of a TCP connection are real. The addresses of a socket
+/// connection are invented, with the protocol's usual port as the server's port, because Wireshark chooses its
+/// dissector by the port.
 fn addresses(it: &Connection, number: u32, protocol: Option<Protocol>) -> (SocketAddr, SocketAddr) {
     match (&it.ends, it.side) {
         (Ends::Tcp { own, other, .. }, Side::Client) => (*own, *other),
@@ -145,7 +147,7 @@ fn comment(it: &Connection) -> String {
     format!("client {client}, server {server}, over {}; captured in the {end}{old}", way(&it.asked()))
 }
 
-/// The real name of the way, for Wireshark's columns.
+/// Returns the real address of the server, as Wireshark shows it in a column.
 pub(super) fn way(asked: &Asked) -> String {
     match asked {
         Asked::Tcp { to, .. } => format!("tcp:{to}"),

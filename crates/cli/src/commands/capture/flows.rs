@@ -1,4 +1,4 @@
-//! All connections of a capture: turns the kernel's pieces into packets in the file.
+//! All connections of a capture: turns the pieces of data that the kernel delivers into packets in the file.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,19 +17,19 @@ use super::file::CaptureFile;
 use super::flow::{Flow, way};
 use super::known::protocol_at;
 
-/// Remember at most this many connections; then those that were silent longest are forgotten.
+/// Remember at most this many connections; if there are more, forget those that were silent for the longest time.
 const MOST_FLOWS: usize = 50_000;
 
 pub(super) struct Flows {
     file: CaptureFile,
     servers: Vec<Server>,
     with_logins: bool,
-    /// By the cookie of the socket that is read.
+    /// The connections, by the cookie of the socket whose data is captured.
     by_cookie: HashMap<u64, Kept>,
-    /// The end that is read, for each connection.
+    /// For each connection, the end whose data is captured.
     ends: HashMap<Key, (u64, Side)>,
     interfaces: HashMap<Asked, u32>,
-    /// Offset from the clock of the kernel's programs to the time of day.
+    /// Difference between the time of day and the clock of the kernel's programs, in nanoseconds.
     offset_ns: u64,
     scratch: Vec<u8>,
     written: Written,
@@ -38,7 +38,7 @@ pub(super) struct Flows {
 struct Kept {
     key: Key,
     last_ns: u64,
-    /// `None` if the other end of the connection is read already.
+    /// `None` if the data of this connection is already captured at its other end.
     flow: Option<Flow>,
 }
 
@@ -54,17 +54,17 @@ enum Key {
 pub(super) struct Written {
     pub(super) n_connections: u64,
     pub(super) n_packets: u64,
-    /// Bytes that the programs sent, without headers.
+    /// Bytes that the programs sent, without the headers of the packets.
     pub(super) n_bytes: u64,
     pub(super) n_file_bytes: u64,
     pub(super) n_hidden: u64,
-    /// Bytes whose connection looptax did not know.
+    /// Bytes of connections that looptax did not know.
     pub(super) n_unknown: u64,
     pub(super) n_encrypted: u64,
     /// Connections with logins that looptax cannot follow.
     pub(super) n_unfollowed: u64,
     pub(super) n_old: u64,
-    /// Options for tshark, for servers at another port than their protocol's usual one.
+    /// Options for tshark, for servers that do not use the usual port of their protocol.
     pub(super) decode_as: Vec<(u16, &'static str)>,
     pub(super) is_full: bool,
 }
@@ -112,7 +112,8 @@ impl Flows {
     fn open(&mut self, connection: &Connection) -> io::Result<()> {
         let key = key(connection);
         let other = self.ends.get(&key);
-        // Two chosen processes are the ends of the same connection. A TCP address that is used again has the same end.
+        // If both ends belong to chosen processes, the connection is known already, by its other side. A new connection
+        // that reuses a TCP address has the same side as the old connection.
         let is_other_end = other.is_some_and(|(cookie, side)| *cookie != connection.cookie && *side != connection.side);
         let mut kept = Kept { key: key.clone(), last_ns: connection.ns, flow: None };
         if !is_other_end {
@@ -153,7 +154,7 @@ impl Flows {
 
     fn piece(&mut self, piece: &Piece<'_>) -> io::Result<()> {
         let Some(kept) = self.by_cookie.get_mut(&piece.cookie) else {
-            // The connection was forgotten.
+            // The connection is unknown, because it was forgotten.
             self.written.n_unknown += piece.bytes.len() as u64;
             return Ok(());
         };
@@ -210,7 +211,7 @@ impl Flows {
     }
 }
 
-/// Writes bytes as segments, the first time with a handshake before them. Returns how many bytes were written.
+/// Writes bytes as TCP segments; before the first segment it writes a handshake. Returns how many bytes were written.
 fn write(file: &mut CaptureFile, flow: &mut Flow, sender: Sender, bytes: &[u8], at_ns: u64) -> io::Result<u64> {
     let interface = flow.interface;
     let mut n_written = 0;

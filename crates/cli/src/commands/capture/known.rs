@@ -1,14 +1,14 @@
-//! Facts about a connection besides its bytes: the protocol of its server, the name of a process.
+//! Facts about a connection that are not in its bytes: the protocol of its server, and the name of a process.
 
 use looptax_host::discover::{Server, server_at};
 use looptax_host::eyes::{Asked, Name};
 use looptax_host::kernel;
 use looptax_model::dsn::Protocol;
 
-/// Returns the protocol of a connection: that of the server that listens there, else the usual protocol of the port,
-/// unless its messages could be mistaken for another protocol's.
+/// Returns the protocol of a connection: the protocol of the server that listens there. If no known server does,
+/// returns the usual protocol of the port, unless its messages could be mistaken for those of another protocol.
 pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
-    // MySQL's X Protocol uses another port and another socket of the same server.
+    // MySQL's X Protocol has its own port and its own socket on the same server.
     const MYSQL_X: u16 = 33_060;
     let is_x = match asked {
         Asked::Tcp { to, .. } => to.port() == MYSQL_X,
@@ -26,7 +26,7 @@ pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol>
     server_at(asked, servers).map_or_else(by_port, |it| it.kind.protocol())
 }
 
-/// The name of a running process.
+/// Returns the name of a running process.
 pub(super) fn comm(pid: u32) -> Option<String> {
     let text = kernel::text(format!("/proc/{pid}/comm")).ok()?;
     Some(text.trim_end().to_owned())

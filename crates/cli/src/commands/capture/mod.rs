@@ -1,8 +1,8 @@
-//! `watch -w`: writes what chosen connections send and receive to a file for Wireshark.
+//! `watch -w`: writes the data that chosen connections send and receive to a file for Wireshark.
 //!
-//! The kernel passes the bytes on (`eyes::bytes`), `wire::logins` hides the secrets of logins, and `wire::packets`
-//! makes packets of the rest. This module decides which connections are read, asks the user to agree, and decides when
-//! the capture ends.
+//! The kernel delivers the bytes (`eyes::bytes`), `wire::logins` hides the secrets of logins, and `wire::packets` makes
+//! packets of the other bytes. This module decides which connections are captured, asks the user to agree, and decides
+//! when the capture ends.
 
 mod file;
 mod flow;
@@ -32,12 +32,13 @@ use file::CaptureFile;
 use flows::Flows;
 use summary::{ended, size};
 
-/// Longest wait for bytes; after it, looptax writes what it has read, and checks whether the capture should end.
+/// Longest wait for bytes. After each wait, looptax writes the bytes that it has read, and checks whether the capture
+/// should end.
 const STEP: Duration = Duration::from_millis(100);
-/// Time limit for reading the rest of the ring at the end.
+/// Time limit for reading the remaining bytes in the ring buffer at the end.
 const REST: Duration = Duration::from_secs(2);
 
-/// Name at most this many sockets in a hint.
+/// A hint names at most this many sockets.
 const MOST_SOCKETS: usize = 4;
 
 /// Runs `watch -w`.
@@ -67,7 +68,7 @@ pub(crate) fn run(
     Ok(Exit::Done)
 }
 
-/// Reads until the time is over, the file is full, or a signal ends it.
+/// Reads and writes bytes until the time is over, the file is full, or a signal arrives.
 #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
 fn follow(
     bytes: &mut Bytes,
@@ -87,7 +88,7 @@ fn follow(
             flows.flush()?;
         }
     }
-    // Bytes that were sent before the end are still in the ring.
+    // Bytes that were sent before the end of the capture are still in the ring buffer.
     let end = Instant::now() + REST;
     while !flows.is_full() && bytes.read(Duration::ZERO, |event| flows.take(event).map(|()| Instant::now() < end))? {
         if Instant::now() >= end {
@@ -118,7 +119,7 @@ fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     Ok(Chosen { pids: args.pid.clone(), places: args.server.clone(), files, most_bytes: args.snaplen })
 }
 
-/// The failure if nothing can be read at this path; it lists the sockets on which servers listen.
+/// Returns the failure for a path that is not a server's socket; the failure lists the sockets on which servers listen.
 fn not_a_socket(path: &Path, error: io::Error, sockets: impl FnOnce() -> Vec<String>) -> Failure {
     let path = path.display();
     let what = match error.kind() {
@@ -152,7 +153,7 @@ fn sockets_of(servers: &[Server]) -> Vec<String> {
     paths.collect()
 }
 
-/// Returns the place of a new file; an existing file is not replaced.
+/// Returns the place for the new file; fails if the file exists.
 fn place(path: &Path) -> Result<Output, Failure> {
     Outputs::default().writes("-w", Some(path))?;
     let output = (path.as_os_str() != "-").then(|| Output::find(path)).transpose()?;
@@ -165,7 +166,7 @@ fn place(path: &Path) -> Result<Output, Failure> {
     }
 }
 
-/// Refuses a named server with logins that looptax cannot follow, unless the user allows logins in the file.
+/// Fails if the user named a server whose logins looptax cannot follow, unless the user allows logins in the file.
 fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Failure> {
     if args.with_logins {
         return Ok(());
@@ -212,7 +213,7 @@ fn server_of_place(place: ServerPlace, servers: &[Server]) -> Option<&Server> {
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_it(&endpoint.place)))
 }
 
-/// Explains what the file will contain, and asks for agreement.
+/// Prints what the file will contain, and asks the user to agree.
 fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), Failure> {
     if args.yes {
         return Ok(());

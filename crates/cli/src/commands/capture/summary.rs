@@ -1,4 +1,4 @@
-//! The result of a capture, as text.
+//! The result of a capture as text.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use looptax_host::eyes::bytes::Missing;
 use super::flows::Written;
 use crate::args::CaptureArgs;
 
-/// The text at the end of a capture.
+/// Returns the text that is printed at the end of a capture.
 pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &CaptureArgs) -> String {
     let mut text = format!(
         "{}: {}, {}, {} of data; the size of the file is {}\n",
@@ -67,7 +67,7 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     text
 }
 
-/// `1 packet`, `3,456 packets`.
+/// Formats a count with its noun: `1 packet`, `3,456 packets`.
 fn counted(n: u64, noun: &str) -> String {
     let digits = n.to_string();
     let mut words = String::new();
@@ -80,14 +80,14 @@ fn counted(n: u64, noun: &str) -> String {
     format!("{words} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A size that the user chose: `64 KiB`, `1 GiB`.
+/// Formats a size that the user chose: `64 KiB`, `1 GiB`.
 pub(super) fn size(n: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.into_iter().find(|(unit, _)| n >= *unit && n.is_multiple_of(*unit));
     unit.map_or_else(|| counted(n, "byte"), |(unit, name)| format!("{} {name}", n / unit))
 }
 
-/// `12 bytes`, `3.4 MB`.
+/// Formats a measured number of bytes: `12 bytes`, `3.4 MB`.
 fn amount(n: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     let unit = UNITS.iter().find(|(unit, _)| n >= *unit);

@@ -1,4 +1,4 @@
-//! `check --sarif`: checks files by their text only, for a repository's continuous integration.
+//! `check --sarif`: checks only the text of files, for a repository's continuous integration.
 
 use std::path::{Path, PathBuf};
 
@@ -51,13 +51,14 @@ pub(super) fn run(named: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Re
     })
 }
 
-/// The folder to which paths are relative: the only folder that was named, else the working folder.
+/// Returns the folder to which paths in the output are relative: the folder that was named, if it was the only word,
+/// otherwise the working folder.
 fn root(named: &[PathBuf]) -> Result<PathBuf, Failure> {
     let root = match named {
         [folder] if read::is_folder(folder) => folder,
         _ => Path::new("."),
     };
-    // The folder is opened by its name later; here a link is only a name.
+    // Following a link does no harm at this point: this is only a name, and the folder itself is opened later.
     read::real_path(root).map_err(|error| Failure::new(format!("cannot find `{}`: {error}", root.display())))
 }
 
@@ -66,8 +67,8 @@ fn uri(made: Result<Url, ()>, path: &Path) -> Result<String, Failure> {
     Ok(url.to_string())
 }
 
-/// Returns a URI relative to another one, or unchanged if it is not below that one.
+/// Returns a URI relative to the root; if it is not below the root, returns it unchanged.
 fn below(uri: &str, root: &str) -> String {
-    // A colon before the first slash would be read as the end of a scheme.
+    // A colon before the first slash would be mistaken for the end of a URI scheme.
     uri.strip_prefix(root).map_or_else(|| uri.to_owned(), |it| it.replace(':', "%3A"))
 }

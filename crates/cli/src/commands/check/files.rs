@@ -1,4 +1,4 @@
-//! The files that `check` reads: those that were named, and those in named folders.
+//! The files that `check` reads: the files that the user named, and the files in the folders that the user named.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use looptax_host::{read, source_tree};
 use looptax_model::failure::Failure;
 use looptax_switch::MOST_FILE_BYTES;
 
-/// The files to read, and what was left out of a folder.
+/// The files to read, and the parts of folders that were left out.
 #[derive(Debug, Default)]
 pub(super) struct SourceFiles {
     pub(super) files: Vec<SourceFile>,
@@ -17,12 +17,12 @@ pub(super) struct SourceFiles {
 #[derive(Debug)]
 pub(super) struct SourceFile {
     pub(super) path: PathBuf,
-    /// Whether the user named the file itself, so that it has to be readable.
+    /// Whether the user named this file itself; if so, it is an error if the file cannot be read.
     pub(super) is_named: bool,
 }
 
 impl SourceFiles {
-    /// Finds the files.
+    /// Finds the files to read.
     ///
     /// # Errors
     /// If a folder cannot be read.
@@ -43,7 +43,7 @@ impl SourceFiles {
             let words = format!("cannot read `{}`: {error}", folder.display());
             Failure::usage(words, "run it as a user who may read it")
         })?;
-        // Patterns match whole paths: `config` as the folder has to match config/database.yml.
+        // The patterns match whole paths: if the folder is `config`, they must still match config/database.yml.
         let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let is_worth_it = |it: &PathBuf| is_worth_reading(&whole.join(it).to_string_lossy());
         let files = tree.files.into_iter().filter(is_worth_it);

@@ -1,4 +1,4 @@
-//! The target of `check`, as the arguments name it.
+//! The target of `check`, from the arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use looptax_model::failure::Failure;
 
 use crate::args::CheckArgs;
 
-/// The target of a check.
+/// The object that `check` checks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
-    /// Every program of this machine that is connected to a server over TCP.
+    /// Every program on this machine that is connected to a server over TCP.
     Machine,
     Process(u32),
     Address(&'a str),
@@ -18,10 +18,10 @@ pub(super) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Distinguishes processes and addresses from files.
+    /// Decides whether the arguments name a process, an address or files.
     ///
     /// # Errors
-    /// If there are several words that are not all files, or a process together with another client.
+    /// If there are several words and not all are files, or if a process is given together with another client.
     pub(super) fn find(args: &'a CheckArgs) -> Result<Self, Failure> {
         let targets = &*args.targets;
         let one = match targets {
@@ -48,13 +48,13 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The process that a word names by its number. `./123` is a file.
+/// Returns the process whose number the word is. `./123` is a file.
 fn process(word: &Path) -> Option<u32> {
     let word = word.to_str()?;
     word.parse().ok().filter(|_| word.bytes().all(|it| it.is_ascii_digit()))
 }
 
-/// The address that a word is, unless there is a file with that name.
+/// Returns the word if it is an address; `None` if a file has this name.
 fn address(word: &Path) -> Option<&str> {
     let is_address = |it: &&str| ["://", "=", "@"].iter().any(|sign| it.contains(sign));
     let is_path = |it: &&str| ["/", "./", "../"].iter().any(|start| it.starts_with(start));

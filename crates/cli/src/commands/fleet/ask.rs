@@ -1,4 +1,4 @@
-//! A collector's answers about a fleet: `report`, `hosts`, `host`, `programs`, `changes`.
+//! Commands that query a collector about a fleet: `report`, `hosts`, `host`, `programs`, `changes`.
 
 use looptax_fleet::{Answers, Collector, Limits};
 use looptax_model::failure::Failure;

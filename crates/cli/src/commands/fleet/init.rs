@@ -1,4 +1,4 @@
-//! `fleet init`: makes a collector's tables and views.
+//! `fleet init`: creates the tables and views of a collector.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(3600);
 pub(super) fn run(args: &InitArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?;
     let (destination, mut access) = place::collector(&args.collector)?;
-    // A statement may have to move a month's rows.
+    // A statement may have to move the rows of a whole month.
     access.answer_limit = LIMIT;
     let options = InitOptions { cluster: args.cluster.clone(), keep_days: args.keep };
     if args.print {

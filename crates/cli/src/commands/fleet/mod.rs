@@ -1,4 +1,4 @@
-//! `fleet`: commands about the collector to which machines report.
+//! `fleet`: commands about the collector that receives the reports of many machines.
 
 mod ask;
 mod init;

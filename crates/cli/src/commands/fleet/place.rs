@@ -1,4 +1,4 @@
-//! The collector, the folder in which reports wait, and the password, from the arguments and the environment.
+//! The collector, the folder for reports that wait, and the password, from the arguments and the environment.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::terminal::Terminal;
 
 /// The environment variable with the collector's password.
 const PASSWORD: &str = "LOOPTAX_COLLECTOR_PASSWORD";
-/// Read at most this many bytes of a file with a password or a key.
+/// Largest size of a file with a password or a key.
 const MOST_SECRET_BYTES: u64 = 64 << 10;
 
-/// Returns the collector that the arguments name, and how to reach it.
+/// Returns the collector that the arguments name, and the settings for connecting to it.
 pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), Failure> {
     let destination = Destination::parse(&args.destination)?;
     let of_environment = std::env::var(PASSWORD).ok();
@@ -35,7 +35,7 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     Ok((destination, access))
 }
 
-/// Refuses a folder that does not exist and whose name does not look like a path: it may be a mistyped address.
+/// Refuses a folder that does not exist and has a name that does not look like a path: it may be a mistyped address.
 pub(super) fn refuse_word(destination: &Destination) -> Result<(), Failure> {
     let Place::Folder(folder) = &destination.place else {
         return Ok(());
@@ -53,7 +53,7 @@ pub(super) fn refuse_word(destination: &Destination) -> Result<(), Failure> {
     ))
 }
 
-/// Warns about what others could read on the way to the collector.
+/// Prints a warning if other users of the network could read data on the way to the collector.
 pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
     if let Some(words) = destination.caution() {
         terminal.words(&format!("note: {words}\n"));
@@ -67,7 +67,7 @@ pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
         .map_err(|_| Failure::new(format!("cannot use the secret in `{}`: it is not text", path.display())))
 }
 
-/// Returns the contents of a key file: any bytes, but at least this many.
+/// Returns the contents of a key file, which may be any bytes; fails if there are fewer than `least_bytes`.
 pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure> {
     let failed = |what: String| {
         Failure::usage(
@@ -87,7 +87,7 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
     }
 }
 
-/// Returns the spool that the user named, or the usual one.
+/// Returns the spool in the folder that the user named, otherwise in the usual folder.
 pub(super) fn spool(named: Option<&Path>, collector: &Destination) -> Result<Spool, Failure> {
     let folder = match named {
         Some(folder) => folder.to_owned(),
@@ -114,17 +114,17 @@ fn usual_spool() -> Result<PathBuf, Failure> {
     Ok(state.join("looptax/spool"))
 }
 
-/// A random number below `limit`; 0 for a limit of 0.
+/// Returns a random number below `limit`; 0 if `limit` is 0.
 pub(super) fn random_below(limit: u64) -> u64 {
     let random = u64::from_ne_bytes(random());
     random.checked_rem(limit).unwrap_or_default()
 }
 
-/// Returns bytes that cannot be predicted.
+/// Returns random bytes that cannot be predicted.
 pub(super) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-    // Up to 256 bytes always arrive whole, and a kernel without this call is older than looptax supports.
+    // The kernel always returns up to 256 bytes completely; looptax does not support kernels that lack this call.
     debug_assert_eq!(filled, Ok(N));
     bytes
 }
@@ -141,7 +141,7 @@ mod tests {
             ("./report", false),
             ("report/", false),
             ("/var/spool/reports", false),
-            // Tests run in the folder of the crate.
+            // Tests run in the folder of the crate, so this folder exists.
             ("src", false),
             ("..", false),
             ("Cargo.toml", true),

@@ -1,5 +1,5 @@
-//! A call: runs looptax itself as a child, with the tool's command; the child's output becomes the text, its JSON the
-//! result.
+//! A call of a tool: runs looptax itself as a child, with the tool's command. The text that the child prints becomes
+//! the text of the result, and its JSON the structured result.
 
 use std::env;
 use std::process::Command;
@@ -11,14 +11,14 @@ use serde_json::{Deserializer, Value, json};
 
 use super::tools::Call;
 
-/// Largest result: the record of a comparison has some 100 kB, more with many connections.
+/// Largest size of the JSON: the record of a comparison has about 100 kB, more with many connections.
 const MOST_RESULT_BYTES: usize = 16 << 20;
-/// Largest text, far more than a table of servers or of verdicts needs.
+/// Largest size of the text, far more than a table of servers or of verdicts needs.
 const MOST_TEXT_BYTES: usize = 64 << 10;
-/// Time for a child to end: a comparison stops its server and judges its data in half a second.
+/// Time that a child may take to end: a comparison stops its server and judges its data in half a second.
 const GRACE: Duration = Duration::from_millis(1500);
 
-/// Runs the call to its end, and returns the result of `tools/call`.
+/// Runs the call to its end, and returns the result for `tools/call`.
 pub(super) fn run(call: &Call, keeps_records: bool, stop: &AtomicBool) -> Value {
     let bounds = Bounds {
         within: call.within,
@@ -38,7 +38,7 @@ pub(super) fn run(call: &Call, keeps_records: bool, stop: &AtomicBool) -> Value 
     }
 }
 
-/// Returns the arguments for looptax.
+/// Returns the arguments with which looptax runs as a child.
 fn words(call: &Call, keeps_records: bool) -> Vec<String> {
     let mut words = vec![call.command.to_owned()];
     words.extend(call.options.iter().cloned());
@@ -47,7 +47,7 @@ fn words(call: &Call, keeps_records: bool) -> Vec<String> {
     } else {
         words.push(format!("--json={RESULT_FILE}"));
     }
-    // A client's text counts as a word here, even if it begins with a dash.
+    // After `--`, looptax does not parse a client's word as an option, even if the word begins with a dash.
     if !call.words.is_empty() {
         words.push("--".to_owned());
         words.extend(call.words.iter().cloned());
@@ -60,7 +60,7 @@ fn result(call: &Call, heard: &Heard) -> Value {
         let cut = if bytes.len() == MOST_TEXT_BYTES { "\n(the rest is left out)" } else { "" };
         String::from_utf8_lossy(bytes).trim_end().to_owned() + cut
     };
-    // A comparison writes its record again after judging it, so the last one counts.
+    // A comparison writes its record again after judging it, so the last record counts.
     let values = Deserializer::from_slice(&heard.result).into_iter::<Value>();
     let value = values.map_while(Result::ok).last();
     let printed: String = {
@@ -78,7 +78,7 @@ fn result(call: &Call, heard: &Heard) -> Value {
     };
     let words = [printed, text(&heard.stderr), cut];
     let words: Vec<_> = words.into_iter().filter(|it| !it.is_empty()).collect();
-    // Exit code 2 means that the work was not done, because of the environment or the request.
+    // Exit code 2 means that the command did not do its work, because of the environment or of its arguments.
     let is_error = value.is_none() || heard.code == Some(2) || heard.cut == Some(Cut::Size);
     let mut result = answer(&words.join("\n\n"), is_error);
     if let Some(value) = value {
@@ -87,7 +87,7 @@ fn result(call: &Call, heard: &Heard) -> Value {
     result
 }
 
-/// The result of a call that is not made, with the reason.
+/// Returns the result of a call that was refused, with the reason.
 pub(super) fn refused(words: &str) -> Value {
     answer(words, true)
 }

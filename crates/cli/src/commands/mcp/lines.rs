@@ -1,4 +1,4 @@
-//! Reads lines of standard input, up to a length, until the input ends or a signal comes.
+//! Reads lines from standard input, up to a maximum length, until the input ends or a signal arrives.
 
 use std::io;
 use std::mem;
@@ -7,7 +7,7 @@ use looptax_host::waiting;
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 
-/// The longest message: the arguments of a tool need only a few hundred bytes.
+/// Longest line: the arguments of a tool need only a few hundred bytes.
 const MOST_BYTES: usize = 1 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -20,14 +20,14 @@ pub(super) enum Line {
 #[derive(Default)]
 pub(super) struct Lines {
     bytes: Vec<u8>,
-    /// How many bytes were searched without finding the end of a line.
+    /// How many of these bytes were searched without finding the end of a line.
     n_searched: usize,
-    /// Whether it is skipping the rest of a line that is too long.
+    /// Whether the rest of a line that is too long is being skipped.
     skips: bool,
 }
 
 impl Lines {
-    /// Returns the next line that is not blank; `None` at the end.
+    /// Returns the next line that is not blank; `None` at the end of the input.
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.take() {
@@ -48,7 +48,8 @@ impl Lines {
         }
     }
 
-    /// Returns a line that is complete, or the beginning of one that is too long.
+    /// Returns the next complete line in `bytes`, or `TooLong` as soon as a line is too long; `None` if more input is
+    /// needed.
     fn take(&mut self) -> Option<Line> {
         loop {
             let end = self.bytes[self.n_searched..].iter().position(|byte| *byte == b'\n');

@@ -1,19 +1,20 @@
 //! Messages of JSON-RPC 2.0 in the protocol's form: one request, notification or answer per line.
 //!
 //! # Source
-//! JSON-RPC 2.0 specification; the codes that begin with -320 are from version 2026-07-28 of the protocol.
+//! JSON-RPC 2.0 specification; the error codes that begin with -320 are from version 2026-07-28 of the Model Context
+//! Protocol.
 
 use serde_json::{Map, Value, json};
 
-/// The versions with a handshake, the newest first. 2025-03-26 is left out, since its messages may be lists.
+/// The versions with a handshake, the newest first. 2025-03-26 is left out, since its messages may be arrays.
 pub(super) const HANDSHAKE_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
-/// The version without a handshake: each request has the version among its parameters.
+/// The version without a handshake: each request contains the version among its parameters.
 const STATELESS_VERSION: &str = "2026-07-28";
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Every version, the newest first.
+/// Returns all versions, the newest first.
 pub(super) fn versions() -> Vec<&'static str> {
     std::iter::once(STATELESS_VERSION).chain(HANDSHAKE_VERSIONS).collect()
 }
@@ -22,7 +23,7 @@ pub(super) fn server_info() -> Value {
     json!({ "name": "looptax", "title": "looptax", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// How to read and answer a request.
+/// The version of a request, which decides how the request is read and answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     Handshake,
@@ -36,7 +37,7 @@ pub(super) enum Message {
         method: String,
         params: Value,
     },
-    /// An answer to a request; looptax never sends a request.
+    /// An answer. It is ignored, since looptax never sends a request.
     Answer,
 }
 
@@ -51,10 +52,10 @@ pub(super) struct Request {
 }
 
 impl Message {
-    /// Reads a message from a line.
+    /// Parses a message from a line.
     ///
     /// # Errors
-    /// The problem, and the id for its answer: null if the id is not known.
+    /// The problem, and the id for the answer about it: null if the id is not known.
     pub(super) fn read(line: &[u8]) -> Result<Self, (Value, Problem)> {
         let message: Value = serde_json::from_slice(line).map_err(|_| (Value::Null, Problem::parse()))?;
         let Value::Object(mut message) = message else {
@@ -87,7 +88,7 @@ impl Message {
     }
 }
 
-/// Returns the version that a request has among its parameters.
+/// Returns the version that the parameters of a request contain.
 fn version(params: &Value) -> Result<Version, Problem> {
     let meta = &params["_meta"];
     let Some(version) = meta.get(VERSION_KEY) else {
@@ -104,7 +105,7 @@ fn version(params: &Value) -> Result<Version, Problem> {
 }
 
 impl Request {
-    /// Returns the answer to this request.
+    /// Returns the answer to this request with this result.
     pub(super) fn reply(&self, mut result: Value) -> Value {
         if self.version == Version::Stateless {
             result["resultType"] = "complete".into();
@@ -114,7 +115,7 @@ impl Request {
     }
 }
 
-/// The reason why a message gets no result. It repeats nothing from the message except a version.
+/// The reason why a message gets an error as its answer. It repeats nothing from the message except a version.
 #[derive(Debug)]
 pub(super) struct Problem {
     code: i32,
@@ -156,7 +157,7 @@ impl Problem {
         Self { data, ..Self::new(-32022, "looptax does not support this version of the protocol") }
     }
 
-    /// Returns the message that reports the problem.
+    /// Returns the answer that reports the problem.
     pub(super) fn reply(&self, id: &Value) -> Value {
         let mut error = json!({ "code": self.code, "message": self.words });
         if let Some(data) = &self.data {

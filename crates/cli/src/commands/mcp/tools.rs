@@ -1,7 +1,8 @@
-//! The tools: the arguments of each, and the command that it runs.
+//! The tools of `mcp`: the arguments of each tool, and the command that the tool runs.
 //!
-//! The types define the schemas that clients see, and arguments are checked against them. A command that writes a file,
-//! loads a running server or needs a password is not a tool, and no tool has an option of that kind.
+//! The Rust types of the arguments define the schemas that clients see, and arguments are checked against these
+//! schemas. A command that writes a file, loads a running server or needs a password is not a tool, and no tool has an
+//! option for any of these.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -13,9 +14,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Longest string among the arguments, which is the longest path.
+/// Longest string in the arguments: the longest path that the kernel accepts.
 const MOST_BYTES: usize = 4096;
-/// Time limit for tools that only look: two looks at a large machine take some seconds.
+/// Time limit for tools that measure nothing: two snapshots of a large machine take some seconds.
 const LOOKING: Duration = Duration::from_secs(60);
 
 /// All tools, in the order in which they are listed.
@@ -79,7 +80,7 @@ pub(super) struct Tool {
     call: fn(Value) -> Result<Call, String>,
 }
 
-/// The command behind a call.
+/// The command that a call runs.
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) command: &'static str,
@@ -93,13 +94,14 @@ pub(super) struct Call {
 }
 
 impl Tool {
-    /// Returns the tool's description for a client. A comparison whose record is kept is described as writing.
+    /// Returns the tool's description for a client. If the record of a comparison is kept, the tool is described as one
+    /// that writes.
     pub(super) fn describe(&self, keeps_records: bool) -> Value {
         let only_reads = !(keeps_records && self.name == "compare");
         let (mut input, mut output) = ((self.input)(), (self.output)());
         simplify(&mut input, true);
         simplify(&mut output, false);
-        // Before 2026-07-28 the schema has to state this, even if each of its alternatives does.
+        // Protocol versions before 2026-07-28 require this field, even if each alternative in the schema has it.
         output["type"] = "object".into();
         json!({
             "name": self.name,
@@ -117,7 +119,8 @@ impl Tool {
         })
     }
 
-    /// Returns the command for these arguments; else the reason why there is none, without repeating the arguments.
+    /// Returns the command for these arguments. If they are not valid, returns the reason, without repeating the
+    /// arguments.
     pub(super) fn call(&self, arguments: Value) -> Result<Call, String> {
         let arguments = if arguments.is_null() { json!({}) } else { arguments };
         check_strings(&arguments)?;
@@ -127,15 +130,16 @@ impl Tool {
 
 fn tool<A: Arguments, R: JsonSchema>(name: &'static str, title: &'static str, description: &'static str) -> Tool {
     let call = |arguments: Value| {
-        // The error message of the JSON reader may repeat a value.
+        // The error of the JSON parser is not shown, since it may repeat a value.
         let read = serde_json::from_value::<A>(arguments);
         read.map_err(|_| "an argument is missing, unknown, or of another type".to_owned())?.call()
     };
     Tool { name, title, description, input: schema_of::<A>, output: schema_of::<R>, call }
 }
 
-/// Removes parts of a schema that cause trouble in clients: the protocol's inspector warns about each Rust-specific
-/// format, and sends a number as text if null is also allowed. Clients leave arguments out instead of sending null.
+/// Removes parts of a schema that cause trouble in clients. The protocol's inspector warns about each format that is
+/// specific to Rust, and sends a number as text if null is also allowed. Clients leave arguments out instead of sending
+/// null.
 fn simplify(schema: &mut Value, without_null: bool) {
     match schema {
         Value::Object(fields) => {
@@ -153,7 +157,7 @@ fn simplify(schema: &mut Value, without_null: bool) {
     }
 }
 
-/// Refuses strings that do not belong in any argument: secrets, control characters, very long strings.
+/// Refuses strings that are not valid in any argument: secrets, control characters, very long strings.
 fn check_strings(value: &Value) -> Result<(), String> {
     match value {
         Value::String(text) if text.len() > MOST_BYTES => Err(format!("a string has more than {MOST_BYTES} bytes")),
@@ -180,18 +184,18 @@ fn options<T: ToString>(name: &str, values: impl IntoIterator<Item = T>) -> impl
     values.into_iter().map(move |it| format!("--{name}={}", it.to_string()))
 }
 
-/// Returns `--name` if the option is wanted.
+/// Returns `--name` if `is_wanted`.
 fn flag(name: &str, is_wanted: bool) -> Option<String> {
     is_wanted.then(|| format!("--{name}"))
 }
 
-/// Returns an option with a list, divided by commas.
+/// Returns `--name=` with the values, separated by commas; `None` if there are none.
 fn list<T: ToString>(name: &str, values: &[T]) -> Option<String> {
     let values: Vec<_> = values.iter().map(ToString::to_string).collect();
     (!values.is_empty()).then(|| format!("--{name}={}", values.join(",")))
 }
 
-/// Refuses a word that looptax could take for a file or a list.
+/// Refuses a word that looptax could mistake for a file or a list.
 fn check_word(word: &str) -> Result<(), String> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_+.:".contains(it);
     let is_word = !word.is_empty() && word.chars().all(is_plain);
@@ -203,7 +207,7 @@ fn check_range(name: &str, value: u32, range: std::ops::RangeInclusive<u32>) -> 
     is_in.then_some(()).ok_or_else(|| format!("`{name}` has to be from {} to {}", range.start(), range.end()))
 }
 
-/// A list as an object, since older versions of the protocol allow only objects as results.
+/// An object with a list in it, since older versions of the protocol allow only objects as results.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "for its schema")]
 struct Listed<T> {
@@ -219,7 +223,7 @@ enum Shown {
     Run(Box<Record>),
 }
 
-/// The result of `diff`: for two runs, or for two looks at a machine.
+/// The result of `diff`: for two runs, or for two saved counts of `watch`.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for its schema")]
@@ -379,7 +383,7 @@ struct Compare {
 
 impl Arguments for Compare {
     fn call(self) -> Result<Call, String> {
-        // Private servers have such names, running ones do not.
+        // Only private servers and echo have such names; running servers are given by an address.
         let kind = self.target.strip_prefix("private:").unwrap_or("");
         let is_private = !kind.is_empty() && kind.chars().all(|it| it.is_ascii_lowercase() || it == '-');
         if !is_private && self.target != "echo" {
@@ -390,7 +394,7 @@ impl Arguments for Compare {
         }
         self.connections.iter().try_for_each(|it| check_range("connections", *it, 1..=256))?;
         self.arms.iter().chain(&self.workload).try_for_each(|it| check_word(it))?;
-        // A script is a file, and a storm opens as many connections as the machine allows.
+        // A script is a file, and a storm opens as many connections as the machine allows, so both are refused.
         if self.workload.iter().any(|it| it.starts_with("script") || it == "storm") {
             return Err("`workload` has to be a built-in one, and not a storm".to_owned());
         }

@@ -1,5 +1,5 @@
-//! `show --html` and `show --publish`: writes records as one page that needs nothing outside itself, and as figures for
-//! a pool of results.
+//! `show --html` and `show --publish`: writes records as one page that loads nothing else, or their figures for a
+//! shared pool of results.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::terminal::{self, Terminal};
 
 const HINT: &str = "records of `looptax compare` on one machine, as they were saved";
 
-/// Writes the page of these records, or prints it.
+/// Writes the page of these records to a file, or prints it.
 pub(super) fn write(sources: &[Source<'_>], path: &Path, terminal: Terminal) -> Result<(), Failure> {
     let mut notes = Vec::new();
     let text = page(sources, &mut notes);
@@ -29,7 +29,7 @@ pub(super) fn write(sources: &[Source<'_>], path: &Path, terminal: Terminal) -> 
     Ok(())
 }
 
-/// Writes the figures that the records contribute to a pool of results.
+/// Writes or prints the figures of the records for a shared pool of results.
 pub(super) fn publish(records: &[(Record, PathBuf)], path: &Path, terminal: Terminal) -> Result<(), Failure> {
     let records: Vec<&Record> = records.iter().map(|(record, _)| record).collect();
     let (made, n_left_out) = contribution(&records).map_err(|error| Failure::usage(error.to_string(), HINT))?;

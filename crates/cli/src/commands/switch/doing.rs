@@ -10,7 +10,7 @@ use crate::earlier_runs::data_folder;
 use crate::failure::{Exit, Failure};
 use crate::terminal::{self, Terminal};
 
-/// The folder in which switches are kept.
+/// Returns the folder in which switches are kept.
 pub(super) fn kept() -> Result<Kept, Failure> {
     let Some(data) = data_folder() else {
         return Err(Failure::usage(
@@ -21,7 +21,7 @@ pub(super) fn kept() -> Result<Kept, Failure> {
     Ok(Kept::in_data_folder(&data))
 }
 
-/// Runs a function with a name made from the present time.
+/// Runs a function, and passes to it the title and a date and time for the name of the switch.
 pub(super) fn named<T>(title: &str, run: impl FnOnce(Named<'_>) -> T) -> T {
     let now = jiff::Zoned::now();
     run(Named { day: &now.strftime("%Y%m%d").to_string(), at: &now.timestamp().to_string(), title })
@@ -35,17 +35,17 @@ pub(super) struct Doing<'a> {
 }
 
 impl Doing<'_> {
-    /// Whether steps are not shown, because no person has to agree to them.
+    /// Whether steps are not printed, because the user asked for quiet and need not agree to anything.
     pub(super) fn is_silent(self) -> bool {
         self.terminal.is_quiet && self.args.yes && !self.args.dry_run
     }
 
-    /// Shows what is being done, unless the output is silent.
+    /// Prints what looptax is doing, unless the output is silent.
     pub(super) fn show(self, text: &str) -> Result<(), Failure> {
         if self.is_silent() { Ok(()) } else { self.show_result(text) }
     }
 
-    /// Shows a piece of the result, unless the whole result is printed as JSON at the end.
+    /// Prints a part of the result, unless the whole result is printed as JSON at the end.
     pub(super) fn show_result(self, text: &str) -> Result<(), Failure> {
         if self.args.json.is_printed() {
             return Ok(());
@@ -53,8 +53,8 @@ impl Doing<'_> {
         Ok(terminal::data(text)?)
     }
 
-    /// Shows a step; in silent mode only if it failed or a person has to do it. If the reader of the output has ended,
-    /// the switch continues anyway.
+    /// Prints a step. If the output is silent, prints it only if the step failed or the user has to do it. If it cannot
+    /// be printed because the reader of the output has ended, the switch continues.
     pub(super) fn show_step(self, step: &SwitchStep) {
         let is_needed = report::is_failure(step) || step.code == StepCode::ReloadByHand;
         if self.is_silent() && !is_needed {
@@ -63,7 +63,7 @@ impl Doing<'_> {
         let _gone = self.show_result(&report::switch_step(step, self.terminal.style()));
     }
 
-    /// Shows the end, and saves or prints the JSON.
+    /// Prints the outcome, and saves or prints the JSON.
     pub(super) fn end(self, switched: &Switched, exit: Exit) -> Result<Exit, Failure> {
         self.show_result(&report::switch_end(switched, self.terminal.style()))?;
         match self.args.json.path() {
@@ -74,7 +74,7 @@ impl Doing<'_> {
         Ok(exit)
     }
 
-    /// Checks that looptax can ask a person, or need not ask.
+    /// Fails if looptax would have to ask the user but cannot.
     pub(super) fn may_ask(self) -> Result<(), Failure> {
         let is_silent = self.args.json.is_printed() || !terminal::can_ask();
         if is_silent && !self.args.yes {

@@ -1,4 +1,4 @@
-//! Earlier switches: listed, undone, finished, and offered to the user if one was interrupted.
+//! Earlier switches: their list, undoing and finishing them, and a question to the user about each interrupted switch.
 
 use looptax_model::failure::Failure;
 use looptax_model::record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
@@ -79,7 +79,8 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(if is_unread { Exit::No } else { Exit::Done })
 }
 
-/// Refuses to undo only one side of a server and its application: that would cut their connection.
+/// Refuses to undo a switch of a server and its application halfway with `--yes`: if only one of the two programs read
+/// its old file, their connection would be cut.
 fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(of) = switch.server().filter(|it| args.yes && !it.had_socket) else {
         return Ok(());
@@ -98,7 +99,7 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     ))
 }
 
-/// Whether the server of a switch may be restarted after its old file is back.
+/// Returns whether and how the server of a switch may be restarted after its old file has been put back.
 fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     let Some(of) = switch.server().filter(|_| args.restart.is_none() && !args.yes) else {
         return args.may_restart();
@@ -107,7 +108,8 @@ fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 
-/// Whether the application reads its files by the caller's command: not so for a web server's switch, or for a fix.
+/// Whether the application itself is reloaded by the caller's command. This is false for a switch of a web server, and
+/// for a fix.
 fn is_of_application(switch: &Switch) -> bool {
     switch.fix.is_none() && switch.stack().is_none()
 }
@@ -120,7 +122,7 @@ fn question(switch: &Switch) -> String {
     }
 }
 
-/// The step about an application that keeps running: it says what to do with the application.
+/// Returns the step about an application that still uses the socket: it says how to reload the application.
 fn still_over_the_socket(switch: &Switch) -> SwitchStep {
     let told = || {
         let mut told = switch.steps.iter().filter_map(|it| match it {
@@ -137,7 +139,7 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
     }
 }
 
-/// Returns the other switches that are still in effect, oldest first.
+/// Returns the other switches that are still in effect, the oldest first.
 fn others_that_stand(kept: &Kept, than: &Switch) -> Result<Vec<Switch>, Failure> {
     let (all, _) = looptax_switch::list(kept)?;
     let stands = |it: &Switch| {
@@ -157,8 +159,8 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
-/// Refuses if a later switch may depend on this one: an application may have been moved after this switch prepared its
-/// server.
+/// Refuses if a later switch may depend on this one: after this switch prepared a server, an application may have been
+/// moved to it.
 fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
     let stands_on_it = |it: &Switch| match switch.server() {
         Some(of) => it.moved_from(of.tcp),
@@ -175,7 +177,8 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
     ))
 }
 
-/// The last command after all files were written; a server is restarted before that.
+/// Returns the last command that ran after all files were written. The restart of a server is not found: it runs before
+/// that.
 fn reload_of(switch: &Switch) -> Option<String> {
     let after = switch.steps.iter().rev().take_while(|it| !matches!(it, Step::Written));
     let mut commands = after.filter_map(|it| match it {
@@ -185,7 +188,7 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// The command that made the application read its files in that switch; it runs if a person agrees to it.
+/// Returns the command with which that switch made the application read its files, if the user agrees to run it again.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {
@@ -220,7 +223,7 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
     Ok(Exit::Invalid)
 }
 
-/// Explains that a server has to be restarted before its application can find the socket.
+/// Returns a line that says that the server has to be restarted before its application can use the socket.
 fn restart_first(switch: &Switch) -> String {
     switch.server().map_or_else(String::new, |of| format!("restart {} first: {}\n", of.name, of.restart))
 }
@@ -239,7 +242,7 @@ fn find(kept: &Kept, id: &str) -> Result<Switch, Failure> {
     found.ok_or_else(|| looptax_switch::SwitchError::Unknown { id: id.to_owned() }.into())
 }
 
-/// Lists the interrupted switches, and offers to finish or undo each of them; without a terminal it only lists them.
+/// Lists the interrupted switches, and offers to finish or undo each of them. Without a terminal it only lists them.
 pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
     let kept = kept()?;
     let (all, _) = looptax_switch::list(&kept)?;
@@ -253,7 +256,8 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         };
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);
-        // A web server's files need a reload of two programs, and a fix needs a server: only --undo does that.
+        // A switch of a web server has to reload two programs, and a fix needs the server, so these can only be undone
+        // with `--undo`.
         let is_by_undo = !is_of_application(&switch) || switch.server().is_some();
         if is_by_undo || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;

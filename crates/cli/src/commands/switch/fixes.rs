@@ -1,4 +1,4 @@
-//! Removes obstacles on the server, if the command line asks for that.
+//! Fixes on the server that let an account use the socket, if the command line asks for them.
 
 use looptax_host::discover::Survey;
 use looptax_model::dsn::{Address, Protocol, Secret};
@@ -12,7 +12,7 @@ use super::doing::{Doing, kept, named};
 use crate::args::SwitchArgs;
 use crate::terminal;
 
-/// Returns the administrator's login that the user named.
+/// Returns the administrator's address that the user passed.
 ///
 /// # Errors
 /// If the text is not an address.
@@ -31,11 +31,11 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
     Ok(Some(address))
 }
 
-/// Fixes what it can, and returns the names of the switches that did it. With `--dry-run` it only prints what it would
-/// do.
+/// Makes the fixes that are possible, and returns the names of the switches that made them. With `--dry-run` it only
+/// prints the fixes.
 ///
 /// # Errors
-/// If a fix fails; the part of it that was begun is then taken back.
+/// If a fix fails; the part of the fix that was done is then undone.
 pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec<String>, Failure> {
     let args = doing.args;
     let mut prepared = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec
     Ok(prepared)
 }
 
-/// Refuses to fix anything for a file that would not be written anyway.
+/// Fails if the application is not known: its file would not be written, so no fix is made for it.
 fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(titles) = planned.found.may_be(args.application.as_deref()) else {
         return Ok(());
@@ -145,7 +145,7 @@ fn lines(label: &str, texts: &[String]) -> String {
     lines.flat_map(|line| [line, "\n".to_owned()]).collect()
 }
 
-/// Lists what could be fixed here, if the user asked for no fix.
+/// Returns a line for each fix that is possible, if the user did not ask for the fix.
 pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
     let blocked = { plan.connections.iter() }.filter(|it| it.fate == SwitchFate::Blocked);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A plan as it is shown, saved and printed as a patch.
+//! A plan in the forms in which it is shown, saved and printed as a patch.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// The kinds of servers behind web servers; they have no list of sessions that could prove a move.
+/// The kinds of server behind web servers; such a server has no list of sessions that could prove a move.
 const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
 
-/// The plan, without passwords.
+/// Returns the plan without passwords.
 pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
     let connections = plan.connections();
     let mut reload_words: Vec<String> = plan.reload.iter().cloned().collect();
@@ -45,7 +45,7 @@ pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
     }
 }
 
-/// `wp-config.php: WordPress, mysql at 127.0.0.1:3306`, for the list of switches.
+/// Returns the title in the list of switches: `wp-config.php: WordPress, mysql at 127.0.0.1:3306`.
 pub(super) fn title(switched: &Switched, source: &str) -> String {
     let name = Path::new(source).file_name().unwrap_or_default();
     let moved = switched.connections.iter();
@@ -57,17 +57,17 @@ pub(super) fn title(switched: &Switched, source: &str) -> String {
     format!("{}: {}", name.to_string_lossy(), moved.join("; "))
 }
 
-/// Whether every wanted connection already uses the socket.
+/// Whether all requested connections already use the socket.
 pub(super) fn is_all_there(switched: &Switched) -> bool {
     let wanted = { switched.connections.iter() }.filter(|it| it.fate != SwitchFate::Unwanted);
     let mut fates = wanted.map(|it| it.fate).peekable();
     fates.peek().is_some() && fates.all(|it| it == SwitchFate::IsThere)
 }
 
-/// Refuses if a file cannot be written in its present state.
+/// Fails if one of the files must not be written in its present state.
 ///
 /// # Errors
-/// Names the file, and what to do.
+/// Names the file, and says what to do.
 pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
     for file in &switched.files {
         if let Some(remark) = file.remarks.iter().find(|it| it.forbids) {
@@ -81,7 +81,8 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints what can be done about a web server's file, for which no list of sessions gives a proof.
+/// Prints a hint about a web server's file: no list of sessions can prove its move, so it is changed together with the
+/// file of its upstream.
 pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
     if doing.args.other.is_none() && !doing.args.containers && switched.connections.iter().any(is_behind) {
@@ -98,7 +99,7 @@ pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
 pub(super) fn lines_between(before: &[u8], after: &[u8]) -> Vec<Edit> {
     let texts = [before, after].map(String::from_utf8_lossy);
     let patch = diffy::DiffOptions::new().set_context_len(0).create_patch(&texts[0], &texts[1]).to_string();
-    // These lines follow the names of both files and the position of each part.
+    // The first two lines are the names of both files; the match below drops the position of each part.
     let lines = patch.lines().skip(2).filter_map(|line| {
         let (sign, text) = line.split_at_checked(1)?;
         let text = Some(masked(text));
@@ -111,8 +112,8 @@ pub(super) fn lines_between(before: &[u8], after: &[u8]) -> Vec<Edit> {
     lines.collect()
 }
 
-/// Prints the changes as a unified diff, byte for byte, with paths that `git apply` and `patch -p1` accept in the
-/// folder that is printed.
+/// Prints the changes as a unified diff, byte for byte. The paths are relative to a folder, which is printed too; `git
+/// apply` and `patch -p1` accept the diff in this folder.
 pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failure> {
     if plan.edited.is_empty() {
         return Err(Failure::usage(
@@ -129,7 +130,7 @@ pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failu
         diff.set_original_filename(before).set_modified_filename(format!("b/{shown}"));
         let text = diff.create_patch_bytes(edited.original.bytes(), &edited.new).to_bytes();
         for (idx, line) in text.split_inclusive(|it| *it == b'\n').enumerate() {
-            // A name with a blank ends at a tab, other names at the blank.
+            // A file name that contains a blank needs a tab after it; without the tab, the name would end at the blank.
             match line.strip_suffix(b"\n").filter(|it| idx < 2 && it[4..].contains(&b' ')) {
                 Some(name) => terminal::bytes_as_data(&[name, b"\t\n"].concat())?,
                 None => terminal::bytes_as_data(line)?,
@@ -140,7 +141,8 @@ pub(super) fn print_patch(plan: &Plan, terminal: Terminal) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// Returns the folder of the repository that contains the files, else the nearest folder that contains all of them.
+/// Returns the folder of the repository that contains the files, otherwise the innermost folder that contains all of
+/// them.
 fn project<'a>(mut paths: impl Iterator<Item = &'a Path>) -> PathBuf {
     let folder = |it: &'a Path| it.parent().unwrap_or(it);
     let first = paths.next().map_or(Path::new("/"), folder);

@@ -1,4 +1,5 @@
-//! How long the application's requests took before the move and after it, counted in the kernel if looptax may do that.
+//! The times of the application's requests before and after the move. The kernel counts them, if looptax may load its
+//! counters.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -14,14 +15,15 @@ use looptax_switch::diagnose::find::watched::Beside;
 use super::doing::Doing;
 use crate::watching::Watch;
 
-/// Counts while a switch is planned, so that a switch whose application is idle need not wait.
+/// Counts requests while the switch is planned. If the application is idle in this time, the switch need not wait for
+/// requests.
 pub(super) struct Times {
     watch: Watch,
     time: Duration,
 }
 
 impl Times {
-    /// `None` if the user switched it off, or looptax may not count in the kernel.
+    /// Starts to count; `None` if the user switched this off, or if looptax may not load its counters.
     pub(super) fn begin(doing: Doing<'_>, survey: &Survey) -> Option<Self> {
         let args = doing.args;
         if args.dry_run || args.patch || args.no_times {
@@ -43,7 +45,7 @@ impl Times {
     }
 
     /// Times requests before the move; `None` if there were no requests while the switch was planned, or if a signal
-    /// ends it.
+    /// ends the count.
     pub(super) fn before(&mut self, doing: Doing<'_>, switched: &Switched, stop: &AtomicBool) -> Option<Watched> {
         let planned = self.watch.look().ok()?;
         if !planned.hops.iter().any(|it| it.n_requests > 0 && moves(it.way, &it.address, switched)) {
@@ -55,7 +57,7 @@ impl Times {
         self.watch.look_for(self.time, stop).ok()?
     }
 
-    /// Times the same clients after the move, together with the clients that send requests to them.
+    /// Times the requests of the same clients after the move, and those that other programs send to these clients.
     pub(super) fn after(
         &mut self,
         before: &Watched,
@@ -70,7 +72,7 @@ impl Times {
             |it: &WatchedChange| moves(it.before.way, &it.before.address, switched) && it.after.way == Way::Unix;
         let mut clients: BTreeSet<u32> = BTreeSet::new();
         let mut kept = vec![false; diff.hops.len()];
-        // A page waits for the application's requests, so hops to the application are kept too.
+        // A page waits for the requests of the application, so hops that lead to the application are kept too.
         loop {
             let n_before = clients.len();
             for (hop, kept) in diff.hops.iter().zip(&mut kept) {
@@ -90,7 +92,7 @@ impl Times {
     }
 }
 
-/// Whether the switch moves connections away from this way and address.
+/// Whether the switch moves connections away from this transport and address.
 fn moves(way: Way, address: &str, switched: &Switched) -> bool {
     let port = |address: &str| address.rsplit_once(':').map(|it| it.1.to_owned());
     let moved = switched.connections.iter().filter(|it| it.fate == SwitchFate::Moves);

@@ -1,4 +1,4 @@
-//! `why` for two records: which layer became more expensive between two earlier runs.
+//! `why` with two records: shows which layer became more expensive between two earlier runs.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use crate::failure::Exit;
 use crate::outputs::show;
 use crate::terminal::Terminal;
 
-/// Options that are allowed with two records.
+/// Options that are allowed together with two records.
 const SUITABLE: [&str; 3] = ["--json", "--color", "--quiet"];
 
-/// Compares two records if the words name records, and not servers.
+/// Compares two records, if the words name records instead of servers.
 ///
 /// # Errors
-/// A usage failure if there are not exactly two records, or if something else was requested as well.
+/// A usage failure if the words are not exactly two records, or if other options were given too.
 pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Failure> {
     let words = &args.compare.targets;
     let Some(record) = words.iter().find(|it| is_record(it)) else {
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     Ok(Some(Exit::Done))
 }
 
-/// Whether a word means a record, even one that does not exist: a file, a name with a record's ending, or a run of the
-/// history. A word that names a server is a server.
+/// Whether a word means a record, even one that does not exist: a file, a name with the file extension of a record, or
+/// a run in the history. A word that names a server is not a record.
 fn is_record(word: &str) -> bool {
     let is_server = is_address(word) || target::parse(word).is_ok();
     let ends_as_one = Path::new(word).extension().is_some_and(|it| it == "json");
@@ -73,7 +73,7 @@ fn not_two(record: &str, n_words: usize) -> Failure {
     )
 }
 
-/// Refuses further options, which have no meaning for two records.
+/// Fails if other options were typed, since they have no meaning for two records.
 fn refuse_options(typed: &[String]) -> Result<(), Failure> {
     let mut unsuitable = typed.iter().filter(|it| !SUITABLE.contains(&it.as_str()));
     let all: Vec<&str> = unsuitable.by_ref().map(String::as_str).collect();

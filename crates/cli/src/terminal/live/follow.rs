@@ -1,11 +1,11 @@
-//! Adds an epoch to the view.
+//! Adds an epoch to the live view.
 
 use looptax_bench::{MeasuredEpoch, Phase, Progress};
 use looptax_model::record::{Epoch, Estimate, Slice};
 use looptax_model::stats::{Side, tax_pct};
 use looptax_report::live::{Pair, View};
 
-/// Updates the view after an epoch.
+/// Updates the live view after an epoch.
 pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
     view.news.clear();
     view.left_s = (progress.phase == Phase::Measuring).then_some(progress.left_at_most.as_secs_f64());
@@ -16,7 +16,8 @@ pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
     let was_warming_up = pair.is_warming_up;
     pair.is_warming_up = progress.phase == Phase::WarmUp;
     if was_warming_up && !pair.is_warming_up {
-        // Epochs that do not count have shown that the run is working, and are removed.
+        // The epochs of the warm-up were shown only as a sign that the run is working; they do not count, so they are
+        // removed.
         forget(pair);
     }
     pair.n_epochs = progress.n_epochs;
@@ -27,7 +28,7 @@ pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
     add(pair, progress.epoch);
 }
 
-/// Returns the tax of all epochs so far, percent.
+/// Returns the tax over all epochs so far, in percent.
 pub(in crate::terminal) fn estimate_so_far(progress: &Progress<'_>) -> Option<Estimate> {
     progress.theta.map(|theta| {
         let tax = theta.map_monotone(tax_pct);
@@ -53,7 +54,7 @@ fn add(pair: &mut Pair, epoch: &MeasuredEpoch) {
     }
 }
 
-/// Answers per second of one side, over the time of its slices; `None` if the time is zero.
+/// Returns the answers per second of one side, over the time of its slices; `None` if this time is zero.
 pub(in crate::terminal) fn rate_per_s(epoch: &Epoch, side: Side) -> Option<f64> {
     let sum = |of: fn(&Slice) -> u64| epoch.slices_of(side).map(of).sum::<u64>();
     let active_ns = sum(|slice| slice.active_ns);

@@ -1,4 +1,4 @@
-//! The key `q`. A thread waits for it, and sleeps until a key is pressed.
+//! Waits for the key `q`, in a thread that sleeps until a key is pressed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -55,7 +55,7 @@ fn wait_for_q(mut keyboard: File, end: &OwnedFd, stop: &AtomicBool) {
     }
 }
 
-/// Waits until a key is pressed; false at the end.
+/// Waits until a key is pressed; returns false if the view has ended.
 fn is_typed(keyboard: &File, end: &OwnedFd) -> bool {
     loop {
         let mut fds = [PollFd::new(keyboard, PollFlags::IN), PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)];

@@ -1,6 +1,6 @@
-//! `--live`: shows the run on the whole terminal, drawn only in the gaps between epochs.
+//! `--live`: shows the run on the whole terminal. The view is drawn only between epochs.
 //!
-//! While slices run, nothing of this wakes up: the thread that waits for keys sleeps until a key is pressed.
+//! While slices run, no thread of this view wakes up: the thread that waits for keys sleeps until a key is pressed.
 
 pub(super) mod follow;
 mod keys;
@@ -26,9 +26,9 @@ pub(crate) struct Live {
     style: Style,
     screen: ratatui::Terminal<CrosstermBackend<Stderr>>,
     stop: Arc<AtomicBool>,
-    /// Whether a comparison has begun, so that the next one is the one after it.
+    /// Whether a comparison has begun; if so, the next comparison to begin is the one after it.
     has_begun: bool,
-    /// Dropped before the terminal is given back.
+    /// Declared before `_taken`, so that the thread for keys ends before the terminal is restored.
     _keys: Option<Keys>,
     _taken: Taken,
 }
@@ -79,7 +79,7 @@ impl Live {
     fn draw(&mut self) {
         self.view.is_ending = self.stop.load(Ordering::Relaxed);
         let (view, style) = (&self.view, self.style);
-        // If the terminal is gone, the run goes on.
+        // If the terminal is gone, drawing fails, but the run goes on.
         let _ = self.screen.draw(|frame| {
             let area = frame.area();
             draw(view, style, area, frame.buffer_mut());

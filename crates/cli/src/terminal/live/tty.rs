@@ -1,8 +1,8 @@
-//! The terminal while the live view uses it: an alternate screen, keys without Enter and without echo.
+//! The terminal while the live view uses it: on an alternate screen, reading keys without Enter and without echo.
 //!
-//! The terminal's earlier state is kept for the whole process, so that the end of the view, a panic and a signal that
-//! ends the process immediately can all restore it. Ctrl-C still sends a signal; Ctrl-Z would leave the shell with
-//! looptax's screen, so it is off during the view.
+//! The earlier settings of the terminal are kept for the whole process, so that the end of the view, a panic, and a
+//! signal that ends the process immediately can all restore them. Ctrl-C still sends a signal. Ctrl-Z would return to
+//! the shell with looptax's screen still open, so it is switched off during the view.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,13 +13,13 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 
 use crate::terminal::screen::{CLOSE, OPEN};
 
-/// The value of a special character that is switched off.
+/// The value that switches off a special character of the terminal.
 const OFF: u8 = 0;
 
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// Gives the terminal back when this value is dropped.
+/// Restores the terminal when this value is dropped.
 pub(super) struct Taken(());
 
 impl Taken {
@@ -61,19 +61,19 @@ fn take() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the terminal back in its earlier state, if a view is using it.
+/// Restores the earlier settings and screen of the terminal, if a view is using it.
 pub(crate) fn give_back() {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(before) = before else {
         return;
     };
-    // There is no place left to report an error.
+    // If this fails, the error cannot be reported anywhere.
     let _ = write(CLOSE);
     // Keys that were pressed during the view were not meant for the shell.
     let _ = tcsetattr(io::stderr().as_fd(), OptionalActions::Flush, &before);
 }
 
-/// Opens the terminal's keyboard, whatever stdin is.
+/// Opens the keyboard of the controlling terminal, whatever stdin is.
 pub(super) fn keyboard() -> io::Result<File> {
     looptax_host::kernel::open("/dev/tty")
 }

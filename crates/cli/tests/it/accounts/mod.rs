@@ -1,4 +1,4 @@
-//! Accounts as people have them: what `check` and `compare` say of each, on real servers.
+//! Accounts in common situations: what `check` and `compare` report about each of them, with real servers.
 
 mod redis;
 mod situations;
@@ -29,12 +29,13 @@ fn execute(server: &Server, statements: &[&str]) {
     }
 }
 
-/// Puts PostgreSQL's rules into force, with the administrator's own line before them.
+/// Writes rules into `pg_hba.conf`, after a line for the administrator's own account, and makes PostgreSQL apply them.
 fn rule(server: &Server, rules: &str) {
     let file = PathBuf::from(server.column("SHOW hba_file").remove(0));
     let admin = &server.it.login.user;
     fs::write(file, format!("local all {admin} scram-sha-256\n{rules}\n")).unwrap();
-    // Each new connection is compared with the rules in force when it comes, once they are read.
+    // PostgreSQL checks a new connection against the rules that it has read last, so wait until it has read these
+    // rules.
     let before = server.column("SELECT pg_conf_load_time()::text");
     server.column("SELECT pg_reload_conf()::text");
     looptax_testkit::patience::wait_for("the reload", std::time::Duration::from_secs(10), || {
@@ -42,7 +43,7 @@ fn rule(server: &Server, rules: &str) {
     });
 }
 
-/// A short comparison of an address with these options.
+/// Returns a short comparison of the server with this URL, with these options.
 fn short<'a>(scratch: &'a Scratch, url: &str, options: &[&str]) -> Looptax<'a> {
     compare(scratch).args([url, "--yes"]).args(SHORT).args(options.iter().copied())
 }

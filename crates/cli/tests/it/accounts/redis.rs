@@ -1,4 +1,4 @@
-//! The rights that a Redis user has or lacks: reported, not taken for something else.
+//! A right that a Redis user has or lacks is reported, and not mistaken for another problem.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use super::short;
 use crate::check::{check, expect};
 use crate::fixture::{Alive, Server, exe};
 
-/// A Redis that asks for no password.
+/// Starts a Redis that requires no password.
 fn open_to_all() -> Option<Server> {
     let server = Server::start(Kind::Redis)?;
-    // It refuses a password only if the default user does not have one.
+    // This Redis rejects a login with a password only if the default user has no password.
     server.redis(&["CONFIG", "SET", "requirepass", ""]);
     Some(server)
 }

@@ -1,5 +1,5 @@
-//! Accounts in every situation that people meet, as root and as a user who sees no process of the server: `compare`
-//! measures, or ends before it with one error that names the cause and the next step.
+//! Accounts in all situations that occur in practice, as root and as a user that sees no process of the server:
+//! `compare` either measures, or ends before measuring with one error that names the cause and the next step.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,14 +15,14 @@ use super::{execute, rule, short, with_tls};
 use crate::check::{Searchable, open_up};
 use crate::fixture::{Server, is_root, saved};
 
-/// Whose processes are not the servers'.
+/// A user that owns none of the servers' processes.
 const STRANGER: u32 = 12_345;
 
 #[derive(Clone, Copy)]
 enum Ends {
-    /// With these two arms at least, measured.
+    /// A measurement whose first two arms are these.
     Measured([&'static str; 2]),
-    /// Before measuring, with these words.
+    /// An error before measuring, with these words.
     Refused(&'static [&'static str]),
 }
 use Ends::{Measured, Refused};
@@ -30,7 +30,7 @@ use Ends::{Measured, Refused};
 const PLAIN: Ends = Measured(["unix", "tcp"]);
 const SEALED: Ends = Measured(["unix", "tls"]);
 
-/// Lets every user reach the server's socket.
+/// Lets every user connect to the server's socket.
 fn reachable(server: &Server) -> Searchable {
     let socket = server.socket();
     fs::set_permissions(&socket, fs::Permissions::from_mode(0o777)).unwrap();
@@ -47,7 +47,7 @@ fn run(url: &str, uid: Option<u32>, options: &[&str]) -> (Scratch, Finished) {
     (scratch, run)
 }
 
-/// Compares a run's output and files with how it has to end.
+/// Checks the output and the files of a run against the expected end.
 #[track_caller]
 fn check_ends((scratch, run): &(Scratch, Finished), ends: Ends) {
     match ends {
@@ -66,7 +66,7 @@ fn check_ends((scratch, run): &(Scratch, Finished), ends: Ends) {
     }
 }
 
-/// Each of the rows, as root and as a stranger.
+/// Checks each row as root, and as a user that sees no process of the server.
 #[track_caller]
 fn check_all(server: &Server, rows: &[(&str, Ends)]) {
     let _reachable = reachable(server);
@@ -138,7 +138,7 @@ fn check_accounts(kind: Kind, server: &Server) {
     both("tcp", "", pw);
     both("socket", pw, "");
     both("other", "IDENTIFIED BY 'other'", pw);
-    // MySQL's plugin of that kind is a separate package.
+    // MySQL's plugin for system users is in a separate package, so MySQL gets an account with another password instead.
     let system = match kind {
         Kind::Mariadb => "IDENTIFIED VIA unix_socket",
         _ => "IDENTIFIED BY 'other'",
@@ -197,7 +197,7 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
         server.redis(&words);
     }
     server.redis(&["ACL", "SETUSER", "off", "off", ">pw"]);
-    // A user without the right to ask is reported.
+    // A user that lacks the right to run a command that looptax needs is reported.
     let [at, socket] = [server.it.tcp.to_string(), server.socket()];
     let url = |login: &str| format!("redis://{login}{at}?socket={socket}");
     check_all(
@@ -212,7 +212,7 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
             (&url(":other@"), Refused(&["WRONGPASS"])),
         ],
     );
-    // Root asks the kernel whose process has accepted each connection.
+    // As root, looptax learns from the kernel which process has accepted each connection.
     let as_us = run(&format!("redis://get:pw@{at}"), None, &[]);
     check_ends(&as_us, PLAIN);
     if is_root() {
@@ -223,7 +223,8 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
     }
 }
 
-/// The results of a login by the test itself: over the socket and over TCP, without TLS and with.
+/// Logs in directly, without looptax. Returns whether this works: over the socket and over TCP, each without and with
+/// TLS.
 fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
     let login = Login {
         user: user.to_owned(),
@@ -240,7 +241,7 @@ fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
     })
 }
 
-/// Accounts drawn at random: the answers of `compare` are compared with real logins.
+/// Random accounts: what `compare` reports is compared with real logins.
 #[test]
 fn r20_accounts_at_random_get_what_a_login_of_their_own_finds() {
     for kind in [Kind::Mariadb, Kind::Mysql] {

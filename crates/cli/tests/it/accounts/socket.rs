@@ -1,4 +1,4 @@
-//! The socket is found for an account that may not ask for it, and for a user who sees no process of the server.
+//! The socket is found for an account that may not query its path, and for a user that sees no process of the server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use super::{execute, rule, short};
 use crate::check::{expect, open_up};
 use crate::fixture::{Server, exe, is_root, saved};
 
-/// Whose processes are not the servers'.
+/// A user that owns none of the servers' processes.
 const STRANGER: u32 = 12_345;
 
 fn with_role() -> Option<(Server, String)> {

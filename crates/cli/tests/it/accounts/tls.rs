@@ -59,7 +59,7 @@ fn r20_check_logs_in_over_tls_where_the_account_requires_it() {
         let advice = "ALTER USER 'both'@'localhost' REQUIRE NONE";
         let words = ["'both'@'localhost' demands TLS (SSL), on the socket too", advice];
         assert!(words.iter().all(|it| run.stdout.contains(it)), "{}", run.stdout);
-        // The driver does TLS today, and may do it on the socket, too.
+        // The driver uses TLS over TCP today, and may also use TLS over the socket.
         run.expect_code(3);
         execute(&server, &[advice]);
         check(&server, &url("both"), &["-c", "1"]).expect_code(0);
@@ -83,7 +83,8 @@ fn r20_compare_takes_the_arms_that_an_account_allows() {
     }
 }
 
-/// By the server's word in `check` (MariaDB's is off unless it is configured), by the form of the bytes in `find`.
+/// `check` reports encrypted sessions from the server's own list (MariaDB has such a list only if it is configured);
+/// `find` recognizes them by the bytes that are sent.
 #[test]
 fn encrypted_sessions_of_this_machine_are_named() {
     for (kind, way) in [(Kind::Mysql, "on the socket"), (Kind::Mariadb, "on the socket"), (Kind::Postgres, "over TCP")]
@@ -114,7 +115,7 @@ fn encrypted_sessions_of_this_machine_are_named() {
     }
 }
 
-/// The lines of `find` about encrypted connections to this server while these are used.
+/// Returns the notes of `find` about encrypted connections to this server, while these connections are in use.
 fn found_while_asked(server: &Server, talks: [&mut Conversation; 2]) -> Vec<String> {
     let is_over = AtomicBool::new(false);
     let run = thread::scope(|scope| {
@@ -155,7 +156,7 @@ fn r20_postgres_with_hostssl_alone_is_measured_and_checked_over_tls() {
     run.expect_code(0);
 }
 
-/// A client that has to do TLS keeps what it has.
+/// If the account requires TLS, `run` leaves its connections on TCP.
 #[test]
 fn r20_run_leaves_a_login_on_tcp_that_the_server_takes_over_tls_alone() {
     let Some(server) = with_accounts(Kind::Mariadb) else {

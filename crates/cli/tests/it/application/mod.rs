@@ -1,4 +1,4 @@
-//! An application beside a private server: its files, its processes, and what its visitors see.
+//! An application with a private server: its files, its processes, and its answers to visitors.
 
 pub(crate) mod php;
 pub(crate) mod programs;
@@ -22,13 +22,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::fixture::Server;
 
-/// How long an application may take to start, or to take its configuration: far over what any takes.
+/// Time limit for an application to start, or to apply its configuration; far longer than any application needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The text from the database on every page.
 pub(crate) const ROW: &str = "A row of a table";
 
-/// The statements that put it there, on MariaDB and on PostgreSQL.
+/// The statements that insert this text, for MariaDB and for PostgreSQL.
 const GREETINGS: [&str; 2] = [
     "CREATE TABLE greetings (name VARCHAR(20) PRIMARY KEY, text VARCHAR(80) NOT NULL)",
     "INSERT INTO greetings VALUES ('first', 'A row of a table')",
@@ -36,13 +36,13 @@ const GREETINGS: [&str; 2] = [
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// Something that is in the database.
+    /// The text from the database.
     Row,
-    /// Whence the server says that the application's connection comes.
+    /// The client address that the server reports for the application's connection.
     Way,
 }
 
-/// Which way the server says that the application comes.
+/// The transport of the application's connection, according to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Socket,
@@ -51,23 +51,23 @@ pub(crate) enum Way {
 
 pub(crate) type Ask = Box<dyn Fn(Question) -> Result<String, String> + Send + Sync>;
 
-/// An application that runs, and the arguments of `looptax switch` for it.
+/// A running application, and the arguments of `looptax switch` for it.
 pub(crate) struct Application {
-    // In the order of their end.
+    // Fields are dropped in this order, which is the order in which things have to end.
     _processes: Vec<Group>,
     pub(crate) server: Server,
     pub(crate) place: Place,
-    /// The file that names its server.
+    /// The configuration file that has the server's address.
     pub(crate) file: PathBuf,
-    /// The command that makes it read its file; `None` if it reads it for each visit.
+    /// The command that makes the application read its file; `None` if it reads the file for each visit.
     pub(crate) reload: Option<String>,
-    /// Where it can be asked by anybody.
+    /// A URL at which the application answers everybody; `None` if it does not use HTTP.
     pub(crate) url: Option<String>,
     pub(crate) ask: Ask,
 }
 
 impl Application {
-    /// One that answers over HTTP: the front page shows the row, `way` says the way.
+    /// An application that answers over HTTP: the page `/` shows the row, and the page `way` shows the transport.
     pub(crate) fn on_http(place: Place, server: Server, file: &str, way: &str, processes: Vec<Group>) -> Self {
         let (http, way) = (place.http, way.to_owned());
         Self {
@@ -84,19 +84,19 @@ impl Application {
         }
     }
 
-    /// One that is asked in another manner.
+    /// An application that does not use HTTP; `ask` gets its answers.
     pub(crate) fn asked_by(place: Place, server: Server, file: &str, processes: Vec<Group>, ask: Ask) -> Self {
         Self { _processes: processes, server, file: place.path(file), place, reload: None, url: None, ask }
     }
 
-    /// With a command that makes it take what its file says.
+    /// Sets the command that makes the application read its file.
     #[must_use]
     pub(crate) fn reloaded_by(mut self, command: impl Into<String>) -> Self {
         self.reload = Some(command.into());
         self
     }
 
-    /// Waits until the application shows what is in the database.
+    /// Waits until the application shows the row from the database.
     #[track_caller]
     pub(crate) fn expect_to_work(&self) {
         let mut last = Ok(String::new());
@@ -107,7 +107,7 @@ impl Application {
         assert!(works.is_some(), "no row, but {last:?}\n{}", self.told());
     }
 
-    /// Waits until the application comes this way, and expects that it goes on to.
+    /// Waits until the application uses this transport, and checks that its next connections use it too.
     #[track_caller]
     pub(crate) fn expect_way(&self, way: Way) {
         let mut last = Ok(String::new());
@@ -123,19 +123,19 @@ impl Application {
         }
     }
 
-    /// The logs of the application and its server.
+    /// Returns the logs of the application and of its server.
     fn told(&self) -> String {
         let log = fs::read_to_string(self.place.path("log")).unwrap_or_default();
         format!("{log}\nthe server:\n{}", self.server.it.log_tail())
     }
 
-    /// The file as it is now.
+    /// Returns the current contents of the configuration file.
     #[track_caller]
     pub(crate) fn bytes(&self) -> Vec<u8> {
         fs::read(&self.file).expect("the application's file is there")
     }
 
-    /// Does something while visitors come one after the other, whatever they are answered.
+    /// Runs `act` while visitors come one after the other; their answers are ignored.
     pub(crate) fn while_visited<T>(&self, act: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -153,7 +153,7 @@ impl Application {
     }
 }
 
-/// Parses a server's word for a connection: an address, `localhost`, a socket's path.
+/// Converts the server's text about a connection into a transport: an address, `localhost`, or the path of a socket.
 fn way_of(said: &str) -> Way {
     if said.starts_with("127.0.0.1") {
         Way::Tcp
@@ -163,18 +163,18 @@ fn way_of(said: &str) -> Way {
     }
 }
 
-/// The folder of an application, and the words that its files are filled with.
+/// The folder of an application, and the values for the placeholders in its files.
 pub(crate) struct Place {
     pub(crate) scratch: Scratch,
-    /// Where it listens.
+    /// The address at which the application listens.
     pub(crate) http: SocketAddr,
-    /// Whose files, processes and switches these are, where they are not the tests' own.
+    /// The owner of the application's files, processes and switches; `None` for the user of the tests.
     pub(crate) uid: Option<u32>,
     words: Vec<(&'static str, String)>,
 }
 
 impl Place {
-    /// A folder whose files can name the server.
+    /// Makes a folder with placeholders for the server's addresses and login.
     pub(crate) fn beside(server: &Server) -> Self {
         let login = &server.it.login;
         let mut place = Self::alone();
@@ -188,7 +188,7 @@ impl Place {
         place
     }
 
-    /// A folder for what has no server of the fixture's.
+    /// Makes a folder for an application that uses no server of the fixture.
     pub(crate) fn alone() -> Self {
         let scratch = Scratch::new();
         let http = free_address();
@@ -200,14 +200,14 @@ impl Place {
         Self { scratch, http, uid: None, words }
     }
 
-    /// Adds a word.
+    /// Adds a placeholder with its value.
     #[must_use]
     pub(crate) fn with(mut self, word: &'static str, value: String) -> Self {
         self.words.push((word, value));
         self
     }
 
-    /// The same for another account, which is given the folder. Needs root.
+    /// Gives the folder to another account, which then runs the application. Needs root.
     #[must_use]
     pub(crate) fn owned_by(mut self, uid: u32) -> Self {
         self.scratch.give_to(uid);
@@ -219,7 +219,7 @@ impl Place {
         self.scratch.file(name)
     }
 
-    /// Writes files with their words filled in, and the folders that they are in.
+    /// Writes files with their placeholders replaced, and makes the folders of these files.
     pub(crate) fn write(&self, files: &[(&str, &str)]) {
         for (name, text) in files {
             let path = self.path(name);
@@ -233,18 +233,18 @@ impl Place {
         }
     }
 
-    /// A text with its words filled in.
+    /// Returns a text with its placeholders replaced.
     pub(crate) fn fill(&self, text: &str) -> String {
         let fill = |text: String, (word, value): &(&str, String)| text.replace(word, value);
         self.words.iter().fold(text.to_owned(), fill)
     }
 
-    /// Starts a program in the folder, its words in a log.
+    /// Starts a program in the folder, with its output in a log.
     pub(crate) fn start(&self, program: impl AsRef<Path>, args: &[&str]) -> Group {
         self.start_logged(&mut self.command(program, args))
     }
 
-    /// The same for a command that is made already.
+    /// Starts a command, with its output in the log.
     pub(crate) fn start_logged(&self, command: &mut Command) -> Group {
         let mut options = fs::File::options();
         let log = options.create(true).append(true).open(self.path("log"));
@@ -264,7 +264,7 @@ impl Place {
         let mut command = Command::new(program.as_ref());
         let args = args.iter().map(|arg| self.fill(arg));
         let folder = self.scratch.work();
-        // Puma looks at the folder that PWD names.
+        // Puma uses the folder in the variable PWD.
         command.args(args).current_dir(&folder).env("PWD", &folder).env("HOME", &folder).stdin(Stdio::null());
         if let Some(uid) = self.uid {
             command.uid(uid).gid(uid);
@@ -273,7 +273,7 @@ impl Place {
     }
 }
 
-/// A program and all that it started; ended with the value.
+/// A program and all processes that it started; they end when this value is dropped.
 pub(crate) struct Group(Child);
 
 impl Group {
@@ -300,12 +300,12 @@ impl Drop for Group {
     }
 }
 
-/// Says that a test is skipped because something of its application is not installed here.
+/// Prints that a test is skipped, because a part of its application is not installed.
 pub(crate) fn skip_without(what: &str) {
     skip(&format!("application: {what} is not installed"));
 }
 
-/// Puts the row into the database.
+/// Inserts the row into the database.
 pub(crate) fn fill_table(server: &Server) {
     let mut talk = server.talk();
     for sql in GREETINGS {
@@ -313,7 +313,7 @@ pub(crate) fn fill_table(server: &Server) {
     }
 }
 
-/// A page's text; an answer that is not a page is an error.
+/// Returns the text of a page; any answer other than a page is an error.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Result<String, String> {
     let fail = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(fail)?;

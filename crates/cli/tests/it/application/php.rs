@@ -1,4 +1,4 @@
-//! The programs under applications in PHP: a separate php-fpm with lighttpd in front of it; and a WordPress.
+//! The programs for applications in PHP: a separate php-fpm with lighttpd in front of it, and a WordPress.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -10,7 +10,7 @@ use looptax_model::dsn::Kind;
 use super::{Group, Place, skip_without};
 use crate::fixture::Server;
 
-/// lighttpd, which knows only one site: every page is the front controller's, except for scripts.
+/// Configuration of lighttpd for only one site: the front controller answers all requests, except those for scripts.
 const FRONT: &str = "\
 server.modules = (\"mod_rewrite\", \"mod_fastcgi\")
 server.document-root = \"«folder»/«root»\"
@@ -20,7 +20,7 @@ url.rewrite-once = (\"^/[a-z]*\\.php\" => \"$0\", \"^/\" => \"/index.php\")
 fastcgi.server = (\".php\" => ((\"socket\" => \"«folder»/php.sock\", \"disable-time\" => 0)))
 ";
 
-/// The pool of a site: two of PHP's processes, as an account that may do nothing else.
+/// Configuration of the pool of a site: two PHP processes, which run as an account without other rights.
 const POOL: &str = "\
 [www]
 «account»listen = «folder»/php.sock
@@ -30,7 +30,7 @@ pm.max_children = 2
 catch_workers_output = yes
 ";
 
-/// A pool for each way, with a log of its own pages.
+/// Configuration of two pools, one for each transport, each with a log of its pages.
 const POOLS: &str = "\
 [tcp]
 «account»listen = «pool»
@@ -45,7 +45,7 @@ pm = static
 pm.max_children = 2
 ";
 
-/// nginx, which knows only one site and passes its scripts to the pool on TCP.
+/// Configuration of nginx for only one site, with scripts passed to the pool on TCP.
 const NGINX: &str = "\
 pid «folder»/nginx.pid;
 error_log «folder»/log;
@@ -72,14 +72,15 @@ const GLOBAL: &str = "[global]\nerror_log = «folder»/log\ninclude = «folder»
 const FPM_WORDS: [&str; 3] = ["--nodaemonize", "--fpm-config", "«folder»/php-fpm.conf"];
 const FRONT_WORDS: [&str; 3] = ["-D", "-f", "«folder»/lighttpd.conf"];
 
-/// PHP as a site needs it.
+/// The programs that a PHP site needs.
 pub(crate) struct Php {
     fpm: PathBuf,
     lighttpd: PathBuf,
 }
 
 impl Php {
-    /// `None`, with a message, if a program, an extension or a file of a library is missing.
+    /// Finds the programs; prints a message and returns `None` if a program, an extension or a file of a library is
+    /// missing.
     pub(crate) fn find(extension: &str, files: &[&str]) -> Option<Self> {
         let (fpm, lighttpd) = (program("php-fpm")?, program("lighttpd")?);
         let listed = Command::new("php").arg("-m").output();
@@ -94,7 +95,8 @@ impl Php {
         None
     }
 
-    /// Starts both for the site in the folder `root`; with a pool of its own unless there is one.
+    /// Starts php-fpm and lighttpd for the site in the folder `root`. Writes the usual pool, unless the place has one
+    /// already.
     pub(crate) fn start(&self, place: &Place, root: &str) -> (Vec<Group>, String) {
         Self::write(place, root);
         let fpm = place.start(&self.fpm, &FPM_WORDS);
@@ -103,13 +105,13 @@ impl Php {
         (vec![front, fpm], reload)
     }
 
-    /// Starts only PHP, for a pool that was written with [`write_pool`].
+    /// Starts only php-fpm, for a pool that was written with [`write_pool`].
     pub(crate) fn start_fpm(&self, place: &Place) -> Group {
         place.write(&[("php-fpm.conf", GLOBAL)]);
         place.start(&self.fpm, &FPM_WORDS)
     }
 
-    /// The line of a shell that starts both in the foreground.
+    /// Returns a shell command that starts php-fpm and lighttpd in the foreground.
     pub(crate) fn line(&self, place: &Place, root: &str) -> String {
         Self::write(place, root);
         let [fpm, front] = [(&self.fpm, &FPM_WORDS[..]), (&self.lighttpd, &FRONT_WORDS)]
@@ -117,8 +119,8 @@ impl Php {
         place.fill(&format!("{fpm} & exec {front}"))
     }
 
-    /// The line of a shell that starts nginx and a pool for each way in the foreground; `None`, with a message, without
-    /// nginx.
+    /// Returns a shell command that starts nginx and a pool for each transport in the foreground. Without nginx it
+    /// prints a message and returns `None`.
     pub(crate) fn line_behind_nginx(&self, place: &Place) -> Option<String> {
         let nginx = program("nginx")?;
         write_pool(place, POOLS);
@@ -129,7 +131,7 @@ impl Php {
         Some(place.fill(&format!("{fpm} {words} & exec {nginx} {front}")))
     }
 
-    /// As it is behind the program's name: `8.2`, or nothing.
+    /// Returns the version at the end of the program's name: `8.2`, or an empty string.
     pub(crate) fn version(&self) -> &str {
         let name = self.fpm.file_name().and_then(|it| it.to_str());
         name.and_then(|it| it.strip_prefix("php-fpm")).unwrap_or_default()
@@ -144,7 +146,7 @@ impl Php {
     }
 }
 
-/// As root PHP answers from an account that may do nothing else, as it does on every machine.
+/// Writes a pool. If the tests run as root, PHP runs as an account without other rights, as it does in production.
 pub(crate) fn write_pool(place: &Place, text: &str) {
     let is_root = rustix::process::geteuid().is_root();
     let account = { is_root }.then_some("user = www-data\ngroup = www-data\n");
@@ -152,7 +154,7 @@ pub(crate) fn write_pool(place: &Place, text: &str) {
     place.write(&[("pool.d/www.conf", &text)]);
 }
 
-/// A program of `/usr/sbin`, with or without a version behind its name.
+/// Returns a program in `/usr/sbin`, with or without a version at the end of its name.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let entries = fs::read_dir("/usr/sbin").into_iter().flatten().flatten();
     let has_name = |path: &PathBuf| {
@@ -169,7 +171,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 
 const CORE: &str = "/usr/share/wordpress";
 
-/// WordPress's own files where its configuration is beside them: scripts copied, the rest linked.
+/// Puts WordPress's own files next to its configuration: scripts are copied, folders are linked.
 fn lay_out_wordpress(place: &Place) {
     let site = place.path("site");
     fs::create_dir(&site).expect("a scratch folder");
@@ -183,7 +185,7 @@ fn lay_out_wordpress(place: &Place) {
     }
 }
 
-/// A WordPress that is installed, and its server; `None` where it cannot be had.
+/// Returns an installed WordPress and its server; `None` if something for it is missing.
 pub(crate) fn wordpress() -> Option<(Php, Server, Place)> {
     let needed = ["wp-settings.php", "wp-content/themes/twentytwentyone/style.css"];
     let needed = needed.map(|name| format!("{CORE}/{name}"));
@@ -207,7 +209,7 @@ pub(crate) fn wordpress() -> Option<(Php, Server, Place)> {
     Some((php, server, place))
 }
 
-/// The number of PHP's group on Debian.
+/// Returns the number of the group in which PHP runs on Debian.
 fn group_of_php() -> u32 {
     let groups = fs::read_to_string("/etc/group").unwrap_or_default();
     let line = groups.lines().find_map(|it| it.strip_prefix("www-data:"));

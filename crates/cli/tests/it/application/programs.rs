@@ -1,4 +1,4 @@
-//! Applications that are separate programs: Django under gunicorn, a service in Node.
+//! Applications that are separate programs: Django under gunicorn, and a service in Node.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use looptax_model::dsn::Kind;
 use super::{Place, fill_table, skip_without};
 use crate::fixture::Server;
 
-/// Whether a program can load its library; prints a message if not.
+/// Whether a program can load a library; prints a message if not.
 pub(crate) fn can_load(program: &str, args: &[&str], library: &str) -> bool {
     let loaded = Command::new(program).args(args).output();
     let can = loaded.is_ok_and(|it| it.status.success());
@@ -20,7 +20,7 @@ pub(crate) fn can_load(program: &str, args: &[&str], library: &str) -> bool {
 pub(crate) const GUNICORN: [&str; 8] =
     ["/usr/bin/python3", "-m", "gunicorn", "-w", "2", "-b", "«http»", "greetings.wsgi"];
 
-/// Django on PostgreSQL, its connections kept for `max_age` seconds; `None` if it is not available.
+/// Returns Django with PostgreSQL, which keeps its connections for `max_age` seconds; `None` if it is not installed.
 pub(crate) fn django(max_age: &str) -> Option<(Server, Place)> {
     let script = "import django, psycopg2, gunicorn";
     if !can_load(GUNICORN[0], &["-c", script], "Django with gunicorn") {
@@ -42,7 +42,7 @@ pub(crate) fn django(max_age: &str) -> Option<(Server, Place)> {
 
 pub(crate) const NODE: [&str; 4] = ["env", NODE_PATH, "node", "server.js"];
 
-/// A service in Node with a pool of connections to MariaDB; `None` where it cannot be had.
+/// Returns a service in Node with a pool of connections to MariaDB; `None` if it is not installed.
 pub(crate) fn node() -> Option<(Server, Place)> {
     let words = [NODE_PATH, "node", "-e", NODE_MYSQL];
     if !can_load("env", &words, "Node's mysql") {
@@ -59,6 +59,6 @@ pub(crate) fn node() -> Option<(Server, Place)> {
     Some((server, place))
 }
 
-/// The folder of Node's libraries on Debian, which a Node from elsewhere does not know.
+/// The folder of Node's libraries on Debian; a Node that is not from Debian does not search it.
 const NODE_PATH: &str = "NODE_PATH=/usr/share/nodejs";
 const NODE_MYSQL: &str = "require('mysql').createPool('mysql://localhost/greetings')";

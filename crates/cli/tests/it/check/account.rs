@@ -1,4 +1,4 @@
-//! Obstacles at the login: who may come over the socket, how, and with which rights.
+//! Obstacles at the login: which accounts may log in over the socket, how, and with which rights.
 
 use looptax_model::dsn::Kind;
 
@@ -18,7 +18,7 @@ fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {
         return;
     };
     let mut talk = server.talk();
-    // Names are not resolved on private servers, so this account is only for TCP.
+    // Private servers do not resolve names, so this account is valid only over TCP.
     for sql in [
         "CREATE USER 'narrow'@'127.0.0.1' IDENTIFIED BY 'pw'",
         "GRANT SELECT ON *.* TO 'narrow'@'127.0.0.1'",
@@ -74,7 +74,7 @@ fn the_login_over_the_socket_is_the_clients_own() {
     if !is_root() {
         return;
     }
-    // The plugin asks the kernel for the connecting user: root would be refused.
+    // The plugin gets the user of the connecting process from the kernel, so root would be rejected.
     let mut talk = server.talk();
     for sql in [
         "CREATE USER 'nobody'@'localhost' IDENTIFIED VIA unix_socket",
@@ -88,7 +88,7 @@ fn the_login_over_the_socket_is_the_clients_own() {
     let as_client = check(&server, &url, &["--user", "nobody"]);
     expect(&as_client, "path", "pass", &[]);
     expect(&as_client, "same server", "pass", &["over the socket as nobody"]);
-    // Two accounts: that is what is wrong, and not the login.
+    // The note is about the two accounts; the login itself works.
     expect(&as_client, "account", "note", &["nobody@localhost", "two accounts"]);
     let as_root = check(&server, &url, &[]);
     expect(&as_root, "account", "fail", &["Access denied"]);
@@ -100,7 +100,7 @@ fn tls_that_the_url_or_the_server_demands_is_told() {
         let url = format!("{}?sslmode=require", url(&server));
         let run = check(&server, &url, &["-c", "1"]);
         expect(&run, "TLS", "unknown", &["sslmode=require", "node-pg"]);
-        // Compared with libpq 13 to 18 by `cargo lab oracle libpq`.
+        // `cargo lab oracle libpq` compares these results with libpq 13 to 18.
         let asked = |words: &str| check(&server, &format!("{}?{words}", self::url(&server)), &["-c", "1"]);
         expect(&asked("channel_binding=require"), "login", "fail", &["`channel_binding=require`", "every connection"]);
         expect(&asked("require_auth=gss"), "login", "fail", &["`require_auth=gss`", "method is"]);
@@ -159,7 +159,7 @@ fn r20_a_database_that_no_grant_withholds_is_told_with_the_rows_to_look_at() {
         "GRANT SELECT ON shop.* TO 'app'@'127.0.0.1'",
         "CREATE USER 'app'@'localhost' IDENTIFIED BY 'pw'",
         "GRANT SELECT ON `sh%`.* TO 'app'@'localhost'",
-        // A row of the anonymous user for the very database, as removed accounts have left it.
+        // A row of the anonymous user for exactly this database, as a removed account may leave it.
         "INSERT INTO mysql.db (Host, Db, User) VALUES ('localhost', 'shop', '')",
         "FLUSH PRIVILEGES",
     ] {
@@ -174,7 +174,7 @@ fn r20_a_database_that_no_grant_withholds_is_told_with_the_rows_to_look_at() {
     let rows = talk.query(asked[0].trim_end_matches(';')).unwrap();
     let has_row = |user: &str| rows.iter().any(|row| row.contains(&Some(user.to_owned())));
     assert!(has_row("") && has_row("app"), "{rows:?}");
-    // The row goes, and with it what was complained of.
+    // Once this row is deleted, the check passes.
     for sql in ["DELETE FROM mysql.db WHERE Db = 'shop' AND User = ''", "FLUSH PRIVILEGES"] {
         talk.execute(sql).unwrap();
     }
@@ -197,7 +197,7 @@ fn r20_a_login_of_redis_that_may_ask_nothing_is_one_all_the_same() {
         return;
     };
     server.redis(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "+get", "+set"]);
-    // No client selects database 0, in which a connection begins.
+    // A connection begins in database 0, so clients do not select database 0.
     for database in ["", "0"] {
         let run = check(&server, &format!("redis://app:pw@{}/{database}", server.it.tcp), &[]);
         expect(&run, "login", "pass", &["works over both"]);
@@ -208,7 +208,7 @@ fn r20_a_login_of_redis_that_may_ask_nothing_is_one_all_the_same() {
     }
 }
 
-/// A service was passed over, and libpq's usual socket was checked in place of the address that libpq takes.
+/// looptax ignored `service`, and checked libpq's usual socket instead of the address that libpq uses.
 #[test]
 fn r49_a_service_and_a_name_that_is_there_twice_are_read_as_psql_reads_them() {
     let Some(server) = Server::start(Kind::Postgres).filter(|_| is_there("psql")) else {

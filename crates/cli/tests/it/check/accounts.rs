@@ -1,7 +1,8 @@
-//! Accounts as people have them, made at random: what `check` says of each, what is so by connecting, and whether its
-//! advice, followed to the letter, ends what it complains of.
+//! Random accounts: what `check` says about each pair of accounts is compared with what real connections can do, and
+//! its advice, when followed literally, must remove the problems that it reports.
 //!
-//! The servers' own client decides. `LOOPTAX_PAIRS` and `LOOPTAX_SEED` are for `cargo lab oracle accounts`.
+//! The client program of the server decides what works. `LOOPTAX_PAIRS` and `LOOPTAX_SEED` are set by `cargo lab oracle
+//! accounts`.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,13 +20,13 @@ use super::{check, number, open_up, report, steps, told};
 use crate::fixture::{Server, is_root, is_there};
 
 const PAIRS: usize = 24;
-/// Databases that grants on patterns are about where a pattern is a name.
+/// Databases whose names are the patterns of some grants, for a server on which a pattern counts as a name.
 const PLAIN: [&str; 3] = ["`%`", "`shop%`", "`sh\\_p`"];
-/// Checks of one pair: its own, and after each round of advice.
+/// Most checks of one pair: the first check, and one after each round of advice.
 const MOST_CHECKS: usize = 4;
 const NOBODY: u32 = 65_534;
 
-/// The account that answers on the socket beside the one of TCP.
+/// The account that the server uses on the socket, in comparison with the account on TCP.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Twin {
     None,
@@ -38,7 +39,7 @@ enum Twin {
     Anonymous,
 }
 
-/// Who connects: a system user and a user of the server.
+/// A system user and a user of the server that connect.
 #[derive(Debug)]
 struct Situation {
     is_nobody: bool,
@@ -52,7 +53,7 @@ struct Situation {
 impl Situation {
     fn random(dice: &mut Dice, kind: Kind, has_system: bool, has_revokes: bool) -> Self {
         let name = dice.one(&["app", "app", "nobody"]);
-        // MySQL 9.7 may let in by the password that an earlier account of that name had.
+        // MySQL 9.7 may accept the password that an earlier account with the same name had.
         let user = match kind {
             Kind::Mariadb => name.to_owned(),
             _ => format!("{name}{}", dice.below(usize::MAX)),
@@ -84,7 +85,7 @@ impl Situation {
         };
         let tcp = format!("'{user}'@'{tcp_host}'");
         it.make(dice, kind, &tcp, "IDENTIFIED BY 'pw'");
-        // The one of TCP is to get in there.
+        // The account on TCP has to be able to use its database.
         if let Some(database) = it.database {
             it.setup.push(format!("GRANT SELECT ON {database}.t TO {tcp}"));
         }
@@ -108,7 +109,7 @@ impl Situation {
             it.make(dice, kind, &socket, how);
             return it;
         }
-        // Somebody has done the same for both, and perhaps more for the one.
+        // Both accounts get the same grants, and sometimes the account on the socket gets one more.
         let grants: Vec<String> =
             { it.setup.iter() }.filter(|line| line.contains(&tcp) && !line.starts_with("CREATE ")).cloned().collect();
         it.setup.push(format!("CREATE USER {socket} {how}"));
@@ -119,7 +120,7 @@ impl Situation {
         it
     }
 
-    /// An account with some separate rights.
+    /// Adds an account with some random rights.
     fn make(&mut self, dice: &mut Dice, kind: Kind, account: &str, how: &str) {
         self.setup.push(format!("CREATE USER {account} {how}"));
         for _ in 0..dice.below(4) {
@@ -150,14 +151,15 @@ impl Situation {
         args
     }
 
-    /// Which of the probes it may do over a transport; `None` where it does not get in.
+    /// Returns which probes this user may run over a transport; `None` if the login is rejected.
     fn may(&self, admin: &mut Conversation, kind: Kind, over: &[String]) -> Option<BTreeSet<String>> {
         let plain = if self.has_revokes { &PLAIN[..] } else { &[] };
         let schemas = self.database.map_or([&SCHEMAS, plain].concat(), |database| vec![database]);
         let mut probes: Vec<String> = schemas.into_iter().flat_map(probes).collect();
-        // For a role that is not used yet, it is not known which database it is for.
+        // If no database is selected, it is not known for which database a role is needed, so `SET ROLE` is tried too.
         probes.extend(self.database.is_none().then(|| "SET ROLE reader".to_owned()));
-        // The file is passed open: the user that reads it may not get at its folder.
+        // The file is passed as an open descriptor, because the user that reads it may not be able to open it by its
+        // path.
         let mut file = tempfile::tempfile().unwrap();
         writeln!(file, "SELECT 'in';").unwrap();
         for probe in &probes {
@@ -174,7 +176,7 @@ impl Situation {
             command.uid(NOBODY).gid(NOBODY);
         }
         let output = command.output().unwrap();
-        // An expired password lets one in and no further.
+        // With an expired password the login works, but no statement does.
         if !output.stdout.starts_with(b"in\n") {
             return None;
         }
@@ -195,7 +197,7 @@ impl Situation {
         Some(allowed.map(|(_, probe)| probe).collect())
     }
 
-    /// Whether the switch works, by doing it.
+    /// Whether the switch works, found by real connections over both transports.
     fn works(&self, server: &Server, admin: &mut Conversation, kind: Kind) -> bool {
         let tcp = server.it.tcp;
         let over_tcp = ["--protocol=tcp".to_owned(), format!("--host={}", tcp.ip()), format!("--port={}", tcp.port())];
@@ -232,15 +234,16 @@ fn rewound(mut file: File) -> Stdio {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ends {
-    /// It works from the first.
+    /// The switch works without any change.
     Works,
-    /// It works once the advice is followed.
+    /// The switch works after the advice was followed.
     Mended,
-    /// It does not work, and no statement would give just what is missing; this is reported.
+    /// The switch does not work, and no statement would give exactly the missing rights; `check` reports this.
     Hidden,
 }
 
-/// Says `would work` or `would not work` where that is so, and its advice ends what it complains of.
+/// Checks that `check` says `would work` or `would not work` correctly, and that its advice removes the problems that
+/// it reports.
 fn hold_against(server: &Server, admin: &mut Conversation, kind: Kind, it: &Situation) -> Ends {
     let address = format!("mysql://{}:pw@{}/{}", it.user, server.it.tcp, it.database.unwrap_or_default());
     let mut has_refused = false;
@@ -261,7 +264,7 @@ fn hold_against(server: &Server, admin: &mut Conversation, kind: Kind, it: &Situ
             _ => wrong("not known"),
         }
         has_refused = true;
-        // No statement ends it without giving more than was missing.
+        // No statement would solve this without giving more rights than are missing.
         if told(&run).contains("rights-hidden") {
             return Ends::Hidden;
         }
@@ -301,7 +304,7 @@ fn compare_pairs(kind: Kind, client: &str) {
     for sql in setup {
         admin.execute(sql).unwrap();
     }
-    // Packages of MySQL may come without it.
+    // Some packages of MySQL do not contain this plugin.
     let plugin = "INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'";
     let has_system = kind == Kind::Mariadb || admin.execute(plugin).is_ok();
     let mut dice = Dice::new(seed as u64);
@@ -309,7 +312,7 @@ fn compare_pairs(kind: Kind, client: &str) {
     let (mut n_refused, mut n_hidden) = (0_usize, 0_usize);
     for _ in 0..n_pairs {
         let it = Situation::random(&mut dice, kind, has_system, has_revokes);
-        // MySQL gives the anonymous user no roles.
+        // In MySQL the anonymous user cannot have roles.
         let is_possible = |sql: &&String| kind == Kind::Mariadb || !(sql.contains("reader") && sql.contains("''@"));
         for sql in it.setup.iter().filter(is_possible) {
             admin.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -322,7 +325,7 @@ fn compare_pairs(kind: Kind, client: &str) {
     report(&format!(
         "{kind}: {n_pairs} pairs of accounts, {n_refused} would not work, {n_hidden} of them with rights that a row hides"
     ));
-    // Neither answer is the only one.
+    // Both results have to occur.
     assert!((n_pairs / 12..n_pairs - n_pairs / 12).contains(&n_refused), "{n_refused} of {n_pairs}");
 }
 

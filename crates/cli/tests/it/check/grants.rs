@@ -1,5 +1,5 @@
-//! The statements that `SHOW GRANTS` is reported to cover, compared with a MariaDB: random grants to two accounts, and
-//! every statement tried as both.
+//! Compares what looptax concludes from `SHOW GRANTS` with real servers: two accounts get random grants, and every
+//! statement is tried as both of them.
 
 use looptax_advise::check::{Rights, Server as Rules};
 use looptax_bench::path::{Conversation, Endpoint, Limits};
@@ -12,10 +12,10 @@ use crate::fixture::Server;
 const PAIRS: usize = 60;
 pub(super) const SCHEMAS: [&str; 4] = ["shop", "shop_eu", "sh_p", "other"];
 const PATTERNS: [&str; 6] = ["shop", "shop%", "sh\\_p", "sh_p", "%", "other"];
-/// The rights that [`probes`] needs one by one.
+/// The rights that the statements of [`probes`] need.
 const RIGHTS: [&str; 9] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER", "EXECUTE"];
 
-/// A grant without its account.
+/// Returns a random grant, without its account.
 pub(super) fn grant(dice: &mut Dice) -> String {
     let mut rights: Vec<&str> = RIGHTS.into_iter().filter(|_| dice.below(3) == 0).collect();
     if rights.is_empty() {
@@ -38,8 +38,8 @@ pub(super) fn grant(dice: &mut Dice) -> String {
     }
 }
 
-/// Statements that do nothing if they are allowed; creating does, and is undone. No grant names the table `u` or the
-/// procedure `q`.
+/// Returns statements that change nothing if they are allowed, except for `CREATE TABLE`, which is undone. No grant
+/// names the table `u` or the procedure `q`.
 pub(super) fn probes(schema: &str) -> Vec<String> {
     let of_table = |table: &str| {
         [
@@ -73,7 +73,7 @@ fn talk_as(server: &Server, user: &str) -> Conversation {
     Conversation::open(server.it.protocol, &endpoint, &login, Limits::default()).unwrap()
 }
 
-/// Which of the probes an account may do, and what the server lists of its grants.
+/// Returns which of the probes an account may run, and the rights that the server lists for it.
 fn tried(server: &Server, rules: Rules, root: &mut Conversation, user: &str) -> (Vec<Vec<bool>>, Rights) {
     let mut talk = talk_as(server, user);
     let rows = talk.query("SHOW GRANTS").unwrap();
@@ -90,7 +90,7 @@ fn tried(server: &Server, rules: Rules, root: &mut Conversation, user: &str) -> 
     (all.to_vec(), Rights::read(&lines, rules, false))
 }
 
-/// Whether a right that is reported as missing is one of those that were tried.
+/// Whether the rights that are reported as missing include one that was tried.
 fn is_tried(line: &str) -> bool {
     let (rights, _) = line.split_once(" ON ").unwrap_or((line, ""));
     let rights = rights.trim_start_matches("GRANT ");
@@ -108,7 +108,7 @@ fn r20_grants_of_mysql_cover_what_the_server_lets_one_do() {
     compare_pairs(Kind::Mysql, Rules::Mysql);
 }
 
-/// Schemas, tables and procedures for [`probes`].
+/// Creates the schemas, tables and procedures for [`probes`].
 pub(super) fn make_schemas(root: &mut Conversation, schemas: &[&str]) {
     for schema in schemas {
         for sql in [
@@ -161,6 +161,6 @@ fn compare_pairs(kind: Kind, rules: Rules) {
             root.execute(&format!("DROP USER '{user}'@'localhost'")).unwrap();
         }
     }
-    // Neither answer is the only one.
+    // Both results have to occur.
     assert!((20..PAIRS * SCHEMAS.len() - 20).contains(&n_covering), "{n_covering}");
 }

@@ -1,7 +1,7 @@
-//! Accounts as people have them: what `check` says to root and to an ordinary user, and what is true, found by
-//! connecting with the server's own client as that user.
+//! Accounts in common situations: what `check` reports to root and to an ordinary user is compared with what that user
+//! can do with the server's own client program.
 //!
-//! `cargo lab oracle accounts --table` shows it as a table.
+//! `cargo lab oracle accounts --table` prints this comparison as a table.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::fixture::{Server, exe, is_root, is_there};
 
 const NOBODY: u32 = 65_534;
 
-/// A set-up, and the account that logs in.
+/// The statements that set up a situation, and the account that logs in.
 struct Situation {
     name: &'static str,
     user: &'static str,
@@ -68,7 +68,7 @@ const ACCOUNTS: [Situation; 10] = [
     ),
 ];
 
-/// Of MariaDB: its plugin is in every package.
+/// Only for MariaDB, since every package of MariaDB has this plugin.
 const OF_SYSTEM: [Situation; 2] = [
     situation(
         "unix_socket for another system user",
@@ -117,7 +117,7 @@ const OF_REDIS: [Situation; 4] = [
     },
 ];
 
-/// A server, and the results of its situations.
+/// The results of one situation on one server.
 struct Row {
     server: String,
     name: &'static str,
@@ -139,7 +139,7 @@ fn let_everybody_in(server: &Server, mode: u32) {
     fs::set_permissions(server.socket(), fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// The exit codes for `nobody`: asked by root, and by `nobody` itself.
+/// Returns the exit codes of a check for `nobody`: run by root, and run by `nobody` itself.
 fn said(url: &str) -> [i32; 2] {
     let ask = |uid: Option<u32>| {
         let scratch = Scratch::new();
@@ -153,7 +153,7 @@ fn said(url: &str) -> [i32; 2] {
     [ask(None), ask(Some(NOBODY))]
 }
 
-/// Whether a command of `nobody` ends well.
+/// Whether a command ends successfully as `nobody`.
 fn ends_well(command: &mut Command) -> bool {
     let command = command.uid(NOBODY).gid(NOBODY).current_dir("/");
     command.output().unwrap().status.success()
@@ -168,7 +168,7 @@ fn accounts(kind: Kind, client: &str, situations: &[Situation], rows: &mut Vec<R
         _ => "MySQL",
     };
     let_everybody_in(&server, 0o777);
-    // As a driver does that does not do TLS by itself.
+    // This is the behaviour of a driver that does not use TLS by itself.
     let without_tls = match kind {
         Kind::Mariadb => "--skip-ssl",
         _ => "--ssl-mode=DISABLED",
@@ -178,7 +178,7 @@ fn accounts(kind: Kind, client: &str, situations: &[Situation], rows: &mut Vec<R
         admin.execute(sql).unwrap();
     }
     for (idx, it) in situations.iter().enumerate() {
-        // MySQL 9.7 may let in by the password that an earlier account of that name had.
+        // MySQL 9.7 may accept the password that an earlier account with the same name had.
         let user = match kind {
             Kind::Mysql => format!("{}{idx}", it.user),
             _ => it.user.to_owned(),
@@ -320,8 +320,8 @@ fn r20_what_check_says_of_each_account_is_what_connecting_finds() {
     let is_wrong = |said: i32, is_true: bool| said == 0 && !is_true || said == 1 && is_true;
     let wrong = rows.iter().filter(|it| is_wrong(it.to_root, it.is_true) || is_wrong(it.to_user, it.is_true));
     assert_eq!(wrong.count(), 0, "{text}");
-    // The only open question for root is one of the drivers; others also do not know which of two servers a socket
-    // belongs to.
+    // For root only the situation in which the answer depends on the driver stays open; other users also cannot know
+    // which of two servers a socket belongs to.
     let of_driver = "TLS demanded over both transports";
     let mut others = rows.iter().filter(|it| it.name != of_driver);
     assert!(others.all(|it| it.to_root < 2), "{text}");

@@ -1,4 +1,4 @@
-//! `looptax check`: every obstacle made for real, and named.
+//! `looptax check`: every obstacle is created for real, and has to be reported.
 
 mod account;
 mod accounts;
@@ -33,12 +33,12 @@ pub(super) fn check(server: &Server, url: &str, args: &[&str]) -> Finished {
         .run()
 }
 
-/// The server's address without its password.
+/// Returns the server's URL without its password.
 pub(super) fn url(server: &Server) -> String {
     server.url().replace(&format!(":{}@", server.password()), "@")
 }
 
-/// The findings, in a line each.
+/// Returns the findings, one per line.
 pub(super) fn told(run: &Finished) -> String {
     let points: Value = serde_json::from_str(&run.stdout).unwrap();
     let points = points.as_array().unwrap().iter();
@@ -46,18 +46,19 @@ pub(super) fn told(run: &Finished) -> String {
     lines.map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Prints the result of a random trial, for a person who runs it separately.
+/// Prints the result of a random test, for a person who runs this test separately.
 #[allow(clippy::print_stdout, reason = "a figure to be read")]
 pub(super) fn report(words: &str) {
     println!("{words}");
 }
 
-/// How much of a random trial is done: a variable of `cargo lab oracle accounts`, or what is usual.
+/// Returns how many cases a random test tries: from a variable that `cargo lab oracle accounts` sets, or the usual
+/// number.
 pub(super) fn number(name: &str, usual: usize) -> usize {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap())
 }
 
-/// The outcome of a topic, and all of its words.
+/// Returns the outcome of a topic, and all texts about it.
 #[track_caller]
 fn point(run: &Finished, topic: &str) -> (String, String) {
     let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
@@ -76,7 +77,7 @@ pub(super) fn expect(run: &Finished, topic: &str, outcome: &str, words: &[&str])
     }
 }
 
-/// The steps that a check advises, of one place.
+/// Returns the advised steps of one kind.
 #[track_caller]
 pub(super) fn steps(run: &Finished, place: &str) -> Vec<String> {
     let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
@@ -86,7 +87,7 @@ pub(super) fn steps(run: &Finished, place: &str) -> Vec<String> {
     steps.map(|it| it["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Lets everybody search a folder and those above it, until it is dropped.
+/// Lets every user search a folder and the folders above it, until this value is dropped.
 pub(super) struct Searchable(Vec<(std::path::PathBuf, fs::Permissions)>);
 
 pub(super) fn open_up(folder: &Path) -> Searchable {
@@ -128,7 +129,7 @@ fn another_server_behind_the_socket_is_told() {
     let (Some(one), Some(two)) = (Server::start(Kind::Redis), Server::start(Kind::Redis)) else {
         return;
     };
-    // The second one has another password at first; with the same one, none is asked for.
+    // At first the second server has another password. If both have the same password, looptax asks for no other one.
     two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
     let run = check(&one, &url(&one), &["--socket", &two.socket()]);
     expect(&run, "same server", "fail", &["two servers"]);

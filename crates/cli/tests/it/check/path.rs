@@ -1,4 +1,4 @@
-//! Obstacles on the way to the socket: permissions, namespaces, queues, and what is not a socket.
+//! Obstacles on the path to the socket: permissions, namespaces, queues, and files that are not sockets.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -12,7 +12,7 @@ use looptax_testkit::scratch::Scratch;
 use super::{check, expect, open_up, url};
 use crate::fixture::{Alive, Server, is_root, is_there};
 
-/// `nobody` on Debian.
+/// The number of the user `nobody` on Debian.
 const NOBODY: u32 = 65_534;
 
 #[test]
@@ -51,7 +51,8 @@ fn a_client_with_a_tmp_of_its_own_does_not_see_the_socket() {
     if !is_root() || !is_there("unshare") {
         return;
     }
-    // As with systemd's PrivateTmp: a mount namespace with another folder over the one above.
+    // This is like PrivateTmp of systemd: a mount namespace in which another folder hides the folder above the socket's
+    // folder.
     let socket = server.socket();
     let over = Path::new(&socket).parent().unwrap().parent().unwrap();
     let script = format!("mount -t tmpfs none {} && echo up && exec sleep 60", over.display());
@@ -60,7 +61,7 @@ fn a_client_with_a_tmp_of_its_own_does_not_see_the_socket() {
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
     let run = check(&server, &url(&server), &["--pid", &client.0.id().to_string()]);
-    // It can be the cause only below these folders.
+    // PrivateTmp can be the cause only below these folders.
     let may_be_private = ["/tmp", "/var/tmp"].iter().any(|it| over.starts_with(it));
     expect(&run, "path", "fail", &["does not see", if may_be_private { "PrivateTmp" } else { "other folders" }]);
     run.expect_code(1);
@@ -73,11 +74,11 @@ fn a_full_queue_is_told_as_the_client_meets_it() {
     };
     let scratch = Scratch::new();
     let path = scratch.file("full.sock");
-    // No process accepts here, and few connections may wait.
+    // No process accepts connections on this socket, and its queue is short.
     let listener = rustix::net::socket_with(
         rustix::net::AddressFamily::UNIX,
         rustix::net::SocketType::STREAM,
-        // Servers of other tests must not inherit it.
+        // Servers of other tests must not inherit this socket.
         rustix::net::SocketFlags::CLOEXEC,
         None,
     )
@@ -123,7 +124,7 @@ fn the_loopback_that_counts_is_that_of_the_clients_namespace() {
     if !is_root() || !is_there("unshare") || !is_there("ip") {
         return;
     }
-    // It means its own 127.0.0.1, where no process listens.
+    // This client means the 127.0.0.1 of its own network namespace, where no process listens.
     let mut client = Alive::spawn(
         Command::new("unshare")
             .args(["--net", "sh", "-c", "ip link set lo up; echo up; exec sleep 60"])

@@ -1,5 +1,5 @@
-//! The queue of the server's socket: what `check` says of a burst, and what connecting to a stopped server finds; who
-//! counts the burst.
+//! The queue of the server's socket: what `check` says about a burst of connections is compared with real connections
+//! to a stopped server; and where `check` gets the size of the burst from.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -22,11 +22,11 @@ use super::{number, report};
 use crate::application::Group;
 use crate::fixture::{Alive, exe, is_root, is_there};
 
-/// Small numbers; `cargo lab oracle accounts` uses larger ones.
+/// These numbers are small; `cargo lab oracle accounts` uses larger ones.
 const PAIRS: usize = 8;
 const MOST: usize = 60;
 
-/// A Redis that listens on a socket, with this backlog; returns the socket's path outside.
+/// Starts a Redis that listens on a socket with this backlog; returns its port and the path of its socket.
 fn redis(scratch: &Scratch, backlog: usize, before: &str) -> (Alive, u16, PathBuf) {
     let port = free_address().port();
     let socket = scratch.file("r.sock");
@@ -42,7 +42,7 @@ fn redis(scratch: &Scratch, backlog: usize, before: &str) -> (Alive, u16, PathBu
     (alive, port, socket)
 }
 
-/// A connection that the server has answered: those before it are accepted.
+/// Opens a connection and waits for an answer; then all earlier connections are accepted.
 fn answered(socket: &Path) -> Option<UnixStream> {
     let mut connection = UnixStream::connect(socket).ok()?;
     connection.write_all(b"PING\r\n").ok()?;
@@ -50,7 +50,7 @@ fn answered(socket: &Path) -> Option<UnixStream> {
     Some(connection)
 }
 
-/// How many of `n` connects fail at once.
+/// Returns how many of `n` connections fail immediately.
 pub(crate) fn n_failed(socket: &Path, n: usize) -> usize {
     let address = SocketAddrUnix::new(socket).unwrap();
     let connected = |_| -> Option<OwnedFd> {
@@ -93,7 +93,7 @@ fn r49_check_is_right_of_random_queues() {
     let mut n_short = 0;
     for _ in 0..pairs {
         let queue = 1 + dice.below(MOST);
-        // Half of them as near as the answer changes.
+        // In half of the cases the number is close to the limit.
         let workers = if dice.below(2) == 0 { 1 + dice.below(MOST) } else { queue + dice.below(4) };
         let scratch = Scratch::new();
         let (server, port, socket) = redis(&scratch, queue, "");
@@ -149,7 +149,7 @@ fn r49_process_max_limits_the_workers_of_php_fpm() {
     check_fpm("process.max = 30\n", &[("shop", "backlog-short", "too small for 30 ")], "process.max of all pools, ");
 }
 
-/// Pools of 50 and of 3 workers with a main file that has more lines.
+/// Runs pools of 50 and of 3 workers, with more lines in the main file.
 fn check_fpm(more: &str, pools: &[(&str, &str, &str)], counted: &str) {
     let program = "php-fpm8.2";
     if !is_there("redis-server") || !is_there(program) {
@@ -173,18 +173,18 @@ fn check_fpm(more: &str, pools: &[(&str, &str, &str)], counted: &str) {
     };
     pool("shop", 50);
     pool("blog", 3);
-    // Its workers outlive a master that is killed.
+    // The workers outlive a master that is killed, so the whole group is ended.
     let master = Group::spawn(Command::new(program).arg("-F").arg("-y").arg(&main).stderr(Stdio::null()));
     let url = format!("redis://127.0.0.1:{port}/");
     for (name, code, word) in pools {
         let worker = patience::wait_for("a worker", Duration::from_secs(10), || worker_of(master.pid(), name));
         let file = if more.is_empty() { format!("{folder}/pool.d/{name}.conf") } else { main.display().to_string() };
-        // The driver of PHP fails at once.
+        // The driver of PHP does not wait if the queue is full: it fails immediately.
         check(&scratch, &[&url, "--pid", &worker], code, &[word, counted, &file]);
     }
 }
 
-/// The worker of a pool below a master, by its title.
+/// Returns the worker of a pool below a master process, found by the title of its process.
 fn worker_of(master: u32, pool: &str) -> Option<String> {
     let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children")).ok()?;
     let is_it = |pid: &&str| {
@@ -249,7 +249,7 @@ fn r49_the_workers_of_uwsgi_count_with_their_threads() {
     }
 }
 
-/// The setting was named, and not its file.
+/// looptax named the setting, but not the file that has it.
 #[test]
 fn r49_the_server_s_own_file_is_named_where_a_longer_queue_is_advised() {
     if !is_there("redis-server") {

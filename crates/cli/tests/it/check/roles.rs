@@ -1,7 +1,7 @@
-//! Roles of PostgreSQL as people have them, and random rules: what `check` says, what psql finds, and whether the
-//! advice, followed to the letter, ends what it complains of.
+//! PostgreSQL roles with random rules: what `check` says is compared with psql, and its advice, when followed
+//! literally, must remove the problems that it reports.
 //!
-//! `LOOPTAX_PAIRS` and `LOOPTAX_SEED` are for `cargo lab oracle accounts`.
+//! `LOOPTAX_PAIRS` and `LOOPTAX_SEED` are set by `cargo lab oracle accounts`.
 
 use looptax_testkit::dice::Dice;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::fixture::is_root;
 use crate::run_rules::Ruled;
 
 const CASES: usize = 40;
-/// Checks of one case: its own, and after each round of advice.
+/// Most checks of one case: the first check, and one after each round of advice.
 const MOST_CHECKS: usize = 4;
 const NOBODY: u32 = 65_534;
 const ROLES: [&str; 4] = ["app", "nobody", "a b", "all"];
@@ -27,7 +27,7 @@ struct Case {
     database: &'static str,
     password: &'static str,
     is_nobody: bool,
-    /// How the role's password is kept; `None` if it does not have one.
+    /// The method with which the role's password is stored; `None` if the role has no password.
     kept: Option<&'static str>,
     rules: String,
 }
@@ -39,7 +39,7 @@ impl Case {
             let user = dice.one(&["all", "app", "nobody", "+staff", "\"a b\"", "/^app"]);
             let database = dice.one(&["all", "all", "shop", "sameuser", "\"sh op\""]);
             let is_local = dice.below(2) == 0;
-            // `peer` is only possible on the socket.
+            // `peer` is possible only on the socket.
             let methods = if is_local { &METHODS[..] } else { &METHODS[..5] };
             let method = dice.one(methods);
             rules.push(if is_local {
@@ -48,7 +48,7 @@ impl Case {
                 format!("host {database} {user} 127.0.0.1/32 {method}")
             });
         }
-        // Most get in over TCP.
+        // With this rule, most roles can log in over TCP.
         let last = dice.one(&["trust", "md5", "scram-sha-256", "password"]);
         rules.push(format!("host all all 127.0.0.1/32 {last}"));
         if dice.below(3) > 0 {
@@ -100,8 +100,8 @@ impl Case {
     }
 }
 
-/// Says `would work` or `would not work` where that is so, and its advice ends what it complains of: whether that was
-/// needed.
+/// Checks that `check` says `would work` or `would not work` correctly, and that its advice removes the problems that
+/// it reports. Returns whether advice was needed.
 fn hold_against(ruled: &mut Ruled, it: &Case) -> bool {
     let port = ruled.server.it.tcp.port();
     let folder = Path::new(&ruled.server.socket()).parent().unwrap().to_owned();
@@ -124,7 +124,7 @@ fn hold_against(ruled: &mut Ruled, it: &Case) -> bool {
             0 if !works => wrong("said to work, and does not"),
             1 if works => wrong("said not to work, and does"),
             0 => return has_refused,
-            // A fault over TCP is not for the socket to fix.
+            // If the login over TCP fails too, this is not a problem of the socket.
             1 | 3 if !is_in_today => return true,
             1 => {}
             _ => wrong("not known"),
@@ -151,7 +151,7 @@ fn r20_check_is_right_of_random_roles_of_postgres_and_its_advice_ends() {
         return;
     };
     let _reachable = open_up(Path::new(&ruled.server.socket()).parent().unwrap());
-    // Private servers let no other user in.
+    // Private servers do not let other users connect.
     fs::set_permissions(ruled.server.socket(), fs::Permissions::from_mode(0o777)).unwrap();
     ruled.execute("CREATE ROLE staff");
     for role in ROLES {

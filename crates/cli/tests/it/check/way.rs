@@ -1,7 +1,7 @@
-//! The way to a socket through folders of random owners and permissions: what `check` says of it, what connecting
-//! finds, and whether its commands, run as they are printed, end what it complains of.
+//! The path to a socket through folders with random owners and permissions: what `check` says is compared with real
+//! connections, and its commands, run exactly as printed, must remove the problems that it reports.
 //!
-//! All of it in a mount namespace with its own users and groups.
+//! All of this happens in a mount namespace with its own users and groups.
 
 use looptax_testkit::dice::Dice;
 use std::fs;
@@ -24,7 +24,7 @@ use crate::fixture::{Alive, Server, exe, is_root, is_there};
 const WAYS: usize = 16;
 const MOST_CHECKS: usize = 4;
 
-/// Users, groups and folders as the test has them.
+/// The users, groups and folders of this test.
 struct Place {
     keeper: Alive,
     server: Server,
@@ -58,7 +58,7 @@ impl Place {
         command.output().unwrap()
     }
 
-    /// Whether `nobody`, with its groups of now, gets an answer over the socket.
+    /// Whether `nobody`, with its current groups, gets an answer over the socket.
     fn works(&self, socket: &str) -> bool {
         let as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--init-groups"];
         let ask = ["redis-cli", "-e", "--no-auth-warning", "-a", self.server.password()];
@@ -66,7 +66,7 @@ impl Place {
         self.run(&words).status.success()
     }
 
-    /// The result of `check`: its exit code, its commands, and the whole output.
+    /// Runs `check`; returns its exit code, the commands that it advises, and the whole output.
     fn said(&self, socket: &str) -> (i32, Vec<String>, String) {
         let url = format!("redis://{}/", self.server.it.tcp);
         let output = self.run(&[
@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-/// Folders and a socket in them, each with an owner, a group and permissions.
+/// Gives two folders and the socket in them a random owner, group and mode each; returns a description.
 fn make(folder: &Path, socket: &Path, dice: &mut Dice) -> String {
     let mut shown = Vec::new();
     let mut decide = |path: &Path, modes: &[u32]| {
@@ -139,7 +139,8 @@ fn r20_check_is_right_of_random_ways_to_a_socket_and_its_commands_end_it() {
                 break;
             }
             if commands.is_empty() {
-                // The server's own settings have to change: a command would last until its restart.
+                // In this case only a change of the server's own settings helps: a command would last only until its
+                // restart.
                 assert!(text.contains("let the server make"), "{shown}\n{text}");
                 break;
             }
@@ -149,13 +150,13 @@ fn r20_check_is_right_of_random_ways_to_a_socket_and_its_commands_end_it() {
                 followed.push(command);
             }
         }
-        // Groups that were joined are left again.
+        // `nobody` leaves the groups that it has joined.
         place.run(&["usermod", "-G", "", "nobody"]);
     }
     assert!(n_well > 0 && n_mended > 0, "{n_well} {n_mended}");
 }
 
-/// A Redis of the test's own, with these settings.
+/// Starts a separate Redis for this test, with these settings.
 fn redis(port: u16, settings: &[&str]) -> Alive {
     let own = ["--save", "", "--bind", "127.0.0.1"];
     let alive = Alive::spawn(
@@ -165,7 +166,7 @@ fn redis(port: u16, settings: &[&str]) -> Alive {
     alive
 }
 
-/// A server of pages has no logins: the kernel shows whose socket it is.
+/// A web server has no logins, but the kernel shows which process a socket belongs to.
 #[test]
 fn a_socket_of_another_process_than_the_port_s_is_told() {
     if !is_root() {

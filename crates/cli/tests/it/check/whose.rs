@@ -1,4 +1,5 @@
-//! Whose machine a file speaks of: containers, units of systemd, templates, and addresses that name a socket.
+//! Which machine the addresses in a file refer to: containers, systemd units, templates, and addresses that name a
+//! socket.
 
 use std::fs;
 
@@ -21,7 +22,7 @@ fn write(scratch: &Scratch, name: &str, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The verdict on a file's only connection.
+/// Returns the verdict on the only connection in a file.
 #[track_caller]
 fn verdict(run: &Finished) -> String {
     let answers: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
@@ -30,14 +31,14 @@ fn verdict(run: &Finished) -> String {
     answers[0]["verdict"].as_str().unwrap().to_owned()
 }
 
-/// Connections that a Redis server has taken so far; the question is one.
+/// Returns the number of connections that a Redis server has accepted so far, including the one for this query.
 fn n_taken(server: &Server) -> u64 {
     let stats = server.redis(&["INFO", "stats"]);
     let line = stats.lines().find_map(|it| it.strip_prefix("total_connections_received:"));
     line.unwrap().trim().parse().unwrap()
 }
 
-/// Files of containers whose application asks a Redis at that address.
+/// Returns files that describe containers whose application uses a Redis at this URL.
 fn containers(url: &str) -> Vec<(&'static str, String)> {
     vec![
         (
@@ -136,7 +137,7 @@ fn a_sockets_path_in_a_container_is_looked_for_where_it_is_mounted_from() {
     let run = check(&format!("{folder}:/sockets:ro"), &format!("/sockets/{name}"));
     assert_eq!(verdict(&run), "already-there", "{}", run.stdout);
     assert!(run.stdout.contains("the login works over the socket"), "{}", run.stdout);
-    // The same path on this machine is not the container's.
+    // The same path on this machine is not the path in the container.
     let run = check("", &socket);
     assert_eq!(verdict(&run), "open", "{}", run.stdout);
     assert!(run.stdout.contains("socket-in-container"), "{}", run.stdout);
@@ -181,7 +182,7 @@ fn a_unit_that_may_not_open_unix_sockets_is_told_its_own_line() {
     let switched = looptax(&scratch, &["switch", &path, "--yes", "--within", "1"]).run();
     assert_ne!(switched.status.code(), Some(0));
     assert_eq!(fs::read_to_string(&path).unwrap(), unit(&server, lines));
-    // A drop-in beside it gives it back.
+    // A drop-in file for the unit allows sockets again.
     write(&scratch, "shop.service.d/sockets.conf", "[Service]\nRestrictAddressFamilies=AF_UNIX\n");
     let run = looptax(&scratch, &["check", &path, "-c", "1", "--json"]).run();
     assert_eq!(verdict(&run), "would-work", "{}", run.stdout);
@@ -286,7 +287,7 @@ fn a_server_in_another_network_is_named_with_it() {
         return;
     };
     let at = server.it.tcp;
-    // No process listens in that network, and the server that is seen is not in it.
+    // No process listens in that network namespace; the server that looptax sees is in another one.
     let script = format!("exec {} check redis://{at} --json", exe().display());
     let Some(run) = run_in_own_network(&scratch, &script) else {
         return;

@@ -1,4 +1,4 @@
-//! The same in three network namespaces of the test's own, as three containers would be.
+//! Whole stacks in three separate network namespaces, as in three containers.
 
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
@@ -20,7 +20,7 @@ use crate::application::php::{Php, write_pool};
 use crate::application::{Group, PATIENCE, Place};
 use crate::fixture::{Alive, is_installed, is_root};
 
-/// A network namespace without a name: it ends with its holder.
+/// A network namespace without a name; it ends with the process that holds it.
 struct Network(Alive);
 
 impl Network {
@@ -54,7 +54,8 @@ impl Network {
         assert!(done.status.success(), "{words:?}: {done:?}");
     }
 
-    /// A cable between two, `own` at this end and `other` at the other.
+    /// Connects two network namespaces with a pair of interfaces; `own` is the address on this side, `other` on the
+    /// other.
     fn plug_into(&self, network: &Self, name: &str, own: IpAddr, other: IpAddr) {
         let peer = network.pid();
         self.run(&format!("ip link add {name} type veth peer name {name} netns {peer}"));
@@ -64,7 +65,7 @@ impl Network {
         }
     }
 
-    /// Runs `act` in a thread inside; processes that it starts stay there.
+    /// Runs `act` in a thread inside this namespace; processes that it starts stay inside.
     fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
         let namespace = File::open(format!("/proc/{}/ns/net", self.pid())).unwrap();
         thread::scope(|scope| {
@@ -78,9 +79,9 @@ impl Network {
     }
 }
 
-/// A MariaDB on port 3306 of a network, with an account for a page.
+/// Starts a MariaDB on port 3306 of a network namespace, with an account for a page.
 fn mariadb(place: &Place, network: &Network) -> Group {
-    // One statement on each line, as an init file requires.
+    // An init file must have each statement on one line.
     let accounts = "CREATE DATABASE shop;\nCREATE USER 'shop'@'%' IDENTIFIED BY 'bread';\n\
         GRANT ALL ON shop.* TO 'shop'@'%';\n";
     place.write(&[("init.sql", accounts)]);

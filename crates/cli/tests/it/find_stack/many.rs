@@ -1,4 +1,4 @@
-//! Many connections at once: none of them is lost, and the look stays cheap.
+//! Many connections at the same time: `find` reports all of them, and a snapshot stays cheap.
 
 use std::net::TcpStream;
 

@@ -1,7 +1,7 @@
-//! `looptax find` on whole stacks of real programs: the chains compared with lists made by hand.
+//! `looptax find` with whole stacks of real programs: the chains are compared with lists made by hand.
 //!
-//! Every page holds its connections open until the test ends it, so that a look finds all of them. A program that is
-//! not installed is skipped with a message.
+//! Every page keeps its connections open until the test ends, so that a snapshot contains all of them. If a program is
+//! not installed, its test is skipped with a message.
 
 mod containers;
 mod many;
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::application::{Group, PATIENCE, Place, skip_without};
 
-/// nginx for one site: one worker, as the user who starts it, with nothing outside of its folder.
+/// Configuration of nginx for one site: one worker, run by the user that starts it, with all its files in one folder.
 const NGINX: &str = "\
 daemon off;
 worker_processes 1;
@@ -42,12 +42,12 @@ http {
 }
 ";
 
-/// nginx at an address, which hands all on in the manner of these directives.
+/// Starts nginx at an address; the directives `upstream` say where nginx passes requests on.
 fn nginx(place: &Place, listen: &str, upstream: &str) -> Group {
     place.start("nginx", &nginx_words(place, listen, upstream))
 }
 
-/// The arguments of nginx, once its configuration is written.
+/// Writes the configuration of nginx, and returns its arguments.
 fn nginx_words(place: &Place, listen: &str, upstream: &str) -> [&'static str; 4] {
     let is_root = rustix::process::geteuid().is_root();
     let text = { NGINX.replace("«listen»", listen) }
@@ -57,7 +57,7 @@ fn nginx_words(place: &Place, listen: &str, upstream: &str) -> [&'static str; 4]
     ["-p", "«folder»", "-c", "«folder»/nginx.conf"]
 }
 
-/// Whether these programs are on PATH; prints a message if one is not.
+/// Whether all these programs are on PATH; prints a message if one is missing.
 fn are_there(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
@@ -68,7 +68,7 @@ fn are_there(programs: &[&str]) -> bool {
     missing.is_none()
 }
 
-/// Whether a program of Python can load these; prints a message if not.
+/// Whether Python can load these modules; prints a message if not.
 fn python_has(modules: &str) -> bool {
     let script = format!("import {modules}");
     let done = Command::new("/usr/bin/python3").args(["-c", &script]).output();
@@ -79,7 +79,7 @@ fn python_has(modules: &str) -> bool {
     has
 }
 
-/// A visitor who has asked for a page and does not have all of it yet.
+/// Returns the connection of a visitor that has requested a page and has not received all of it.
 fn visitor(at: SocketAddr) -> TcpStream {
     let mut stream = patience::wait_for("the web server", PATIENCE, || TcpStream::connect(at).ok());
     let ask = format!("GET /index.php HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
@@ -87,20 +87,21 @@ fn visitor(at: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Ends the pages of a site with the value.
+/// The pages of a site; dropping this value ends them.
 struct Pages {
     done: PathBuf,
     folder: PathBuf,
 }
 
 impl Pages {
-    /// A page writes a file `up-…` into the folder once it has all of its connections.
+    /// Returns the pages of a place. Each page writes a file `up-…` into the folder as soon as it has all of its
+    /// connections.
     fn of(place: &Place) -> Self {
         Self { done: place.path("done"), folder: place.scratch.work() }
     }
 
-    /// `n` visitors, each of which has asked for a page that is up; one that is answered at once came before the
-    /// application had started, and comes again.
+    /// Returns `n` visitors, each of which has requested a page that is running now. A visitor that gets an answer
+    /// immediately came before the application had started, so the visitor comes again.
     #[track_caller]
     fn visitors(&self, at: SocketAddr, n: usize) -> Vec<TcpStream> {
         let mut visitors: Vec<TcpStream> = Vec::new();
@@ -123,7 +124,7 @@ impl Pages {
     }
 }
 
-/// Whether something of the page is there already, or the connection is at its end.
+/// Whether a part of the page has arrived, or the connection has ended.
 fn is_answered(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let is_answered = stream.peek(&mut [0]).is_ok();
@@ -137,8 +138,8 @@ impl Drop for Pages {
     }
 }
 
-/// The chains that begin at a process, each hop as `nginx unix 2/1 php-fpm`: connections, and processes that hold
-/// them; kinds of server in the place of programs.
+/// Returns the chains that begin at a process. Each hop is written like `nginx unix 2/1 php-fpm`: the number of
+/// connections and of the processes that hold them. For a server the kind replaces the name of the program.
 fn chains(found: &Value, first: u32) -> Vec<Vec<String>> {
     let all = found["chains"].as_array().unwrap().iter();
     let own = all.filter(|it| it["hops"][0]["client_pid"] == first);
@@ -174,7 +175,7 @@ fn name(found: &Value, pid: Option<u64>, program: Option<&str>) -> String {
     }
 }
 
-/// Looks until the chains are those of the list: a proxy connects onward at its own time.
+/// Repeats `find` until the chains match the list, since a proxy decides itself when it connects onward.
 #[track_caller]
 fn expect_chains(scratch: &Scratch, first: u32, expected: &[&[&str]]) -> Value {
     let mut seen = Vec::new();
@@ -196,7 +197,7 @@ fn expect_chains(scratch: &Scratch, first: u32, expected: &[&[&str]]) -> Value {
     last
 }
 
-/// Lets every account look into the site's folder, and write there: workers run as separate accounts.
+/// Lets every account search the site's folder and write there, because workers run as separate accounts.
 fn open_folder(place: &Place) {
     give_all(&place.scratch.work());
 }

@@ -1,4 +1,4 @@
-//! Pages that come and go: a connection for each request, as web servers and PHP have them by default.
+//! Connections that last for one request, as web servers and PHP make them by default.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use crate::application::php::Php;
 use crate::application::{Group, PATIENCE, Place};
 use crate::fixture::{Server, exe};
 
-/// A page that connects to its database, asks it, and takes a moment.
+/// A page that connects to its database, runs a query, and takes a moment.
 const PAGE: &str = "\
 <?php
 $db = new mysqli('127.0.0.1', '«user»', '«password»', '«database»', «port»);
@@ -25,7 +25,7 @@ usleep(100000);
 echo \"done\\n\";
 ";
 
-/// nginx, php-fpm at an address or path, MariaDB; `None` where something is not installed.
+/// nginx, php-fpm at an address or path, and MariaDB.
 struct Shop {
     front: Group,
     fpm: Group,
@@ -58,7 +58,7 @@ impl Shop {
         page
     }
 
-    /// Does something while two visitors ask for page after page.
+    /// Runs `act` while two visitors request one page after the other.
     fn while_visited<T>(&self, act: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -83,7 +83,7 @@ impl Shop {
     }
 }
 
-/// The hop from one process to another, where it is seen.
+/// Returns the hop from one process to another, if `find` reports it.
 fn hop(found: &Value, client: u32, server: u32) -> Option<Value> {
     let chains = found["chains"].as_array().unwrap().iter();
     let mut hops = chains.flat_map(|it| it["hops"].as_array().unwrap());
@@ -120,7 +120,7 @@ fn check_seen_in_passing(by_socket: bool, way: &str) {
     assert_eq!(second["way"], "loopback", "{second:#}");
     assert!(first["closed_per_s"].is_null() == (by_socket || is_by_kernel), "{first:#}");
     if is_by_kernel {
-        // A page is a request and a connection; a page's connection to the database has a login and a statement.
+        // A page is one request on one connection; its connection to the database has a login and a statement.
         let per_connection =
             |hop: &Value| hop["requests_per_s"].as_f64().unwrap() / hop["opened_per_s"].as_f64().unwrap();
         assert!((0.5..=2.0).contains(&per_connection(&first)), "{first:#}");
@@ -138,7 +138,7 @@ fn short_connections_over_a_socket_are_seen_in_passing_and_counted_by_the_kernel
     check_seen_in_passing(true, "unix");
 }
 
-/// The kernel's entry of a closed connection has no owner: no process is guessed.
+/// The kernel does not know the owner of a closed connection, so looptax must not guess a process.
 #[test]
 fn one_look_says_that_who_asked_is_not_seen() {
     let Some(shop) = Shop::open(false) else {

@@ -1,4 +1,4 @@
-//! Stacks in one network namespace, by every way that a hop can take.
+//! Stacks in one network namespace, over every kind of connection that a hop can use.
 
 use looptax_model::dsn::Kind;
 
@@ -21,7 +21,7 @@ catch_workers_output = yes
 pub(super) const FASTCGI: &str = "fastcgi_pass «pass»; \
     fastcgi_param SCRIPT_FILENAME «folder»/page.php; fastcgi_param REQUEST_METHOD GET;";
 
-/// A page in PHP that holds its connection to a MariaDB, by a socket where one is named.
+/// Writes a page in PHP that keeps its connection to a MariaDB open, over the socket if one is named.
 pub(super) fn write_page(place: &Place, host: &str, socket: &str) {
     let page = { include_str!("files/page.php").replace("«host»", host) }.replace("«mysql_socket»", socket);
     place.write(&[("page.php", &page)]);
@@ -143,7 +143,7 @@ fn uwsgi_is_known_with_its_workers() {
     expect_chains(&place.scratch, front.pid(), &[&expected]);
 }
 
-/// A listening process does not count as a server until a web server asks it.
+/// A listening process without a known name counts as a server only once a web server sends it a request.
 #[test]
 fn an_application_without_a_name_counts_when_a_web_server_asks_it() {
     if !are_there(&["nginx", "python3"]) {

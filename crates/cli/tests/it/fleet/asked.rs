@@ -1,4 +1,4 @@
-//! The answers about a fleet, compared with the reports that were sent: the same from both engines.
+//! The answers about a fleet are compared with the reports that were sent; both engines must give the same answers.
 
 use std::fs;
 
@@ -9,10 +9,11 @@ use super::made::Made;
 use super::{Engine, looptax};
 use crate::record::check_fits;
 
-/// Machines: each has php-fpm and puma over TCP, except for the first one, whose clients are on the socket now.
+/// The number of machines: each has php-fpm and puma over TCP, except for the first one, whose clients use the socket
+/// now.
 const N_HOSTS: u32 = 12;
 const MEASURED: [(u32, f64); 5] = [(1, 3.1), (2, 3.4), (3, 3.0), (4, 3.3), (5, 3.2)];
-/// The one whose client fell back.
+/// The machine whose client fell back to TCP.
 const FALLEN: u32 = 7;
 
 fn reports() -> String {
@@ -70,7 +71,8 @@ fn a_report_says_what_was_sent() {
         movers.sort();
         let wanted = [("web0", "to socket"), ("web0", "to socket"), ("web7", "to tcp")];
         assert_eq!(movers, names(&wanted));
-        // 100.5 requests a second of each client, at 3.2 µs, are saved; who goes over TCP saves nothing.
+        // A client that moved to the socket saves the cost of its 100.5 requests a second, at 3.2 µs each; a client
+        // that moved to TCP saves nothing.
         for it in &fleet.movers.rows {
             let cores = it.cores.as_ref().map(|it| it.value);
             let wanted = (it.direction == "to socket").then(|| it.requests_per_s.unwrap() * 3.2e-6);
@@ -85,7 +87,7 @@ fn a_report_says_what_was_sent() {
     }
 }
 
-/// 2,211 requests a second at 3.2 µs.
+/// Checks the cost of 2,211 requests a second, at 3.2 µs each.
 fn check_cost(fleet: &Fleet) {
     let lost = fleet.lost.as_ref().unwrap();
     assert_eq!((lost.n_measured, lost.n_predicted, fleet.not_measured.n), (5, 6, 0));
@@ -110,7 +112,7 @@ fn lists_and_one_machine_are_said_as_text_and_as_json() {
         check_fits("fleet-hosts", &serde_json::from_str(&hosts).unwrap());
         let hosts: FleetList<FleetHost> = serde_json::from_str(&hosts).unwrap();
         assert_eq!((hosts.rows.len(), hosts.n), (3, 11));
-        // The most that a request was measured to cost.
+        // On this machine a request costs the most of all measured machines.
         assert_eq!((hosts.rows[0].host.as_str(), hosts.rows[0].connections), ("web2", 6));
         assert!(run(&["fleet", "hosts", url]).contains("web2"));
         let pairs = run(&["fleet", "programs", url]);

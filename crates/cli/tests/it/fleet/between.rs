@@ -1,5 +1,5 @@
-//! The time between a report and its arrival: a collector that is away, dies half way, or comes back; the program
-//! killed while it sends. Nothing is lost, and nothing counted twice.
+//! Problems between a report and its arrival: the collector is unreachable, dies while it receives, or comes back, or
+//! the program is killed while it sends. No report may be lost, and none counted twice.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -18,7 +18,8 @@ use super::machine::has_number;
 use super::made::Made;
 use super::{Engine, ask, command, looptax};
 
-/// Lets `most_bytes` bytes through to a collector, over all connections together, and then closes them all.
+/// Makes a proxy that passes on `most_bytes` bytes to a collector, over all connections together, and then closes all
+/// connections.
 fn cutting(to: SocketAddr, most_bytes: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -47,7 +48,7 @@ fn pass_on(mut from: &TcpStream, mut to: &TcpStream, left: &AtomicUsize) {
             break;
         }
     }
-    // Either may be gone.
+    // Each of the two ends may be closed already.
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
 }
@@ -68,7 +69,7 @@ fn a_collector_that_dies_at_any_byte_loses_and_doubles_nothing() {
                 n_cut += 1;
                 run.expect_error(2, &["cannot be reached", "the same command again"]);
             }
-            // A machine is seen with all of its findings.
+            // If a machine is in the collector, all of its findings are there too.
             let seen = engine.ask("latest_reports", &["host_id"]).rows.len();
             assert_eq!(engine.count("latest_findings"), 2 * seen);
         }
@@ -104,11 +105,11 @@ fn what_could_not_be_sent_waits_and_goes_first_when_the_collector_is_back() {
     run.expect_code(0);
     assert!(run.stdout.contains("4 reports"), "{}", run.stdout);
     assert_eq!(fs::read_dir(scratch.file("spool")).unwrap().count(), 0);
-    // One machine, whose newest report is the last.
+    // There is one machine, and the last report is its newest.
     assert_eq!(ask(&url, "latest_reports", &[]).rows.len(), 1);
 }
 
-/// A collector that states its version and then takes its time for ever; says when rows have begun to come.
+/// Starts a collector that states its version and then never answers; it signals when an INSERT has begun to arrive.
 fn slow() -> (SocketAddr, std::sync::mpsc::Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

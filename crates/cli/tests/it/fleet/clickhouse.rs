@@ -1,4 +1,4 @@
-//! A ClickHouse of the test's own, in its scratch folder, on free ports.
+//! A separate ClickHouse for a test, in its scratch folder, on free ports.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -14,31 +14,31 @@ use looptax_testkit::skips::skip;
 
 use crate::fixture::Alive;
 
-/// The password of the account.
+/// The password of the account `default`.
 const PASSWORD: &str = "qZ7-clickhouse";
-/// Its path on Debian; only root has the folder on PATH.
+/// The path of the server on Debian; only root has this folder on PATH.
 const USUAL: &str = "/usr/sbin/clickhouse-server";
 
 pub(super) struct ClickHouse {
-    // In the order of their end.
+    // Fields are dropped in this order, which is the order in which they have to end.
     _process: Alive,
     pub(super) address: SocketAddr,
     _scratch: Scratch,
 }
 
-/// Files of a certificate and its key: with them it speaks only HTTPS.
+/// The files of a certificate and its key; with them ClickHouse accepts only HTTPS.
 pub(super) struct Certificate {
     pub(super) certificate: PathBuf,
     pub(super) key: PathBuf,
 }
 
 impl ClickHouse {
-    /// `None` where it is not installed.
+    /// Starts a ClickHouse; `None` if it is not installed.
     pub(super) fn start(certificate: Option<&Certificate>) -> Option<Self> {
         Self::start_at(free_address(), certificate)
     }
 
-    /// The same at an address that was given out before.
+    /// Starts a ClickHouse at an address that a test has reserved before.
     pub(super) fn start_at(address: SocketAddr, certificate: Option<&Certificate>) -> Option<Self> {
         if !Path::new(USUAL).is_file() {
             skip("clickhouse-server is not installed");
@@ -76,7 +76,7 @@ impl ClickHouse {
     }
 }
 
-/// The address of one that listens, or will.
+/// Returns the URL of a ClickHouse that listens at this address, or will do so later.
 pub(super) fn url_at(address: SocketAddr) -> String {
     format!("clickhouse://default:{PASSWORD}@{address}/looptax")
 }

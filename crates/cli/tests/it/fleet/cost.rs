@@ -1,4 +1,5 @@
-//! The rows that PostgreSQL reads for an answer: they grow with the sent rows, and not with their square.
+//! The rows that PostgreSQL reads for an answer: their number grows in proportion to the rows that were sent, not to
+//! their square.
 
 use std::fs;
 
@@ -12,11 +13,11 @@ use super::made::Made;
 use crate::fixture::Server;
 
 const N_HOSTS: u32 = 500;
-/// A report of each, a month after the other: the more partitions, the less does the planner know.
+/// Reports of each machine, a month apart: the more partitions there are, the less the planner knows.
 const N_LOOKS: u32 = 12;
 const MONTH: u32 = 30 * 24;
-/// Rows that the steps of a plan go through, for each row that was sent. The most that a view takes is 1.9; a join that
-/// asks again for every machine took 14.
+/// Most rows that the steps of a plan may read, per row that was sent. The views need at most 1.9; a join that ran
+/// again for every machine needed 14.
 const AT_MOST: f64 = 5.0;
 
 #[test]
@@ -48,7 +49,7 @@ fn no_view_of_postgres_goes_through_all_rows_for_each_machine() {
 
 fn rows_gone_through(server: &Server, view: &str) -> f64 {
     let mut talk = server.talk();
-    // As the program asks.
+    // looptax sets this too before it queries.
     talk.execute("SET jit TO off").unwrap();
     let sql = format!("EXPLAIN (ANALYZE, TIMING off, FORMAT json) SELECT * FROM {view}");
     let rows = talk.query(&sql).unwrap();
@@ -56,7 +57,7 @@ fn rows_gone_through(server: &Server, view: &str) -> f64 {
     of_step(&plans[0]["Plan"])
 }
 
-/// Of a step and of those below it.
+/// Returns the rows that a step and the steps below it read.
 fn of_step(step: &Value) -> f64 {
     let number = |name: &str| step[name].as_f64().unwrap_or_default();
     let removed = number("Rows Removed by Filter") + number("Rows Removed by Join Filter");

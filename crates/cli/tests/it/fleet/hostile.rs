@@ -1,4 +1,5 @@
-//! Collectors that are not real ones, and reports that no machine made: limits, and one clear error.
+//! Collectors that are not real, and reports that no machine made: looptax keeps to its limits, and prints one clear
+//! error.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,7 +13,8 @@ use looptax_testkit::scratch::Scratch;
 use super::made::Made;
 use super::{Engine, looptax};
 
-/// Answers every connection with `head`, and then, without end, with `more`; with nothing more where that is empty.
+/// Answers every connection with `head` and then with `more` again and again; if `more` is empty, with nothing after
+/// `head`.
 fn answering(head: &'static [u8], more: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -116,7 +118,7 @@ fn reports_of_strangers_cost_themselves_alone() {
         assert!(run.stdout.contains("left out: r.jsonl: line 1 "), "{}", run.stdout);
         assert!(run.stdout.len() < 4_000, "{}", run.stdout);
         assert_eq!(engine.count("latest_reports"), 1);
-        // A folder's names are as harmless.
+        // For a folder as the destination, these names are harmless too.
         looptax(&scratch, &["fleet", "send", "./out", "--from", "r.jsonl"]).expect_code(1);
         assert_eq!(fs::read_dir(scratch.file("out")).unwrap().count(), 1);
         assert!(engine.is_clickhouse() || !scratch.file("climbed.jsonl").exists());

@@ -1,4 +1,4 @@
-//! Reports of the machine that the tests run on.
+//! Reports about the machine on which the tests run.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::{command, looptax};
 use crate::fixture::is_root;
 use crate::record::{check_all_fit, check_fits};
 
-/// Whether this machine has the number that identifies reports; prints a message if not.
+/// Whether this machine has the identifier that its reports need; prints a message if not.
 pub(crate) fn has_number() -> bool {
     let text = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let is_there = looptax_fleet::host_id(&text).is_some();
@@ -145,7 +145,7 @@ fn a_password_is_in_no_list_of_processes() {
     let words = running.wait_for("the password to be hidden", || {
         let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
         let variables = fs::read_to_string(format!("/proc/{pid}/environ")).ok()?;
-        // The thread for signals is the second one; without it a signal ends the program its own way.
+        // The second thread handles signals; before it exists, a signal ends the program in the default way.
         let n_threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.count();
         let is_hidden = line.contains("xxx") && !variables.contains("qZ7");
         (is_hidden && n_threads > 1).then_some(line + &variables)
@@ -155,7 +155,8 @@ fn a_password_is_in_no_list_of_processes() {
     running.wait().expect_code(130);
 }
 
-/// As capabilities(7) numbers them: `CAP_CHOWN`, `CAP_DAC_OVERRIDE`, `CAP_DAC_READ_SEARCH`, `CAP_FOWNER`, `CAP_SYS_PTRACE`.
+/// The numbers from capabilities(7): `CAP_CHOWN`, `CAP_DAC_OVERRIDE`, `CAP_DAC_READ_SEARCH`, `CAP_FOWNER`,
+/// `CAP_SYS_PTRACE`.
 const LOOKING_AND_WRITING: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 19;
 
 #[test]
@@ -167,7 +168,7 @@ fn r44_a_report_of_root_keeps_what_looking_and_writing_need_and_nothing_comes_ba
     let args = ["fleet", "send", "./reports", "--jitter", "3600", "--spool", "s"];
     let mut running = command(&scratch, &args).spawn();
     let pid = running.pid();
-    // The thread for signals is started after they were given up.
+    // The thread for signals starts after looptax has given up its capabilities.
     let statuses = running.wait_for("the thread for signals", || {
         let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
         let status = |it: fs::DirEntry| fs::read_to_string(it.path().join("status")).ok();

@@ -1,4 +1,4 @@
-//! Reports that no machine made, as JSON lines.
+//! Invented reports as JSON lines.
 
 use looptax_fleet::{Kind, TABLES};
 use serde_json::{Map, Value, json};
@@ -9,16 +9,16 @@ pub(super) struct Made {
     pub(super) host_id: String,
     pub(super) host: String,
     pub(super) at_ms: i64,
-    /// Client, and whether it pays for TCP.
+    /// The name of each client, and whether it uses TCP.
     pub(super) clients: Vec<(String, bool)>,
-    /// A client over TCP that was moved before.
+    /// A client that was moved to the socket before and uses TCP now.
     pub(super) fallen: Option<String>,
-    /// The time that TCP adds to a request of its server, measured here, in µs.
+    /// The time in µs that TCP adds to a request of the server, as measured on this machine.
     pub(super) measured_us: Option<f64>,
 }
 
 impl Made {
-    /// The `n`th report of the host with this number: two clients over TCP.
+    /// Makes the `n`th report of the machine with this number: it has two clients over TCP.
     pub(super) fn new(host: u32, n: u32) -> Self {
         Self {
             id: format!("{host:08x}{n:08x}"),

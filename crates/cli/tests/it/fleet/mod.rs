@@ -1,4 +1,4 @@
-//! Reports to collectors: each engine as it is installed, and collectors that are slow, away, broken or hostile.
+//! Reports to collectors: to each installed engine, and to collectors that are slow, unreachable, broken or hostile.
 
 mod asked;
 mod between;
@@ -23,12 +23,12 @@ pub(crate) use machine::has_number;
 
 pub(super) struct Engine {
     url: String,
-    // Ends with the test.
+    // The server ends when this value is dropped.
     _server: Box<dyn std::any::Any>,
 }
 
 impl Engine {
-    /// The engines that are installed; a missing one prints a message.
+    /// Returns the engines that are installed; prints a message for each missing one.
     fn all() -> Vec<Self> {
         let clickhouse = ClickHouse::start(None).map(|it| Self { url: it.url(), _server: Box::new(it) });
         let postgres = Server::start(Kind::Postgres).map(|it| Self { url: it.url(), _server: Box::new(it) });
@@ -40,19 +40,19 @@ impl Engine {
         all
     }
 
-    /// All rows of a view, these columns.
+    /// Returns all rows of a view, with these columns.
     #[track_caller]
     fn ask(&self, view: &str, columns: &[&str]) -> Rows {
         ask(&self.url, view, columns)
     }
 
-    /// How many rows a view has.
+    /// Returns the number of rows of a view.
     #[track_caller]
     fn count(&self, view: &str) -> usize {
         self.ask(view, &[]).rows.len()
     }
 
-    /// The host and port of its address replaced.
+    /// Returns the URL with another host and port.
     fn url_at(&self, address: std::net::SocketAddr) -> String {
         let (head, rest) = self.url.rsplit_once('@').unwrap();
         let (_, database) = rest.split_once('/').unwrap();
@@ -72,7 +72,7 @@ fn ask(url: &str, view: &str, columns: &[&str]) -> Rows {
     collector.ask(&question).unwrap()
 }
 
-/// Runs the program there, without the user's own records.
+/// Runs looptax in `scratch`, without the user's own records.
 fn looptax(scratch: &Scratch, args: &[&str]) -> Finished {
     command(scratch, args).run()
 }

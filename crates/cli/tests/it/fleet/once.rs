@@ -1,4 +1,5 @@
-//! Every sent report is there, once, in both engines alike, however often it is sent and whatever it contains.
+//! Every sent report is in the collector exactly once, in both engines alike, however often it is sent and whatever it
+//! contains.
 
 use std::fs;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::record::check_fits;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Names that somebody might choose, and what leaves a machine of them.
+/// Names that an attacker might choose, and the form in which a machine sends each.
 const STRANGE: [(&str, &str); 9] = [
     ("'; DROP TABLE findings; --", "'; DROP TABLE findings; --"),
     ("</script><b>", "</script><b>"),
@@ -64,7 +65,7 @@ fn strange_names_arrive_as_they_were_cleaned_and_once() {
     }
 }
 
-/// Rows of `pairs` with this client, the name as a parameter.
+/// Returns the number of rows of `pairs` with this client; the name is passed as a parameter.
 fn only(engine: &Engine, name: &str) -> usize {
     use looptax_fleet::{Access, Collector, Destination, Only, Question};
     let destination = Destination::parse(&engine.url).unwrap();
@@ -83,7 +84,7 @@ fn both_engines_say_the_same_of_a_fleet() {
         for host in 0..10 {
             for n in [1, 2, 400] {
                 let mut made = Made::new(host, n);
-                // Half of the machines moved one of their programs to the socket.
+                // On half of the machines one of the programs moved to the socket.
                 made.clients[0].1 = n < 400 || host % 2 == 0;
                 made.clients[1].1 = host < 3;
                 lines += &made.lines();
@@ -126,8 +127,8 @@ fn a_clock_that_is_off_and_a_new_name_make_no_second_machine() {
         let mut ahead = Made::new(7, 1);
         ahead.at_ms += 3 * DAYS;
         send(&ahead);
-        // The clock was set right, and the machine renamed. One engine counts arrival in seconds: until the next one has
-        // come, the clock decides.
+        // The clock was corrected, and the machine renamed. One engine stores arrival times in whole seconds; for
+        // reports that arrive in the same second, the machine's clock decides.
         let mut now = Made::new(7, 2);
         now.host = "renamed".to_owned();
         now.clients.truncate(1);
@@ -139,7 +140,7 @@ fn a_clock_that_is_off_and_a_new_name_make_no_second_machine() {
             let latest = engine.ask("latest_reports", &["host"]).rows;
             (latest[0][0] == Value::Text(now.host.clone())).then_some(())
         });
-        // Far off, in both directions, and of another machine.
+        // Reports of other machines whose clocks are far off, in both directions.
         for (host, at_ms) in [(8, 0), (9, i64::MAX), (10, -1), (11, 4_000 * 365 * DAYS)] {
             let mut off = Made::new(host, 1);
             off.at_ms = at_ms;
@@ -150,7 +151,7 @@ fn a_clock_that_is_off_and_a_new_name_make_no_second_machine() {
         let of_seven = reports.iter().find(|row| row[0] == Value::Text(now.host_id.clone()));
         assert_eq!(of_seven.unwrap()[1], Value::Text("renamed".to_owned()));
         assert_eq!(engine.count("latest_findings"), 1 + 4 * 2);
-        // A report that is sent again, later, is not newer.
+        // A report that is sent again later does not count as newer.
         send(&ahead);
         let again = engine.ask("latest_reports", &["host_id", "host"]).rows;
         let of_seven = again.iter().find(|row| row[0] == Value::Text(now.host_id.clone()));

@@ -1,4 +1,5 @@
-//! The rights of accounts: a reporting account may insert and nothing else; and the message about a wrong account.
+//! The rights of accounts: an account that sends reports may only insert; and the error for an account with wrong
+//! rights.
 
 use std::fs;
 
@@ -17,7 +18,7 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
     };
     let scratch = Scratch::new();
     looptax(&scratch, &["fleet", "init", &server.url()]).expect_code(0);
-    // As `--print` has them.
+    // The grants that `--print` prints.
     let printed = looptax(&scratch, &["fleet", "init", &server.url(), "--print"]);
     let grants = printed.stdout.lines().filter_map(|it| it.strip_prefix("-- "));
     let grants = grants.filter(|it| it.ends_with(';'));
@@ -63,7 +64,7 @@ fn what_an_engine_refuses_comes_with_its_own_next_step() {
     }
 }
 
-/// A month whose rows came before its partition, as after `fleet init --print | psql`.
+/// The rows of a month came before the partition of this month was made, as after `fleet init --print | psql`.
 #[test]
 fn a_partition_takes_over_the_rows_that_came_before_it() {
     let Some(server) = Server::start(Kind::Postgres) else {
@@ -91,7 +92,7 @@ fn a_partition_takes_over_the_rows_that_came_before_it() {
         let run = looptax(&scratch, &["fleet", "init", &url]);
         run.expect_code(0);
         assert!(!run.stdout.contains("missing features"), "{}", run.stdout);
-        // The clock of 1970 has no month.
+        // Rows with the year 1970 from a wrong clock belong to no partition of a month.
         assert_eq!((count("findings_other"), count("findings")), ("2".to_owned(), "6".to_owned()));
         assert_eq!((count("reports_other"), newest(&url)), ("1".to_owned(), 6));
     }

@@ -1,4 +1,4 @@
-//! The effects that one report, one machine or one table may not have on the others.
+//! Rules about reports, machines and tables that must not affect one another.
 
 use std::fs;
 use std::thread;
@@ -13,7 +13,7 @@ use super::made::Made;
 use super::{Engine, ask, looptax};
 use crate::fixture::Server;
 
-/// One and a little: another second of a clock.
+/// A little more than one second, so that a clock with whole seconds shows another second.
 const A_SECOND: Duration = Duration::from_millis(1_100);
 
 fn postgres(scratch: &Scratch) -> Option<Server> {
@@ -55,7 +55,7 @@ fn tables_of_another_application_that_are_called_the_same_stay() {
         "CREATE TABLE other.{next} PARTITION OF other.reports FOR VALUES FROM ('2021-01-01') TO ('2021-02-01')"
     );
     execute(&server, &[&theirs]);
-    // The other's schema comes second, so that a bare name may mean its tables.
+    // The other schema comes second in the path, so that a name without a schema could mean its tables.
     let database = value(&server, "SELECT current_database()");
     execute(&server, &[&format!("ALTER DATABASE {database} SET search_path = public, other")]);
     for _ in 0..2 {
@@ -116,7 +116,7 @@ fn a_report_that_the_collector_refuses_holds_up_no_other() {
         return;
     };
     execute(&server, &["ALTER TABLE findings ADD CHECK (client <> 'puma2')"]);
-    // They wait in a spool, as after a day without the collector.
+    // The reports wait in a spool, as after a day without the collector.
     let mut refused = Made::new(2, 1);
     refused.clients[1].0 = "puma2".to_owned();
     let spool = scratch.file("s");
@@ -146,7 +146,7 @@ fn a_verdict_that_two_reports_bring_counts_once_and_stays_as_old_as_it_is() {
         first.measured_us = Some(3.0);
         let first = first.lines();
         let again = first.replace(&Made::new(1, 1).id, &Made::new(1, 2).id);
-        // The run itself is the same.
+        // Both reports contain the same run.
         let run_id = format!("\"run_id\":\"{}\"", Made::new(1, 2).id);
         let again = again.replace(&run_id, &format!("\"run_id\":\"{}\"", Made::new(1, 1).id));
         let at = |made: Made| format!("\"at\":{}", made.at_ms);
@@ -154,7 +154,7 @@ fn a_verdict_that_two_reports_bring_counts_once_and_stays_as_old_as_it_is() {
         for lines in [&first, &again] {
             fs::write(scratch.file("r.jsonl"), lines).unwrap();
             looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
-            // The collector's clock has seconds.
+            // The collector's clock counts whole seconds.
             thread::sleep(A_SECOND);
         }
         assert_eq!(engine.count("latest_reports"), 1);
@@ -214,7 +214,7 @@ fn an_answer_longer_than_a_conversation_may_have_comes_in_pieces() {
     fs::write(scratch.file("r.jsonl"), Made::new(1, 1).lines()).unwrap();
     let url = server.url();
     looptax(&scratch, &["fleet", "send", &url, "--from", "r.jsonl"]).expect_code(0);
-    // Some 80 MB, of a collector that believes somebody else.
+    // About 80 MB of rows; the dropped constraint would refuse them.
     let many = "INSERT INTO findings SELECT more.* FROM findings f, generate_series(10, 160009) m, \
                 LATERAL jsonb_populate_record(NULL::findings, to_jsonb(f) || jsonb_build_object('n', m, 'client', m || repeat('x', 190))) more \
                 WHERE f.n = 0";

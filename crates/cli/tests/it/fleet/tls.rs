@@ -1,4 +1,4 @@
-//! Who answers is checked as the address says.
+//! The identity of the collector is verified as its URL demands.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,8 @@ fn sealed() -> Option<Server> {
     Server::start_listening(Kind::Postgres, 20, listening)
 }
 
-/// The authority of the server's certificate, which is made out to 127.0.0.1 and not to 127.0.0.2, as a PEM.
+/// Writes the authority of the server's certificate as PEM. The certificate is valid for 127.0.0.1 and not for
+/// 127.0.0.2.
 fn authority(server: &Server, scratch: &Scratch) {
     let pem = pem::encode(&pem::Pem::new("CERTIFICATE", server.it.authority.clone().unwrap()));
     fs::write(scratch.file("ca.pem"), pem).unwrap();
@@ -46,7 +47,7 @@ fn a_postgres_is_believed_as_its_sslmode_says() {
     let run = init(&url("127.0.0.1", "require"), &[]);
     run.expect_code(0);
     assert!(run.stderr.contains("does not check the server's certificate"), "{}", run.stderr);
-    // By another's authority, or none that is one.
+    // A certificate of another authority, and a file that contains no authority.
     let other = sealed().unwrap();
     authority(&other, &scratch);
     for mode in ["verify-full", "verify-ca", "require"] {

@@ -1,5 +1,5 @@
-//! The protocol's own client for Python, in both kinds of its versions: it lists the tools, calls each, and compares
-//! every result with the tool's schema.
+//! The official Python client of the protocol, in both of its modes: it lists the tools, calls each, and compares every
+//! result with the tool's schema.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use super::{SHORT, text};
 use crate::fixture::{Server, compare, exe, is_root};
 
-/// `clients/setup.sh` puts it there.
+/// The Python that `clients/setup.sh` installs.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/clients/python/bin/python");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/client.py");
 
-/// A Python that has the client: that of `clients/setup.sh`, or the system's.
+/// Returns a Python that has the client library: that of `clients/setup.sh`, or the system's.
 fn python() -> Option<&'static str> {
     let has_client =
         |it: &&str| Command::new(it).args(["-c", "import mcp"]).output().is_ok_and(|it| it.status.success());
@@ -53,7 +53,7 @@ fn the_protocol_s_own_client_lists_and_calls_every_tool() {
     }
     for (mode, version) in [("auto", "2026-07-28"), ("legacy", "2025-11-25")] {
         if mode == "auto" {
-            // It takes half a minute: once.
+            // The comparison takes half a minute, so it is called in only one of the modes.
             calls.push(json!(["compare", {"target": "echo", "seconds": 600}]));
         } else {
             calls.pop();
@@ -73,14 +73,14 @@ fn the_protocol_s_own_client_lists_and_calls_every_tool() {
             assert_eq!(result["isError"], false, "{call}: {}", text(result));
             assert!(result["structuredContent"].is_object() && !text(result).is_empty(), "{call}");
         }
-        // They are seen through it.
+        // `find` has to list the servers of this test.
         for server in &servers {
             let seen = results[0]["structuredContent"]["servers"].as_array().unwrap();
             assert!(seen.iter().any(|it| it["pid"] == server.it.pid), "{seen:?}");
         }
         scratch.check_nothing_left();
     }
-    // Of the comparison there is nothing, and no file but the list of runs.
+    // No file of the comparison is kept, and no other file except the list of runs.
     let listed = Looptax::new(exe(), &scratch).args(["show", "--json"]).run();
     assert_eq!(serde_json::from_str::<Value>(&listed.stdout).unwrap().as_array().unwrap().len(), 1);
     let data = fs::read_dir(scratch.file(".local/share/looptax")).unwrap();

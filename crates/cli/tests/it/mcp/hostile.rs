@@ -1,4 +1,4 @@
-//! Messages that are broken, endless, nested, of wrong types, or carry options.
+//! Messages that are broken, endless, deeply nested, of wrong types, or contain options.
 
 use looptax_testkit::dice::Dice;
 use looptax_testkit::patience;
@@ -9,7 +9,7 @@ use super::{Mcp, PATIENCE};
 
 const SEED: u64 = 0x6d63_7000;
 
-/// Whole messages, which the test then breaks. None of the tools measures if a message arrives unchanged.
+/// Returns valid messages, which the test then changes. None of the tools measures if a message arrives unchanged.
 fn messages() -> Vec<Value> {
     let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments});
     let all = [
@@ -32,7 +32,7 @@ fn messages() -> Vec<Value> {
     all.collect()
 }
 
-/// The replacements of a value.
+/// Returns the values that replace other values.
 fn values() -> Vec<Value> {
     let strings = [
         "--yes",
@@ -81,7 +81,7 @@ fn values() -> Vec<Value> {
     values
 }
 
-/// Puts something else into a place, or adds one.
+/// Replaces or removes a random part of a value, or adds a field.
 fn change(value: &mut Value, dice: &mut Dice, values: &[Value]) {
     let is_here = dice.below(4) == 0;
     match value {
@@ -102,23 +102,23 @@ fn change(value: &mut Value, dice: &mut Dice, values: &[Value]) {
     }
 }
 
-/// A line that may be anything but one that ends early.
+/// Returns a line that may be anything, but contains no line break.
 fn broken(idx: usize, dice: &mut Dice, messages: &[Value], values: &[Value]) -> Vec<u8> {
     let mut message = messages[dice.below(messages.len())].clone();
     message["id"] = json!(idx);
     let way = dice.below(9);
     let arguments = message["params"].get("arguments").is_some();
     match way {
-        // Most faults are where a call is made of what the client says.
+        // Most changes are in the arguments, from which looptax makes the command of a call.
         0..=2 if arguments => change(&mut message["params"]["arguments"], dice, values),
         0..=3 => (0..=dice.below(2)).for_each(|_| change(&mut message, dice, values)),
         _ => {}
     }
     let mut line = message.to_string().into_bytes();
     match way {
-        // Unchanged: broken messages are between whole ones.
+        // Not changed further: valid lines have to come between the broken ones.
         0..=3 | 8 => {}
-        // A bit, or some.
+        // Changes one or several bits.
         4 | 5 => (0..=dice.below(3)).for_each(|_| {
             let at = dice.below(line.len());
             line[at] ^= 1 << dice.below(8);
@@ -134,7 +134,7 @@ fn broken(idx: usize, dice: &mut Dice, messages: &[Value], values: &[Value]) -> 
     line
 }
 
-/// How many children a process has.
+/// Returns the number of children of a process.
 fn n_children(pid: u32) -> usize {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let children = threads.map(|it| std::fs::read_to_string(it.unwrap().path().join("children")).unwrap_or_default());
@@ -149,15 +149,15 @@ fn check_broken(n_messages: usize) {
     let mut dice = Dice::new(SEED);
     for idx in 0..n_messages {
         mcp.say(&broken(idx, &mut dice, &messages, &values));
-        // It goes on, whatever that was; `next` looks at each line.
+        // looptax still answers, whatever the line was; `next` checks each line of its output.
         assert_eq!(mcp.ask("ping", &json!({}))["result"], json!({}));
-        // The next one is to find a place, too.
+        // Wait until fewer calls are running, so that the next call is not refused for their number.
         let has_place = || (n_children(mcp.child.id()) < 4).then_some(());
         patience::wait_for("the end of a call", PATIENCE, has_place);
     }
     let have_ended = || (n_children(mcp.child.id()) == 0).then_some(());
     patience::wait_for("the end of all calls", PATIENCE, have_ended);
-    // A message that never ends, and what follows.
+    // A message that is far too long, and valid messages after it.
     mcp.say(&vec![b'x'; 5 << 20]);
     assert_eq!(mcp.next_of(&Value::Null)["error"]["code"], -32700);
     assert_eq!(mcp.ask("tools/list", &json!({}))["result"]["tools"].as_array().unwrap().len(), 7);
@@ -172,11 +172,11 @@ fn check_broken(n_messages: usize) {
         n_of(&|it| it["result"]["isError"] == true),
         n_of(&|it| it["result"]["structuredContent"].is_object()),
     ];
-    // The messages reached what they were made for.
+    // The messages have reached the code for which they were made.
     assert!(counts.iter().all(|it| *it > n_messages / 200), "{counts:?} of {n_messages}");
     let text = serde_json::to_string(&heard).unwrap();
     assert!(!text.contains("panicked"), "{text}");
-    // Private servers of calls that were real, too.
+    // The private servers of valid calls are gone too.
     scratch.check_nothing_left_after(PATIENCE);
     let left: Vec<_> = std::fs::read_dir(scratch.work()).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, [".local"], "files that no tool may write");

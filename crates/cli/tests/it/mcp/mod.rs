@@ -1,4 +1,4 @@
-//! `looptax mcp`: with proper requests, with hostile ones, and with secrets about.
+//! `looptax mcp`: with valid requests, with hostile messages, and with secrets in the environment.
 
 mod client;
 mod hostile;
@@ -20,16 +20,16 @@ use serde_json::{Value, json};
 use crate::fixture::{compare, exe, saved};
 
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The end of a run's words: the shortest run with an interval.
+/// The last arguments of a run: the shortest run with an interval.
 const SHORT: [&str; 9] = ["echo", "-c", "1", "--fixed", "6", "--slice-ms", "10", "--warm-up", "0s"];
 
-/// The server, and what it says.
+/// A running `looptax mcp`, and its output.
 struct Mcp {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
     stderr: Option<JoinHandle<String>>,
-    /// All that it has said.
+    /// All messages that it has sent.
     heard: Vec<Value>,
     n_asked: u64,
 }
@@ -61,7 +61,7 @@ impl Mcp {
         self.stdin.as_mut().unwrap().write_all(&[line, b"\n"].concat()).unwrap();
     }
 
-    /// Its next message, which is one of JSON-RPC.
+    /// Returns its next message, which has to be a message of JSON-RPC.
     #[track_caller]
     fn next(&mut self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE).expect("it answers");
@@ -72,14 +72,14 @@ impl Mcp {
         message
     }
 
-    /// The answer to a request; others that come before are kept.
+    /// Sends a request and returns the answer to it; other messages that arrive before are kept.
     #[track_caller]
     fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.request(method, params);
         self.next_of(&id)
     }
 
-    /// The next message with this id.
+    /// Returns the next message with this id.
     #[track_caller]
     fn next_of(&mut self, id: &Value) -> Value {
         loop {
@@ -105,7 +105,7 @@ impl Mcp {
         answer["result"].clone()
     }
 
-    /// Ends its input; how it ended, and what it said beside its messages.
+    /// Closes its input. Returns how it ended, its text on stderr, and all its messages.
     #[track_caller]
     fn end(mut self) -> (ExitStatus, String, Vec<Value>) {
         self.stdin = None;
@@ -130,12 +130,12 @@ impl Drop for Mcp {
     }
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-/// A server whose comparison has its own server running.
+/// Starts `looptax mcp` and a comparison in it; returns when the comparison has started its server.
 #[track_caller]
 fn comparing(scratch: &Scratch) -> (Mcp, Value) {
     let mut mcp = Mcp::start(scratch, &[]);
@@ -195,7 +195,7 @@ fn versions_are_negotiated_as_each_of_them_has_it() {
         mcp.say(line.as_bytes());
         assert_eq!(mcp.next()["error"]["code"], code, "{line}");
     }
-    // None of them is answered.
+    // looptax must not answer any of these messages.
     mcp.say(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     mcp.say(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     mcp.say(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}"#);
@@ -230,7 +230,7 @@ fn a_result_is_the_json_of_the_command_and_its_text_is_what_the_command_prints()
     assert_eq!(result["structuredContent"], json!({ "result": spelled }));
     let result = mcp.call("show", &json!({"most": 5}));
     assert_eq!(result["structuredContent"]["result"][0]["id"], saved(&scratch)["id"]);
-    // The answer is no, which is an answer.
+    // The result of the check is "no", which is a result and not an error.
     let result = mcp.call("check", &json!({"target": address}));
     assert_eq!(
         (&result["isError"], result["structuredContent"]["result"].is_array()),
@@ -269,7 +269,7 @@ fn children_end_with_the_input_and_with_a_signal() {
     send(mcp.child.id(), Signal::TERM);
     assert_eq!(mcp.wait().0.code(), Some(130));
     scratch.check_nothing_left_after(PATIENCE);
-    // However it ends.
+    // The same if looptax is killed.
     let (mcp, _) = comparing(&scratch);
     send(mcp.child.id(), Signal::KILL);
     assert_eq!(mcp.wait().0.code(), None);

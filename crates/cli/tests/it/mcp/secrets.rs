@@ -1,4 +1,4 @@
-//! A secret in each place where looptax finds one: no result repeats it.
+//! A secret in each place where looptax finds secrets: no result contains it.
 
 use std::fs;
 use std::process::Command;
@@ -10,8 +10,8 @@ use serde_json::json;
 use super::{Mcp, text};
 use crate::fixture::{Alive, Server};
 
-/// Each tool beside a server whose password is in its configuration, in an application's file, in another program's
-/// environment and command line, and in the environment of `looptax mcp`.
+/// Calls each tool while a server runs whose password is in its configuration, in an application's file, in another
+/// program's environment and command line, and in the environment of `looptax mcp`.
 #[track_caller]
 fn check_kept(kind: Kind) {
     let Some(server) = Server::start(kind) else {
@@ -49,7 +49,7 @@ fn check_kept(kind: Kind) {
             assert!(result["isError"] == true && text(&result).contains("LOOPTAX_PASSWORD"), "{result}");
         }
     }
-    // It was known where it had to be: the login that `check` tries succeeds.
+    // looptax has used the password where it was needed: the login that `check` tries succeeds.
     let points = mcp.call("check", &json!({ "target": without }))["structuredContent"].to_string();
     assert!(points.contains("login-works"), "{points}");
     let (status, stderr, heard) = mcp.end();

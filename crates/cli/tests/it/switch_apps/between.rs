@@ -1,4 +1,4 @@
-//! Programs between others and their database: a pooler, a mail server's table.
+//! Programs between other programs and their database: a pooler, and a mail server's table.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ fn pgbouncers_way_to_postgres_is_moved_and_back() {
     let place = Place::beside(&server);
     let file = "pgbouncer.ini";
     place.write(&[(file, include_str!("files/pgbouncer/pgbouncer.ini"))]);
-    // It refuses to run as root.
+    // PgBouncer refuses to run as root.
     let is_root = rustix::process::geteuid().is_root();
     let account: &[&str] = if is_root { &["-u", "nobody"] } else { &[] };
     let words = [account, &["-q", "«folder»/pgbouncer.ini"]].concat();
@@ -108,7 +108,7 @@ fn an_application_is_moved_to_pgbouncers_socket_and_back() {
     moved_and_back(&app.reloaded_by(reload));
 }
 
-/// Which way `PgBouncer` says that the clients of a database come.
+/// Returns the transport of the clients of a database, as `PgBouncer` reports it.
 fn clients_way(pooler: SocketAddr, database: Option<&str>) -> Result<String, String> {
     let login = Login {
         user: "visitor".to_owned(),
@@ -147,7 +147,7 @@ fn postfixs_table_in_mariadb_is_moved_and_back() {
         (file, include_str!("files/postfix/mysql-greetings.cf")),
         ("postfix/main.cf", "compatibility_level = 3.6\n"),
     ]);
-    // A lookup is all of Postfix that reads the table; none of its daemons runs.
+    // Only lookups of Postfix read the table, so none of its daemons runs.
     let table = format!("mysql:{}", place.path(file).display());
     let folder = place.path("postfix");
     let ask = move |question| {
@@ -165,7 +165,7 @@ fn postfixs_table_in_mariadb_is_moved_and_back() {
     moved_and_back(&app);
 }
 
-/// Postfix's program for lookups, if it can read tables in MySQL; prints a message if not.
+/// Returns Postfix's program for lookups if it can read tables in MySQL; otherwise prints a message.
 fn postmap() -> Option<PathBuf> {
     let postmap = PathBuf::from("/usr/sbin/postmap");
     let kinds = Command::new("/usr/sbin/postconf").arg("-m").output();

@@ -1,4 +1,4 @@
-//! Switches that do not work out: each ends with the application working as before.
+//! Switches that fail: after each, the application works as before.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use super::{expect_on, looptax, php, programs, switch};
 use crate::application::{Application, Group, PATIENCE, Place, Way};
 use crate::fixture::{Server, is_root};
 
-/// The switch is over, the file is what it was, and the application works as it did.
+/// Checks that the switch has ended, the file is unchanged, and the application works as before.
 #[track_caller]
 fn expect_as_before(app: &Application, run: &Finished, before: &[u8], words: &str) {
     run.expect_code(1);
@@ -38,7 +38,7 @@ fn expect_back(app: &Application, run: &Finished, before: &[u8], words: &str) {
     expect_on(app, Way::Tcp);
 }
 
-/// The service in Ruby on TCP; `None` where it cannot be had.
+/// Returns the service in Ruby, on TCP; `None` if something for it is not installed.
 fn ruby() -> Option<Application> {
     let app = programs::ruby("", None)?;
     expect_on(&app, Way::Tcp);
@@ -61,7 +61,7 @@ fn an_application_that_does_not_start_with_the_socket_has_its_old_file_back() {
     let Some(app) = programs::ruby(refuses, None) else {
         return;
     };
-    // The restart does not wait, and the second time there may be nothing to end.
+    // The restart command does not wait, and the second time there may be no process to end.
     let restart = format!("{} || true", app.reload.clone().unwrap_or_default());
     let app = app.reloaded_by(restart);
     expect_on(&app, Way::Tcp);
@@ -88,7 +88,7 @@ fn whoever_interrupts_the_proof_has_the_old_file_back() {
         return;
     };
     let before = app.bytes();
-    // The service is not restarted, so that there is nothing to be seen.
+    // The service is not restarted, so the proof sees no new connection.
     let words = ["switch", "--yes", "--within", "10m", "--no-times"];
     let mut running = looptax(&app).args(words).args([&app.file]).spawn();
     running.wait_for("the new file", || (app.bytes() != before).then_some(()));
@@ -110,7 +110,7 @@ fn r44_a_page_that_falls_silent_in_the_proof_keeps_nobody_from_ending() {
         let mut held = Vec::new();
         for (idx, mut stream) in page.incoming().flatten().enumerate() {
             let _ = stream.read(&mut [0; 4096]);
-            // It works before anything is changed.
+            // The page answers until the proof begins.
             if idx < 2 {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
             } else {
@@ -126,7 +126,7 @@ fn r44_a_page_that_falls_silent_in_the_proof_keeps_nobody_from_ending() {
     running.signal(Signal::TERM);
     let run = running.wait();
     run.expect_code(130);
-    // Its own limit did not end the wait for the page.
+    // The signal ended the wait for the page, not the time limit of the request.
     if run.stdout.contains("no answer within 15s") {
         run.fail("it waited for the page");
     }
@@ -142,7 +142,7 @@ fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
     let words = ["switch", "--yes", "--within", "8s", "--no-times"];
     let mut running = looptax(&app).args(words).args([&app.file]).spawn();
     running.wait_for("the new file", || (app.bytes() != before).then_some(()));
-    // Somebody else comes over the socket with the account, and stays long enough to be seen.
+    // Another client uses the account over the socket, and stays long enough to be seen.
     let mut stranger = app.server.talk();
     stranger.query("SELECT SLEEP(4)").expect("the server answers");
     let run = running.wait();
@@ -153,13 +153,13 @@ fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
         run.fail("who holds its connection is not named");
     }
     assert_eq!(app.bytes(), before);
-    // It still works: it has not noticed a thing.
+    // The application still works: it was not restarted.
     expect_on(&app, Way::Tcp);
 }
 
 #[test]
 fn an_account_that_cannot_reach_the_socket_stays_on_tcp() {
-    // Otherwise PHP and the server are of one account.
+    // Without root, PHP and the server run as the same account.
     if !is_root() {
         return;
     }
@@ -168,10 +168,10 @@ fn an_account_that_cannot_reach_the_socket_stays_on_tcp() {
     };
     expect_on(&app, Way::Tcp);
     let before = app.bytes();
-    // No process is there while the plan is made, so that nothing shows whose the socket would have to be.
+    // No process of the application runs while the plan is made, so looptax cannot know its user.
     let run = switch(&app, &[]).run();
     expect_as_before(&app, &run, &before, "status 500, before it was 200");
-    // Named, it is known beforehand that it cannot work.
+    // If the user is named, looptax knows before the switch that it cannot work.
     let run = switch(&app, &["--user", "www-data"]).run();
     run.expect_code(1);
     if !run.stdout.contains("nothing was changed") {
@@ -189,7 +189,7 @@ fn a_server_that_dies_during_the_proof_takes_no_file_with_it() {
     let deadly = format!("kill -9 {}; {}", app.server.it.pid, app.reload.clone().unwrap_or_default());
     let app = app.reloaded_by(deadly);
     let before = app.bytes();
-    // It stays away until the switch is over.
+    // The server stays down until the switch has ended.
     let run = switch(&app, &["--within", "6s"]).run();
     run.expect_code(1);
     let _server = server.start(&app.place);
@@ -220,7 +220,7 @@ fn what_somebody_wrote_after_a_switch_stays_when_it_is_put_back() {
     let mut before = app.bytes();
     before.extend(MEDDLED.as_bytes());
     let meddle = format!("echo '{}' >> {}", MEDDLED.trim(), app.file.display());
-    // Once: the command is run again when the old lines are back.
+    // The change is made only once, because the command runs again after the old lines are back.
     let meddle = format!("test -e meddled || {{ {meddle}; touch meddled; exit 1; }}");
     let app = app.reloaded_by(meddle);
     let run = app.while_visited(|| switch(&app, &[]).run());
@@ -241,7 +241,7 @@ fn what_somebody_wrote_in_the_switchs_own_lines_stays_and_the_old_file_is_named(
         run.fail("it does not say where the old file is");
     }
     assert!(app.bytes() != before);
-    // It has not been restarted.
+    // The application was not restarted.
     expect_on(&app, Way::Tcp);
 }
 
@@ -258,7 +258,7 @@ fn who_has_an_old_file_again_is_named_by_find() {
         run.stdout
     };
     assert!(!find().contains("fell-back"), "it is on the socket");
-    // A deployment brings the old file back, past looptax.
+    // A deployment puts the old file back without looptax.
     fs::write(&app.file, &before).expect("the scratch folder can be written");
     let reload = app.reload.clone().unwrap_or_default();
     let reloaded = Command::new("/bin/sh").args(["-c", &reload]).status();
@@ -291,7 +291,7 @@ fn a_url_that_cannot_be_moved_is_told_and_left_alone() {
 
 const MEDDLED: &str = "# by somebody else\n";
 
-/// A page that writes into a file when it is first asked for.
+/// A page whose server changes a file at the first request.
 struct Meddler {
     url: String,
 }
@@ -301,7 +301,7 @@ impl Meddler {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
         let address = listener.local_addr().expect("it is bound");
         let file = file.to_owned();
-        // Ends with the program.
+        // This thread ends with the test program.
         thread::spawn(move || {
             let mut words = Some(MEDDLED);
             for mut visitor in listener.incoming().flatten() {
@@ -318,7 +318,7 @@ impl Meddler {
     }
 }
 
-/// How a private server was started, to start it again on its own data.
+/// How a private server was started, so that it can be started again with its data.
 struct Restartable {
     words: Vec<String>,
     uid: u32,
@@ -339,9 +339,9 @@ impl Restartable {
         }
     }
 
-    /// Starts it until it listens: somebody may have its port for a moment.
+    /// Starts the server again and again until it listens, because another process may have its port for a moment.
     fn start(&self, place: &Place) -> Group {
-        // Its configuration names a file that was only for its first start.
+        // The configuration names a file that was needed only at the first start.
         let spent = self.socket.with_file_name("init.sql");
         fs::write(&spent, "").expect("our own server's folder");
         let mut group = self.start_once(place);

@@ -1,7 +1,8 @@
-//! `looptax switch` with real applications on real servers: moved, proved, undone, and working each time.
+//! `looptax switch` with real applications on real servers: each is moved, proved and undone, and works after each
+//! step.
 //!
-//! Every application runs on TCP first, as people have it. Whether it works is asked of itself, by a page
-//! that shows a row of a table; which way it comes is asked of its server.
+//! Every application first runs on TCP, in a common configuration. Its own page, which shows a row of a table, shows
+//! whether it works; its server reports which transport it uses.
 
 mod between;
 mod hurt;
@@ -18,7 +19,7 @@ use looptax_testkit::runner::{Finished, Looptax};
 
 use crate::fixture::exe;
 
-/// Moves the application, sees it on the socket, takes that back, and sees it as it was.
+/// Moves the application and checks that it uses the socket; then undoes this and checks that everything is as before.
 #[track_caller]
 fn moved_and_back(app: &Application) {
     expect_on(app, Way::Tcp);
@@ -38,7 +39,7 @@ fn moved_and_back(app: &Application) {
     expect_on(app, Way::Tcp);
 }
 
-/// `looptax switch` of the application's file, as somebody who has read the plan.
+/// Runs `looptax switch` on the application's file, as a user who has read the plan.
 fn switch<'a>(app: &'a Application, args: &[&str]) -> Looptax<'a> {
     let mut words = vec!["switch", "--yes"];
     if !args.contains(&"--times-over") {
@@ -50,7 +51,7 @@ fn switch<'a>(app: &'a Application, args: &[&str]) -> Looptax<'a> {
     words.extend(app.url.iter().flat_map(|url| ["--url", url]));
     words.extend(args);
     let looptax = looptax(app).args(words).args([&app.file]).args(reload(app));
-    // Beside other tests' servers only root knows which of them the socket belongs to.
+    // Next to the servers of other tests, only root can find out which of them the socket belongs to.
     match app.place.uid {
         Some(_) => looptax.args(["--socket", &app.server.socket()]),
         None => looptax,
@@ -82,13 +83,14 @@ fn expect_on(app: &Application, way: Way) {
     app.expect_way(way);
 }
 
-/// Whose the file is, and who may do what with it.
+/// Returns mode, owner and group of the file.
 fn rights(app: &Application) -> (u32, u32, u32) {
     let rights = app.file.metadata().expect("the application's file is there");
     (rights.mode(), rights.uid(), rights.gid())
 }
 
-/// Lines that stay are the same; those that come name the socket, or are what a socket needs.
+/// Checks that the remaining lines are unchanged, and that the new lines contain the socket or a setting that a socket
+/// needs.
 #[track_caller]
 fn expect_only_the_place_changed(run: &Finished, before: &[u8], after: &[u8]) {
     let [before, after] = [before, after].map(String::from_utf8_lossy);

@@ -1,4 +1,4 @@
-//! Other web servers and what is behind them moved together, with the programs themselves: moved, proved, undone, and
+//! Other web servers and the servers behind them are moved together, with the real programs: moved, proved, undone, or
 //! refused before anything is changed.
 
 use std::fs;
@@ -162,7 +162,7 @@ fn a_pool_on_a_socket_that_keeps_apache_or_caddy_out_is_found_before_anything_is
     if !is_root() {
         return;
     }
-    // The site's pages come from the pool at the port; the one that is named is on its socket.
+    // The pages of the site come from the pool on the port; the named pool is already on its socket.
     let named = Back {
         file: (
             "pool.d/shut.conf",

@@ -21,7 +21,7 @@ fn wordpress_is_moved_and_back() {
     moved_and_back(&app.reloaded_by(reload));
 }
 
-/// Where errors would be drawn.
+/// The configuration of Laravel's views; Laravel would use views only to show errors.
 const VIEWS: &str = "<?php\nreturn ['paths' => [], 'compiled' => '/tmp'];\n";
 const LARAVEL: &str = "/usr/share/php/Illuminate/Foundation/Application.php";
 
@@ -48,7 +48,7 @@ fn laravel_is_moved_and_back() {
         ("public/index.php", include_str!("files/laravel/index.php")),
     ]);
     open_for_all(&place, &["bootstrap/cache"]);
-    // As it is put into service: what the file says is in a cache.
+    // As in production, the configuration from the file is in a cache.
     place.run("php", &["artisan", "config:cache"]);
     let (processes, reload) = php.start(&place, "public");
     let app = Application::on_http(place, server, ".env", "/way", processes);
@@ -70,7 +70,8 @@ fn connections_of_a_page_each_are_proved_without_asking_for_a_page() {
     }
 }
 
-/// Symfony with Doctrine; its account can reach the socket where that is open. `None` where it cannot be had.
+/// Returns Symfony with Doctrine; its account can reach the socket if `is_open`. `None` if something for it is not
+/// installed.
 pub(super) fn symfony(is_open: bool) -> Option<Application> {
     let needed = [
         "/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php",
@@ -118,7 +119,7 @@ fn sessions_of_php_in_redis_are_moved_and_back() {
     moved_and_back(&app.reloaded_by(reload));
 }
 
-/// Lets PHP's account write into folders.
+/// Lets the account of PHP write in folders.
 fn open_for_all(place: &Place, folders: &[&str]) {
     for folder in folders {
         let mode = fs::Permissions::from_mode(0o777);

@@ -1,4 +1,4 @@
-//! Applications that are separate programs: Python under gunicorn, Ruby, Node.
+//! Applications that are separate programs: Python under gunicorn, Ruby and Node.
 
 use looptax_model::dsn::Kind;
 use looptax_testkit::skips::skip;
@@ -10,7 +10,7 @@ use crate::application::{Application, Group, Place, fill_table};
 use crate::fixture::{Server, is_root};
 use crate::record::check_fits;
 
-/// A script that starts a service again when it has ended, as an init system does.
+/// A script that starts a service again whenever it has ended, as an init system does.
 const KEEPER: &str = "\
 #!/bin/sh
 while :; do
@@ -63,11 +63,11 @@ fn the_requests_of_django_are_timed_before_the_move_and_after() {
     let hops = switched["requests"]["hops"].as_array().unwrap();
     let ways = |hop: &Value| [hop["before"]["way"].clone(), hop["after"]["way"].clone()];
     assert!(hops.iter().any(|it| ways(it) == ["loopback", "unix"]), "{hops:#?}");
-    // Its visitors come as before.
+    // The hop between visitors and application is unchanged.
     assert!(hops.iter().any(|it| it["kind"] == "http" && ways(it) == ["loopback", "loopback"]), "{hops:#?}");
     let steps = switched["steps"].as_array().unwrap();
     let sentence = steps.iter().find(|it| it["code"] == "requests-timed").unwrap()["words"].as_str().unwrap();
-    // On a machine with as much to do as the tests' the times may be too uneven.
+    // On a machine as busy as during the tests, the times may be too uneven for a comparison.
     assert!(
         sentence.contains("over loopback in the 7 s before") || sentence.contains("requests before and"),
         "{sentence}"
@@ -104,7 +104,7 @@ fn a_burst_is_part_of_the_proof_if_somebody_wants_it() {
         let step = steps.find(|it| it["code"].as_str().unwrap().starts_with("burst-")).cloned();
         step.unwrap_or_else(|| run.fail("no burst"))
     };
-    // As many may wait, but the server takes fewer.
+    // The queue is long enough for all of them, but the server accepts fewer connections.
     let refused = burst("400", 1);
     assert_eq!(refused["code"], "burst-failed", "{refused}");
     assert!(refused["words"].as_str().unwrap().contains("refused by the server"), "{refused}");
@@ -114,8 +114,8 @@ fn a_burst_is_part_of_the_proof_if_somebody_wants_it() {
     assert!(answered["words"].as_str().unwrap().starts_with("all 20 simultaneous connects to "), "{answered}");
 }
 
-/// The service in Ruby, with some words of its own about its configuration, of the tests' account or another;
-/// `None` where it cannot be had.
+/// Returns the service in Ruby, with more code for its configuration, as the user of the tests or another user; `None`
+/// if something for it is not installed.
 pub(super) fn ruby(words: &str, uid: Option<u32>) -> Option<Application> {
     if !can_load("ruby", &["-e", "require 'mysql2'"], "Ruby's mysql2") {
         return None;

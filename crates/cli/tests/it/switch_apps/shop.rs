@@ -1,4 +1,4 @@
-//! A web server and what is behind it as they run, each with its own file: what the tests of pairs move.
+//! A running web server and the server behind it, each with its own file, for the tests that move pairs.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -13,10 +13,10 @@ use crate::application::php::program;
 use crate::application::{Group, PATIENCE, Place, get};
 use crate::fixture::{exe, is_root};
 
-/// The number of the user `nobody`, which may do nothing here.
+/// The number of the user `nobody`, which has no rights in these tests.
 pub(super) const NOBODY: u32 = 65_534;
 
-/// A web server: its main file, the site's, and how it is started.
+/// A web server: its main file, the file of the site, and how it is started.
 pub(super) struct Front {
     pub(super) program: &'static str,
     pub(super) main: (&'static str, &'static str),
@@ -105,7 +105,7 @@ pub(super) const HAPROXY: Front = Front {
 
 const MODULES: [&str; 5] = ["mpm_event", "authz_core", "dir", "proxy", "proxy_fcgi"];
 
-/// The server behind: its file, others beside it, and how it is started.
+/// The server behind the web server: its file, further files, and how it is started.
 #[derive(Clone, Copy)]
 pub(super) struct Back {
     pub(super) program: &'static str,
@@ -151,18 +151,18 @@ pub(super) const FPM: Back = Back {
     is_nobodys: false,
 };
 
-/// Both as they run.
+/// A running pair of both servers.
 pub(super) struct Shop {
     _front: Group,
     _back: Group,
     pub(super) place: Place,
     behind: SocketAddr,
-    /// The web server's file, and the other.
+    /// The web server's file, then the file of the server behind it.
     files: [&'static str; 2],
 }
 
 impl Shop {
-    /// `None`, with a message, if one of them is not installed.
+    /// Starts both servers; prints a message and returns `None` if one is not installed.
     pub(super) fn open(front: &Front, back: &Back) -> Option<Self> {
         Self::with(front, back, &[])
     }
@@ -234,7 +234,7 @@ impl Shop {
         self.looptax(&[&words, args].concat())
     }
 
-    /// As somebody who has read the plan.
+    /// Runs the switch as a user who has read the plan.
     pub(super) fn switch(&self) -> Finished {
         let socket = self.socket();
         self.switching(&["--yes", "--socket", &socket]).run()
@@ -248,7 +248,7 @@ impl Shop {
         self.looptax(&["switch", "--undo", "--yes"]).run()
     }
 
-    /// Both files, and who may do what with them.
+    /// Returns the contents, mode and owner of both files.
     pub(super) fn bytes(&self) -> Vec<(Vec<u8>, u32, u32)> {
         let all = self.files.map(|name| {
             let path = self.place.path(name);
@@ -269,7 +269,8 @@ impl Shop {
         assert!(self.is_port_open());
     }
 
-    /// Planned, moved, proved, and undone to the very bytes; what the files then hold.
+    /// Plans, moves, proves and undoes the switch; checks the lines in the plan and in the files, and that the undone
+    /// files have the same bytes as before.
     #[track_caller]
     pub(super) fn follow(&self, planned: [&str; 2], moved: [&str; 2]) {
         let before = self.bytes();
@@ -300,7 +301,7 @@ impl Shop {
         self.place.fill(&text)
     }
 
-    /// Not moved, for this reason, and nothing is kept of it.
+    /// Checks that nothing is moved, for these reasons, and that looptax keeps nothing about the attempt.
     #[track_caller]
     pub(super) fn refused(&self, words: &[&str]) {
         let before = self.bytes();
@@ -315,7 +316,7 @@ impl Shop {
     }
 }
 
-/// Where a program is; PHP-FPM has its version in its name.
+/// Returns the path of a program; the name of PHP-FPM contains its version.
 fn installed(name: &str) -> Option<PathBuf> {
     let folders = ["/usr/bin", "/usr/sbin"].map(|it| Path::new(it).join(name));
     let found = folders.into_iter().find(|it| it.is_file());

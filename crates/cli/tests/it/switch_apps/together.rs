@@ -1,4 +1,5 @@
-//! nginx and PHP-FPM's pool moved together, with the programs themselves: moved, proved, undone, and back where it fails.
+//! nginx and a pool of PHP-FPM are moved together, with the real programs: moved, proved, undone, and put back on
+//! failure.
 
 use std::fs;
 use std::io::Read;
@@ -39,7 +40,7 @@ const PAGE: &str = "<?php echo 'a page of ', get_current_user() === '' ? 'nobody
 
 const FPM_WORDS: [&str; 4] = ["-n", "-F", "-y", "«folder»/fpm.conf"];
 
-/// nginx with a site, PHP-FPM with its pool.
+/// nginx with a site, and PHP-FPM with its pool.
 struct Shop {
     fpm: Group,
     nginx: Group,
@@ -48,7 +49,7 @@ struct Shop {
 }
 
 impl Shop {
-    /// `None`, with a message, if one of them is not installed.
+    /// Starts both; prints a message and returns `None` if one is not installed.
     fn open() -> Option<Self> {
         Self::with(POOL, &[])
     }
@@ -77,7 +78,7 @@ impl Shop {
         Some(shop)
     }
 
-    /// A reload keeps its socket, with the rights that it was made with.
+    /// Restarts PHP-FPM, because after a reload it keeps its socket with the old permissions.
     fn restart_fpm(&mut self) {
         let fpm = program("php-fpm").expect("it ran already");
         self.restart_fpm_by(&fpm, &FPM_WORDS);
@@ -121,14 +122,14 @@ impl Shop {
         format!("http://{}{page}", self.place.http)
     }
 
-    /// As somebody who has read the plan.
+    /// Runs the switch as a user who has read the plan.
     fn switch(&self, args: &[&str]) -> Finished {
         let url = self.url("/");
         let words = ["--yes", "--within", "20s", "--url", &*url];
         self.switching(&[&words, args].concat()).run()
     }
 
-    /// Both files, and who may do what with them.
+    /// Returns the contents, mode and owner of both files.
     fn files(&self) -> Vec<(Vec<u8>, u32, u32)> {
         let all = ["sites/shop", "pool.d/www.conf"].map(|name| {
             let path = self.place.path(name);
@@ -148,7 +149,7 @@ impl Shop {
         lists.map(Result::unwrap_or_default).into()
     }
 
-    /// The last switch is undone, and all is as it was.
+    /// Undoes the last switch, and checks that everything is as before.
     #[track_caller]
     fn expect_undone(&self, files: &[(Vec<u8>, u32, u32)]) {
         let undo = self.looptax().args(["switch", "--undo", "--yes"]).run();
@@ -156,7 +157,7 @@ impl Shop {
         self.expect_as_before(files);
     }
 
-    /// The page comes, by the port, from files as they were.
+    /// Checks that the files are unchanged, that the page works, and that the port is open.
     #[track_caller]
     fn expect_as_before(&self, files: &[(Vec<u8>, u32, u32)]) {
         assert!(self.files() == files, "not the very files of before");
@@ -188,7 +189,7 @@ fn nginx_and_its_pool_are_moved_together_proved_and_undone_to_the_very_bytes() {
     let owner = if is_root() { "\nlisten.owner = www-data" } else { "" };
     let moved = format!("listen = {socket} ; where nginx asks{owner}\n");
     let old = format!("listen = {behind} ; where nginx asks\n");
-    // As many as nginx may send: 512 of its only worker.
+    // The queue has to take all connections that nginx may open: 512 for its only worker.
     let longer = shop.place.fill(POOL).replace(&old, &moved).replace("backlog = 64", "backlog = 512");
     assert_eq!(pool, longer);
 
@@ -196,7 +197,7 @@ fn nginx_and_its_pool_are_moved_together_proved_and_undone_to_the_very_bytes() {
     assert_eq!(list.stdout.matches("\"standing\"").count(), 1, "one entry for both: {}", list.stdout);
     let undo = shop.looptax().args(["switch", "--undo", "--yes"]).run();
     undo.expect_code(0);
-    // Not a moment later: both have read their files.
+    // The page works immediately, because both programs have read their files.
     assert!(get(shop.place.http, "/").is_ok(), "{}", undo.stdout);
     shop.expect_as_before(&before);
 }
@@ -268,8 +269,8 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     expect_said(&run, &format!("- listen = {behind} + listen = {socket}"));
     expect_said(&run, "-t -q -e");
     assert!(!run.stdout.contains("is also connected to"), "{}", run.stdout);
-    // Another program that connects to that port is named. PHP-FPM ends a connection without a request after five
-    // seconds.
+    // If another program is connected to the port, looptax names it. PHP-FPM closes a connection without a request
+    // after five seconds.
     let behind_it = shop.behind;
     let is_over = Arc::new(AtomicBool::new(false));
     let is_told = Arc::clone(&is_over);
@@ -294,9 +295,9 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     shop.switching(&["--dry-run", "--url", &nowhere])
         .run()
         .expect_error(2, &["does not answer", "pass a page that works now: only a page"]);
-    // Without a page nothing would prove it.
+    // Without a page nothing could prove the move.
     shop.switching(&["--yes"]).run().expect_error(2, &["only a page can prove this"]);
-    // Nor does one that PHP has no part in.
+    // A page that does not come from PHP proves nothing either.
     let plain = shop.url("/plain");
     let run = shop.switching(&["--yes", "--url", &plain]).run();
     run.expect_error(2, &["the page proves nothing"]);
@@ -305,7 +306,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
 
 #[test]
 fn r44_a_file_of_another_user_in_nginx_s_configuration_is_named_and_not_tested_as_root() {
-    // Whatever her file loads would be loaded by root's test of it.
+    // Root's test of the configuration would load whatever the other user's file names.
     if !crate::fixture::is_root() {
         return;
     }
@@ -326,7 +327,8 @@ fn r44_a_file_of_another_user_in_nginx_s_configuration_is_named_and_not_tested_a
 
 #[test]
 fn files_that_nginx_refuses_are_back_before_anybody_has_read_them() {
-    // Somebody writes nonsense beside the site when the page is asked: after the plan, before the writing.
+    // Another program writes an invalid file next to the site when the page is requested: after the plan, before
+    // looptax writes.
     let page = "<?php file_put_contents('«folder»/asked', 'x'); while (!filesize('«folder»/sites/other')) { clearstatcache(); usleep(1000); } echo 'a page of PHP';\n";
     let Some(shop) = Shop::with(POOL, &[("sites/other", ""), ("asked", "")]) else {
         return;
@@ -346,7 +348,7 @@ fn files_that_nginx_refuses_are_back_before_anybody_has_read_them() {
     writer.join().unwrap();
     expect_said(&run, "nonsense");
     expect_said(&run, "the old files are back");
-    // A pool that is busy starts another one, and a reload ends the old ones.
+    // A busy pool starts further workers, while a reload would end the old ones.
     let now = shop.workers().concat();
     let is_there = |pid: &str| now.split_whitespace().any(|it| it == pid);
     assert!(workers.concat().split_whitespace().all(is_there), "something was reloaded: {workers:?}, {now}");
@@ -357,7 +359,7 @@ fn files_that_nginx_refuses_are_back_before_anybody_has_read_them() {
 fn a_page_that_fails_over_the_socket_brings_both_files_back() {
     let Some(shop) = Shop::open() else { return };
     let before = shop.files();
-    // Broken by the first reload, fixed by the second.
+    // The first reload breaks the page, and the second one repairs it.
     let (page, once) = (shop.path("site/index.php"), shop.path("once"));
     let reload = format!(
         "kill -USR2 {}; sleep 0.3; kill -HUP {}; if [ -e {once} ]; then mv {once} {page}; else mv {page} {once}; fi",
@@ -368,7 +370,7 @@ fn a_page_that_fails_over_the_socket_brings_both_files_back() {
     run.expect_code(1);
     expect_said(&run, "status 404, before it was 200");
     expect_said(&run, "is as it was before");
-    // The visitor got no page for five seconds and more.
+    // The visitor got no page for more than five seconds.
     let (_, visits) = run.words().split_once("visits").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     let n_failed =
         visits.split_once(" failed, within ").and_then(|(before, _)| before.rsplit(' ').next()?.parse().ok());
@@ -387,7 +389,7 @@ fn a_reload_that_fails_brings_both_files_back() {
     shop.expect_as_before(&before);
 }
 
-/// Ends a program by its pid file.
+/// Ends the program in a pid file when this value is dropped.
 struct Background(PathBuf);
 
 impl Drop for Background {
@@ -399,7 +401,7 @@ impl Drop for Background {
     }
 }
 
-/// It reads its files as a new process.
+/// This PHP-FPM reads its files only as a new process.
 #[test]
 fn r52_a_php_fpm_in_the_background_is_moved_and_brought_back() {
     let Some(mut shop) = Shop::open() else { return };
@@ -409,7 +411,7 @@ fn r52_a_php_fpm_in_the_background_is_moved_and_brought_back() {
     shop.restart_fpm_by(&fpm, &["-n", "-D", "-y", "«folder»/fpm.conf"]);
     let _background = Background(shop.place.path("fpm.pid"));
     let before = shop.files();
-    // It is chance which looptax sees first: the end of the old process, or the new one's socket.
+    // looptax may first see the end of the old process, or the socket of the new one.
     for _ in 0..4 {
         shop.switch(&[]).expect_code(0);
         shop.expect_undone(&before);
@@ -427,7 +429,7 @@ fn whoever_interrupts_it_has_both_files_back() {
     let Some(shop) = Shop::open() else { return };
     let before = shop.files();
     let url = shop.url("/");
-    // No program reads the new files, so that there is nothing to be seen.
+    // No program reads the new files, so the proof sees nothing.
     let words = ["--yes", "--url", &*url, "--reload", "true"];
     let mut running = shop.switching(&words).spawn();
     running.wait_for("the new files", || (shop.files()[1] != before[1]).then_some(()));
@@ -443,17 +445,18 @@ fn an_nginx_of_somebody_else_is_not_run_for_its_files() {
         return;
     }
     let Some(shop) = Shop::open() else { return };
-    // A program of that name which anybody may start.
+    // A program with the name of nginx that any user may start.
     let theirs = shop.place.path("theirs/nginx");
     fs::create_dir(shop.place.path("theirs")).unwrap();
-    // By a separate program: no thread of ours may hold it open for writing when it starts.
+    // A separate program copies it, because no thread of the test may have the file open for writing when it is
+    // started.
     shop.place.run("cp", &["/bin/sleep", &theirs.display().to_string()]);
     let mut command = std::process::Command::new(&theirs);
     let theirs = shop.place.start_logged(command.arg("60").uid(65_534));
     shop.place.write(&[("unread", SITE)]);
     let (site, pool) = (shop.path("unread"), shop.path("pool.d/www.conf"));
     let run = shop.looptax().args(["switch", &*site, &*pool]).run();
-    // An nginx of another test may reject its own files, which are gone before it is.
+    // An nginx of another test may reject its own files, which are removed before it ends.
     let theirs = format!("process {}", theirs.pid());
     assert!(!run.expect_error(2, &[]).stderr.contains(&theirs), "its program was run");
 }
@@ -482,7 +485,7 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
     if !is_root() {
         return;
     }
-    // The site's pages come from the pool at the port; the one that is named is on its socket.
+    // The pages of the site come from the pool on the port; the named pool is already on its socket.
     let named = POOL.replace("[www]", "[shut]").replace("«behind»", "«folder»/php.sock") + "listen.mode = 0600\n";
     let Some(mut shop) = Shop::with(&named, &[("pool.d/old.conf", POOL)]) else {
         return;
@@ -496,7 +499,7 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
     assert!(!shop.place.path("data").exists(), "something is kept");
     shop.expect_as_before(&before);
 
-    // The advice is followed; then only nginx's file has to change.
+    // After the advice is followed, only nginx's file has to change.
     let named = named.replace("backlog = 64", "backlog = 512");
     shop.place.write(&[("pool.d/www.conf", &format!("{named}listen.owner = www-data\n"))]);
     shop.restart_fpm();

@@ -1,8 +1,8 @@
-"""An application: asks its server again and again as its file says, each time anew or over a connection that it keeps.
+"""An application: queries the server in its file again and again, over new connections or over one that it keeps.
 
     client.py KIND FILE FOLDER
 
-Appends a line to FOLDER/answers for each answer, and one with the reason to FOLDER/failures for each failure.
+Appends a line to FOLDER/answers for each answer, and the reason to FOLDER/failures for each failure.
 """
 
 import os
@@ -35,7 +35,7 @@ def asked(line, start):
 
 
 def keyed(name, ask, start):
-    """Over a connection that lasts, as a worker has it."""
+    """Sends a request over a connection that stays open, as a worker does."""
     global kept
     text = open(file).read()
     url = re.search(name + r"""\s*=\s*["']?([^"'\n]+)""", text)[1]
@@ -63,7 +63,7 @@ while True:
             client = shutil.which("mariadb") or "mysql"
             program([client, "--defaults-file=" + file, "-e", "SELECT SLEEP(0.2)"], {})
         else:
-            # More questions than the longest login has, so that its answers alone show that it was let in.
+            # More queries than a login has messages: the number of answers then shows that the login succeeded.
             questions = [it for n in (0.2, 0, 0) for it in ("-c", f"SELECT pg_sleep({n})")]
             program(["psql", "service=shop", *questions], {"PGSERVICEFILE": file})
         outcome, words = "answers", "1"

@@ -1,5 +1,5 @@
-//! An application whose user is not in the server's group: it joins, and leaves with the undo. In separate folders,
-//! with a copy of `/etc`: no user joins a group of this machine.
+//! An application whose user is not in the server's group: the user joins the group, and leaves it when the switch is
+//! undone. This happens in separate folders with a copy of `/etc`, so no user joins a group of this machine.
 
 use std::fs;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! A looptax that is killed while it moves a server and its application: each file is old or new, the server runs, and the
-//! next start takes all of it back.
+//! looptax is killed while it moves a server and its application: each file is old or new, the server runs, and the
+//! next start of looptax puts everything back.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use rustix::process::Signal;
 
 use super::{SOON, Scene};
 
-/// So long it is let work at most, in steps that are spread over it.
+/// looptax is killed at most this late in the first turn; the kills are spread over this time.
 const LONGEST_MS: u64 = 2_500;
-/// Rounds of kills, each later than the one before.
+/// Most turns; the kills of each turn come later than those of the turn before.
 const MOST_TURNS: u64 = 5;
 
 #[track_caller]
@@ -18,7 +18,8 @@ fn killed(kind: &'static str, n_kills: u64) {
     let Some(scene) = Scene::new(kind) else { return };
     let mut n_interrupted = 0;
     let mut whole: [Option<Vec<u8>>; 2] = [None, None];
-    // On a busy machine none of the first may be hit at work: then it is let work longer.
+    // On a busy machine the kills of the first turn may come before looptax has begun; then the next turn kills it
+    // later.
     for round in 0.. {
         let turn = round / n_kills;
         if turn > 0 && n_interrupted > 0 {
@@ -31,13 +32,13 @@ fn killed(kind: &'static str, n_kills: u64) {
         run.wait();
         let files = scene.files();
         let is_new = [0, 1].map(|idx| files[idx] != scene.before[idx]);
-        // The application's file is never written before the server's.
+        // looptax never writes the application's file before the server's file.
         assert!(is_new != [false, true], "round {round}");
-        // Whole, as each round writes it.
+        // A new file is complete, so it is the same in each round.
         for (idx, file) in files.into_iter().enumerate().filter(|(idx, _)| is_new[*idx]) {
             assert!(*whole[idx].get_or_insert_with(|| file.clone()) == file, "round {round}: a part of a file");
         }
-        // A command that was begun goes to its end.
+        // The restart command that looptax has started continues to its end.
         wait_for("the server", SOON, || {
             let is_up = std::net::TcpStream::connect(("127.0.0.1", scene.port)).is_ok();
             let is_on_socket = std::os::unix::net::UnixStream::connect(scene.socket()).is_ok();
@@ -47,7 +48,7 @@ fn killed(kind: &'static str, n_kills: u64) {
         if undo.status.code() == Some(0) {
             n_interrupted += 1;
         } else {
-            // Nothing was begun, or it had ended by itself.
+            // looptax had not begun, or had ended before it was killed.
             assert!(is_new == [false, false], "round {round}: {}{}", undo.stdout, undo.stderr);
         }
         scene.expect_as_before();
@@ -59,7 +60,7 @@ fn a_looptax_that_is_killed_leaves_redis_running_and_its_next_start_takes_all_ba
     killed("redis", 4);
 }
 
-/// Three hundred kills over all servers.
+/// Kills looptax several hundred times, with all kinds of server.
 #[test]
 fn r49_a_looptax_that_is_killed_leaves_each_server_running() {
     for kind in ["redis", "valkey", "memcached", "mariadb", "mysql", "postgres", "pgbouncer"] {

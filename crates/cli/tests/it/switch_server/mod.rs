@@ -1,8 +1,8 @@
-//! `looptax switch APPLICATION SERVER`: a server that has no socket gets one, and its application takes it.
+//! `looptax switch APPLICATION SERVER`: a server without a socket gets one, and its application then uses it.
 //!
-//! Each server has the configuration file that Debian's package ships, and an application that asks it all the time
-//! (`scene.sh`, `client.py`). The application's behaviour is read from itself and from the kernel's list of
-//! connections.
+//! Each server has the configuration file of Debian's package, and an application that queries it all the time
+//! (`scene.sh`, `client.py`). The application's own output and the kernel's list of connections show what the
+//! application does.
 
 mod joins;
 mod killed;
@@ -22,14 +22,14 @@ use looptax_testkit::skips::skip;
 
 use crate::fixture::{exe, is_root, is_there_for};
 
-/// A server is started within this time, and an application asks it.
+/// Time limit for the start of a server and for the first answers to its application.
 const SOON: Duration = Duration::from_secs(60);
 
 struct Scene {
     scratch: Scratch,
     kind: &'static str,
     port: u16,
-    /// The server's own file, and the application's.
+    /// The server's own file, then the application's file.
     own: PathBuf,
     app: PathBuf,
     before: [Vec<u8>; 2],
@@ -43,7 +43,7 @@ impl Drop for Scene {
 }
 
 impl Scene {
-    /// `None` if it is not installed, or we are not root.
+    /// Makes a scene; `None` if the server is not installed, or if the tests do not run as root.
     fn new(kind: &'static str) -> Option<Self> {
         let (program, own, app) = match kind {
             "redis" => ("redis-server", "redis.conf", ".env"),
@@ -65,7 +65,7 @@ impl Scene {
         for (name, text) in [("scene.sh", include_str!("scene.sh")), ("client.py", include_str!("client.py"))] {
             programs::write(folder.join(name), text);
         }
-        // A pooler's server, and what it is asked for itself, have the next ones.
+        // The next two ports are for a pooler's server and for the pooler's own commands.
         let port = free_address().port();
         let _others = [free_address(), free_address()];
         let (own, app) = (folder.join("etc").join(own), folder.join("app").join(app));
@@ -89,7 +89,7 @@ impl Scene {
         command
     }
 
-    /// The same for a shell.
+    /// Returns the same command as a line for a shell.
     fn line(&self, what: &str) -> String {
         let folder = self.folder();
         format!("{0}/scene.sh {0} {1} {2} {what}", folder.display(), self.kind, self.port)
@@ -113,7 +113,7 @@ impl Scene {
         Looptax::new(exe(), &self.scratch).args(["switch", "--yes"]).args(words).env("XDG_DATA_HOME", data)
     }
 
-    /// The move of both files, in this order, without the commands that restart server and application.
+    /// Returns the switch of both files, in this order, without the commands that restart server and application.
     fn plain(&self, files: [&Path; 2]) -> Looptax<'_> {
         let socket = self.socket();
         let [one, other, socket] = [files[0], files[1], &socket].map(|it| it.to_str().unwrap());
@@ -129,12 +129,12 @@ impl Scene {
         self.looptax(&["--undo", "last"]).args(self.anew())
     }
 
-    /// The options that restart the server and the application.
+    /// Returns the options with the commands that restart the server and the application.
     fn anew(&self) -> [String; 3] {
         [format!("--restart={}", self.line("restart")), "--reload".to_owned(), self.line("reload")]
     }
 
-    /// More lines at the end of the server's own file, with which it is started again.
+    /// Appends lines to the server's own file, and restarts the server with it.
     #[track_caller]
     fn write_own(&mut self, lines: &str) {
         let text = fs::read_to_string(&self.own).unwrap();
@@ -148,19 +148,19 @@ impl Scene {
         fs::read_to_string(self.folder().join("app/answers")).unwrap_or_default().lines().count()
     }
 
-    /// The application asks, and is answered.
+    /// Waits until the application has got further answers.
     #[track_caller]
     fn expect_answers(&self) {
         let n = self.n_answers();
         wait_for("three answers", SOON, || (self.n_answers() >= n + 3).then_some(()));
     }
 
-    /// Connections to the server's port that are open, by the kernel.
+    /// Returns the number of open connections to the server's port, from the kernel's list.
     fn n_over_tcp(&self) -> usize {
         let to = format!("0100007F:{:04X}", self.port);
         let table = fs::read_to_string("/proc/net/tcp").unwrap();
         let columns = table.lines().map(|line| line.split_whitespace().collect::<Vec<&str>>());
-        // The remote address, and the state: established.
+        // The columns are the remote address and the state, which is "established".
         columns.filter(|it| it.get(2) == Some(&&*to) && it.get(3) == Some(&"01")).count()
     }
 
@@ -181,7 +181,7 @@ impl Scene {
     }
 }
 
-/// Whether `mysqld` is another name of `MariaDB`'s.
+/// Whether `mysqld` on this machine is MariaDB.
 fn is_mariadb() -> bool {
     let told = Command::new("mysqld").arg("--version").output().unwrap();
     let is_mariadb = String::from_utf8_lossy(&told.stdout).contains("MariaDB");
@@ -252,7 +252,8 @@ fn the_file_of_a_server_that_has_a_socket_stays() {
     scene.expect_as_before();
 }
 
-/// The queue of a socket that is yet to be made was not looked at, and the plan wrote none that takes all workers.
+/// looptax ignored the queue of a socket that did not exist yet, and the plan did not make it long enough for all
+/// workers.
 #[track_caller]
 fn a_longer_queue(kind: &'static str, line: &str) {
     if let Some(scene) = Scene::new(kind) {
@@ -299,7 +300,7 @@ fn r49_mariadb_gets_a_queue_that_takes_all_workers() {
 #[test]
 fn r49_mysql_gets_a_queue_that_takes_all_workers() {
     let Some(mut scene) = Scene::new("mysql") else { return };
-    // Without this one MySQL 9.7 takes 10,000, which is the kernel's limit then.
+    // Without this line MySQL 9.7 uses a queue of 10,000, which only the kernel limits.
     scene.write_own("[mysqld]\nback_log = 80\n");
     expect_a_longer_queue(&scene, "+ back_log = 1300");
 }
@@ -309,7 +310,7 @@ fn r49_pgbouncer_gets_a_queue_that_takes_all_workers() {
     a_longer_queue("pgbouncer", "+ listen_backlog = 1300");
 }
 
-/// A server with a socket kept its file, and the application stayed for its queue.
+/// The file of a server that had a socket was not changed, so the application stayed on TCP because of the short queue.
 #[test]
 fn r49_a_server_that_has_a_socket_gets_a_longer_queue_only_if_that_is_too_short() {
     let Some(mut scene) = Scene::new("mariadb") else { return };
@@ -327,7 +328,7 @@ fn r49_a_server_that_has_a_socket_gets_a_longer_queue_only_if_that_is_too_short(
     scene.expect_as_before();
 }
 
-/// Pgpool-II's socket has 10,000, which the kernel caps; no setting changes that.
+/// Pgpool-II asks for a queue of 10,000 on its socket, which the kernel limits; no setting changes that.
 #[test]
 fn r49_pgpool_s_queue_is_said_as_the_kernel_has_it() {
     let Some(scene) = Scene::new("pgpool") else { return };

@@ -1,4 +1,4 @@
-//! Obstacles that keep a server from getting a socket, and failures after it was begun: everything is as before.
+//! Obstacles that keep a server from getting a socket, and failures during the switch: everything is as before.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -10,24 +10,25 @@ use rustix::process::Signal;
 
 use super::Scene;
 
-/// Signals one after another, until some are a second apart from the first.
+/// The number of signals: enough that some of them come more than a second after the first.
 const N_MORE: u32 = 300;
 
 #[test]
 fn a_restart_wants_a_word_of_its_own() {
     let Some(scene) = Scene::new("redis") else { return };
-    // No service is known that restarts it.
+    // looptax knows no service that restarts this server.
     let run = scene.plain([&scene.app, &scene.own]).run();
     run.expect_error(2, &["has to be restarted", "--restart="]);
     scene.expect_as_before();
 
-    // Nothing shows that the server reads a copy.
+    // Nothing shows that the server reads this copy.
     let copy = scene.own.with_file_name("copy.conf");
     fs::copy(&scene.own, &copy).unwrap();
     let run = scene.switch([&scene.app, &copy]).run();
     run.expect_error(2, &["nothing shows that redis-server", "copy.conf"]);
 
-    // Its folder is not there, or every user may take the socket's name in it. Nothing is written, however it was named.
+    // The folder does not exist, or every user may create the socket in it. Nothing is written, in whichever order the
+    // files are passed.
     for (socket, words) in [
         (
             "/run/looptax-none/redis.sock",
@@ -49,7 +50,7 @@ fn a_restart_wants_a_word_of_its_own() {
     }
     scene.expect_as_before();
 
-    // The server cannot make a socket in the folder.
+    // The server may not create a socket in this folder.
     fs::set_permissions(scene.folder().join("run"), fs::Permissions::from_mode(0o555)).unwrap();
     let run = scene.switch([&scene.app, &scene.own]).run();
     run.expect_code(1);
@@ -61,7 +62,7 @@ fn a_restart_wants_a_word_of_its_own() {
 fn a_server_that_refuses_its_file_has_the_old_one_back_and_runs() {
     let Some(scene) = Scene::new("redis") else { return };
     let folder = scene.folder();
-    // It ends with the new file, and is started with the old one.
+    // The server ends with the new file, and starts with the old one.
     let restart = format!(
         "--restart={0} {1} redis {2} stop; if grep -q ^unixsocket {3}; then exit 1; fi; {0} {1} redis {2} start",
         folder.join("scene.sh").display(),
@@ -128,7 +129,7 @@ fn a_port_that_ends_is_not_taken_from_others() {
 fn a_file_that_its_server_would_refuse_restarts_nothing() {
     for (kind, line) in [("postgres", "nonsense = 1\n"), ("mariadb", "[mysqld]\nnonsense = 1\n")] {
         let Some(mut scene) = Scene::new(kind) else { continue };
-        // Somebody has written it since the server began.
+        // The file was changed after the server started.
         let text = fs::read_to_string(&scene.own).unwrap() + line;
         fs::write(&scene.own, text).unwrap();
         scene.before = scene.files();
@@ -164,7 +165,7 @@ fn a_server_and_its_application_are_taken_back_together() {
     moved.expect_code(0);
     assert!(moved.words().contains("--undo 2") && moved.words().contains(" --restart --reload '"), "{}", moved.stdout);
     let [_, _, reload] = scene.anew();
-    // The text that would be written back is shown, and only that: both files are new still.
+    // The command prints the text that it would write back, and does nothing else: both files are still new.
     let shown = scene.looptax(&["--undo", "last", "--dry-run"]).run();
     shown.expect_code(0);
     let (old, socket) = (format!("  + REDIS_URL=redis://127.0.0.1:{}/3", scene.port), scene.socket());
@@ -177,7 +178,7 @@ fn a_server_and_its_application_are_taken_back_together() {
         .expect_error(2, &["gives up its socket when it restarts", "--restart", &reload]);
     scene.looptax(&["--undo", "last", "--restart", "--reload", &reload]).run().expect_code(0);
     scene.expect_as_before();
-    // Both files name it again, and it is on the socket once more; quietly there is one line, and with --dry-run no change.
+    // The same switch is repeated: with --dry-run it changes nothing, and with -q it prints one line.
     let planned = scene.switch([&scene.app, &scene.own]).args(["--dry-run"]).run();
     planned.expect_code(0);
     assert!(planned.words().contains("nothing was changed") && scene.files() == scene.before);
@@ -199,7 +200,8 @@ fn a_second_ctrl_c_does_not_end_the_way_back() {
     let Some(scene) = Scene::new("redis") else { return };
     let [restart, _, _] = scene.anew();
     let [begun, back, go] = ["begun", "back", "go"].map(|name| scene.folder().join(name));
-    // The first time it makes a file when the proof has begun; on the way back it lasts until another file appears.
+    // The first time the command makes a file, since the proof has begun; the second time, when looptax puts everything
+    // back, it waits for another file.
     let reload = format!(
         "if [ ! -e {0} ]; then touch {0}; exit; fi; touch {1}; until [ -e {2} ]; do sleep 0.05; done; {3}",
         begun.display(),
@@ -212,7 +214,7 @@ fn a_second_ctrl_c_does_not_end_the_way_back() {
     run.wait_for("the proof", || begun.exists().then_some(()));
     run.signal(Signal::INT);
     run.wait_for("the way back", || back.exists().then_some(()));
-    // Those that come within a second of another are the same wish, and these last for longer.
+    // Signals within a second count as one, and these are sent for longer than that.
     let (pid, mut n) = (run.pid(), 0);
     run.wait_for("many more of them", || {
         send(pid, Signal::INT);
@@ -230,7 +232,7 @@ fn a_second_ctrl_c_does_not_end_the_way_back() {
 #[test]
 fn a_pool_of_php_fpm_says_as_whom_its_sessions_are_kept() {
     let Some(scene) = Scene::new("redis") else { return };
-    // Its processes connect for an instant: none is seen now.
+    // PHP's processes connect only for an instant, and none of them connects now.
     scene.script().arg("end").status().unwrap();
     let pool = scene.folder().join("app/pool.d/shop.conf");
     fs::create_dir(pool.parent().unwrap()).unwrap();

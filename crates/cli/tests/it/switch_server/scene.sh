@@ -1,12 +1,12 @@
 #!/bin/bash
-# A server with the configuration file that its package ships, without a socket, and an application that asks it over TCP:
+# Runs a server with the configuration file of its package, without a socket, and an application that uses it over TCP:
 #   scene.sh FOLDER KIND PORT make|start|stop|restart|begin [GROUP]|end|reload [GROUP]
-# `start`, `stop` and `restart` are the server's, `begin`, `end` and `reload` the application's. The application notes each
-# answer in FOLDER/app/answers and each failure in FOLDER/app/failures; its file is FOLDER/app/FILE, the server's
-# FOLDER/etc/FILE. Runs as root: each server as its package's user, the application as www-data, in the server's group if no
-# other is named.
+# `start`, `stop` and `restart` are for the server; `begin`, `end` and `reload` are for the application. It writes each
+# answer to FOLDER/app/answers and each failure to FOLDER/app/failures. Its file is FOLDER/app/FILE, and the server's is
+# FOLDER/etc/FILE. The script runs as root; a server runs as the user of its package, and the application as www-data, in
+# the server's group unless GROUP is given.
 set -u
-# Another user's folder for temporary files is nothing for a server.
+# A server may not be able to use another user's folder for temporary files.
 unset TMPDIR
 folder=$1 kind=$2 port=$3 what=$4
 run=$folder/run data=$folder/data
@@ -42,7 +42,7 @@ initialise() {
       printf '[Session]\nsession.save_handler = memcached\nsession.save_path = "127.0.0.1:%s"\n' "$port" > "$file"
       ;;
     mariadb | mysql)
-      # As Debian's 50-server.cnf, with a socket that somebody has switched off.
+      # Like Debian's 50-server.cnf, but with the socket switched off.
       printf '%s\n' '[server]' '' '[mysqld]' '#user                    = mysql' "user = $user" "pid-file                = $run/pid" \
         "datadir                 = $data" "port = $port" 'socket =' 'bind-address            = 127.0.0.1' '#max_connections        = 100' '' \
         '[embedded]' '' '[mariadb]' > "$conf"
@@ -103,7 +103,7 @@ stop() {
 start() {
   case $kind in
     redis | valkey) detached_of redis redis sh -c "umask 007; exec $kind-server $conf" ;;
-    # As Debian's wrapper makes the command line.
+    # Makes the command line as Debian's wrapper script does.
     memcached) detached memcached $(sed -e 's/#.*//' -e 's/\s*$//' "$conf" | grep '^-' | grep -v '^-d') ;;
     mariadb) detached mariadbd --defaults-file="$conf" ;;
     mysql) detached mysqld --defaults-file="$conf" ;;
@@ -114,7 +114,7 @@ start() {
   wait_for "$port"
 }
 
-# Until something listens at the port, or on the socket that the file names.
+# Waits until a process listens on the port, or until a socket exists.
 wait_for() {
   for _ in $(seq 3000); do
     (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null && return 0

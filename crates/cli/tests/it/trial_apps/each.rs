@@ -1,4 +1,4 @@
-//! An application with two servers, each of which is tried by itself as well.
+//! An application with two servers: looptax tries both together, and each of them separately.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -14,18 +14,18 @@ use crate::application::Place;
 use crate::application::php::wordpress;
 use crate::fixture::Server;
 
-/// Redis's own counts of the pages' connections, over the socket and over TCP.
+/// Returns the pages' connections that Redis has counted, over the socket and over TCP.
 fn noted(redis: &Server) -> [u64; 2] {
     ["unix", "tcp"].map(|way| redis.redis(&["HGET", "ways", way]).parse().unwrap())
 }
 
-/// Three contrasts, in which each page had a connection to either server; and what the servers at these addresses heard
-/// of them, `[unix, tcp]`.
+/// Checks that there are three contrasts, that each page had a connection to both servers, and that the servers at
+/// these addresses counted `heard` of them, `[unix, tcp]`.
 #[track_caller]
 fn expect_three(tried: &Tried, servers: [SocketAddr; 2], heard: [[u64; 2]; 2]) {
     let contrasts = tried.comparisons();
     assert_eq!(contrasts.len(), 3);
-    // All pages: of the first look, the warm-ups and what counts.
+    // All pages count: those of the first look, of the warm-ups and of the counted epochs.
     let (mut n_all, mut n_counted) = (READY + 2 * LOOKS, [[0; 2]; 2]);
     for contrast in &contrasts {
         assert_eq!(contrast.design(), "flip");
@@ -41,7 +41,7 @@ fn expect_three(tried: &Tried, servers: [SocketAddr; 2], heard: [[u64; 2]; 2]) {
             if only.is_none_or(|it| it == server as u64) {
                 assert_eq!((moved, left), ([unix, 0, 0], [0, unix, 0]));
             } else {
-                // By the coin of each epoch, and so the same for both arms.
+                // The coin of each epoch decides, so both arms have the same numbers.
                 assert_eq!(moved, left);
                 assert_eq!(moved[0] + moved[1], unix);
                 assert_eq!((moved[0] % (unix / 6), moved[2]), (0, 0));
@@ -63,7 +63,7 @@ fn expect_three(tried: &Tried, servers: [SocketAddr; 2], heard: [[u64; 2]; 2]) {
     expect_bill(tried);
 }
 
-/// The bill has both servers, and is of the epochs that count.
+/// Checks that the bill has both servers, and is computed from the counted epochs.
 #[track_caller]
 fn expect_bill(tried: &Tried) {
     let bill = &tried.record["comparisons"][0]["trial"]["bill"];
@@ -86,7 +86,7 @@ fn expect_bill(tried: &Tried) {
     ]);
 }
 
-/// A page of both, and their servers; `None` where they cannot be had.
+/// Returns a page that uses both servers, and the servers; `None` if something for it is not installed.
 fn of_both() -> Option<(Server, Server, Place)> {
     let (mariadb, place) = page("")?;
     let redis = Server::start(Kind::Redis)?;
@@ -102,7 +102,7 @@ fn a_page_that_one_socket_breaks_names_it_and_what_was_named_in_vain() {
     let Some((mariadb, redis, place)) = of_both() else {
         return;
     };
-    // Over the socket the account of this name is another one.
+    // Over the socket this name belongs to another account.
     let account = &mariadb.it.login.user;
     for sql in [
         "CREATE USER 'visitor'@'127.0.0.1' IDENTIFIED BY 'secret'",
@@ -144,7 +144,7 @@ fn a_page_of_mariadb_and_redis_has_three_contrasts() {
     tried.expect_told(&["differ only in the transport of mariadbd", "differ only in the transport of redis-server"]);
 }
 
-/// The pages in a pool's log: `[unix, tcp]`.
+/// Returns the number of pages in the logs of the pools, `[unix, tcp]`.
 fn logged(place: &Place) -> [u64; 2] {
     ["unix", "tcp"].map(|way| {
         let log = fs::read_to_string(place.path(&format!("{way}.log")));

@@ -1,4 +1,4 @@
-//! Trials that somebody ends: nothing of the application is left, however and whenever it is done.
+//! Trials that are ended early: no process of the application is left, however and whenever the trial is ended.
 
 use std::fs;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use super::tried::{Tried, of_front_page, trial};
 use crate::application::Place;
 use crate::fixture::Server;
 
-/// How long the guards may take: far over what they do.
+/// Time limit for the guards, far longer than they need.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Moments at which a trial is killed.
+/// The number of moments at which a trial is killed.
 const MOMENTS: usize = 10;
-/// The last page at which it may be: in the turns, well after the first look.
+/// The last page at which a trial may be killed: it is well after the first look, among the turns of the arms.
 const LAST_PAGE: usize = 60;
 
-/// The plain application, whose page counts itself and takes some time.
+/// Returns the plain application, with a page that counts its visits and takes some time.
 fn counting() -> Option<(Server, Place)> {
     let counts = "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\nusleep(10000);";
     let script = include_str!("files/page.php");
@@ -97,7 +97,7 @@ fn a_trial_that_is_killed_at_any_time_leaves_nothing() {
         run.wait();
         place.scratch.check_nothing_left_after(PATIENCE);
     }
-    // At once, when nothing is known to run yet.
+    // looptax is killed immediately, before it is known to run.
     let run = spawn(&place, &server);
     run.signal(Signal::KILL);
     run.wait();

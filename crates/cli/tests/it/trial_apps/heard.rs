@@ -1,10 +1,10 @@
-//! The servers' own counts of connections: the oracle of these tests.
+//! The servers' own counts of connections, with which these tests compare looptax's counts.
 
 use std::fs;
 
 use crate::fixture::Server;
 
-/// MariaDB's general log: who connected, and how.
+/// MariaDB's general log, which shows each connection and its transport.
 pub(super) struct General<'a>(&'a Server);
 
 impl<'a> General<'a> {
@@ -18,7 +18,7 @@ impl<'a> General<'a> {
         Self(server)
     }
 
-    /// Connections over the socket and over TCP, without the one that asks.
+    /// Returns the connections over the socket and over TCP, without the connection of this query.
     pub(super) fn heard(&self) -> [u64; 2] {
         let mut talk = self.0.talk();
         let count = "SELECT argument FROM mysql.general_log WHERE command_type = 'Connect'";
@@ -31,7 +31,7 @@ impl<'a> General<'a> {
     }
 }
 
-/// PostgreSQL's log: who logged in, and how.
+/// PostgreSQL's log, which shows each login and its transport.
 pub(super) struct Connections<'a>(&'a Server);
 
 impl<'a> Connections<'a> {
@@ -47,7 +47,7 @@ impl<'a> Connections<'a> {
         Self(server)
     }
 
-    /// Connections over the socket and over TCP.
+    /// Returns the connections over the socket and over TCP.
     pub(super) fn heard(&self) -> [u64; 2] {
         let log = fs::read_to_string(self.0.it.folder().join("log")).unwrap();
         let over = |way: &str| {

@@ -1,4 +1,5 @@
-//! Applications that do not do what a trial needs: one clear error with the next step each, and nothing left.
+//! Applications that are not suitable for a trial: each leads to one clear error with the next step, and nothing is
+//! left behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,10 +9,10 @@ use super::tried::{trial, words};
 use crate::application::Place;
 use crate::fixture::{Server, is_root, is_there};
 
-/// The source of a page of the plain application.
+/// The source of the plain application's page.
 const PAGE: &str = include_str!("files/page.php");
 
-/// The trial of an application ends with this code, these words and one hint, and nothing of it is left.
+/// Checks that the trial of an application ends with this code, these words and one hint, and leaves nothing behind.
 #[track_caller]
 fn check((server, place): &(Server, Place), args: &[&str], command: &[&str], code: i32, said: &[&str]) {
     let run = trial(place, &[server])
@@ -23,7 +24,7 @@ fn check((server, place): &(Server, Place), args: &[&str], command: &[&str], cod
     place.scratch.check_nothing_left();
 }
 
-/// The end of the application, whatever it is.
+/// Checks that a trial of the plain application fails with code 2 and these words.
 #[track_caller]
 fn refused(args: &[&str], command: &[&str], said: &[&str]) {
     if let Some(app) = plain() {
@@ -31,7 +32,7 @@ fn refused(args: &[&str], command: &[&str], said: &[&str]) {
     }
 }
 
-/// That of one whose page is this script.
+/// Checks that a trial of an application with this script as its page ends with this code and these words.
 #[track_caller]
 fn script_refused(args: &[&str], script: &str, code: i32, said: &[&str]) {
     if let Some(app) = page(script) {
@@ -39,7 +40,7 @@ fn script_refused(args: &[&str], script: &str, code: i32, said: &[&str]) {
     }
 }
 
-/// The page, with something before it.
+/// Returns the source of the page with more code at its beginning.
 fn page_after(words: &str) -> String {
     PAGE.replacen("<?php", &format!("<?php\n{words}\n"), 1)
 }
@@ -64,7 +65,7 @@ fn an_application_that_is_no_program_is_told() {
 
 #[test]
 fn an_application_that_ends_in_the_middle_is_told() {
-    // Its server's process is killed by a page, some time after the first look.
+    // A page kills the process of its own server, some time after the first look.
     let script = page_after(
         "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\n\
          if ($n >= 40) { posix_kill(getmypid(), 9); }",
@@ -108,7 +109,7 @@ fn a_page_that_works_over_tcp_alone_is_told() {
     let Some((server, place)) = plain() else {
         return;
     };
-    // MariaDB takes the account of a name that fits better: over the socket that is another one.
+    // MariaDB prefers the account with the more specific host: over the socket this is another account.
     let account = &server.it.login.user;
     for sql in [
         "CREATE USER 'visitor'@'127.0.0.1' IDENTIFIED BY 'secret'",
@@ -159,7 +160,7 @@ fn an_application_that_goes_into_the_background_as_a_daemon_is_told() {
     refused(&[], &["sh", "-c", line], &said);
 }
 
-/// Answers every client with an empty SETTINGS frame, as a server does that knows only HTTP/2.
+/// Answers every client with an empty SETTINGS frame, like a server that knows only HTTP/2.
 const HTTP2: &str = "\
 import socket
 listening = socket.create_server(('127.0.0.1', «http_port»))

@@ -1,4 +1,5 @@
-//! The load of an application, and its speed: lists, a site's log, several clients, a rate, a separate load program.
+//! The load on an application and its speed: lists of pages, the log of a site, several clients, a rate, a separate
+//! load program.
 
 use std::ffi::OsString;
 
@@ -6,7 +7,8 @@ use super::heard::General;
 use super::plain::{PHP, plain};
 use super::tried::{Contrast, LOOKS, READY, Tried, trial, words};
 
-/// Tries the plain application so, and hears how many connections MariaDB had, over the socket and over TCP.
+/// Tries the plain application with these arguments; returns the trial, and the connections that MariaDB counted, over
+/// the socket and over TCP.
 #[track_caller]
 fn tried(args: &[&str], files: &[(&str, &str)]) -> Option<(Tried, [u64; 2])> {
     let (server, place) = plain()?;
@@ -76,7 +78,7 @@ fn a_load_of_ones_own_is_run_whole() {
     assert_eq!(contrast.design(), "flip");
     contrast.expect_pages(12);
     assert_eq!(contrast.0["trial"]["load_command"], "sh load.sh");
-    // A run of the load counts as a page; it asks for three.
+    // A run of the load counts as one page; it requests three pages.
     assert_eq!(contrast.pages(), [12, 12]);
     assert_eq!(contrast.connections(0, 0), [36, 0, 0]);
     assert_eq!(contrast.connections(1, 0), [0, 36, 0]);

@@ -1,7 +1,7 @@
-//! `looptax trial` with real applications on real servers: what it counted is what their servers counted.
+//! `looptax trial` with real applications on real servers: its counts are compared with the counts of the servers.
 //!
-//! Each application makes a known number of connections for a page, or for a start; the servers' own logs and counters
-//! say how many came, and which way.
+//! Each application makes a known number of connections per page, or per start; the servers' own logs and counters show
+//! how many arrived, and over which transport.
 
 mod each;
 mod ended;

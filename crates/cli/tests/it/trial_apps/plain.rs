@@ -1,4 +1,4 @@
-//! The simplest application: a script under PHP's own server, which connects once for each page.
+//! The simplest application: a script under PHP's built-in web server, which connects once for each page.
 
 use looptax_model::dsn::Kind;
 
@@ -8,13 +8,13 @@ use crate::fixture::Server;
 
 pub(super) const PHP: [&str; 4] = ["php", "-S", "«http»", "page.php"];
 
-/// Whether PHP can talk to MariaDB, and to Redis; prints a message if not.
+/// Whether PHP can connect to MariaDB and to Redis; prints a message if not.
 pub(super) fn has_php() -> bool {
     let script = "exit(extension_loaded('mysqli') && extension_loaded('redis') ? 0 : 1);";
     can_load("php", &["-r", script], "PHP with mysqli and redis")
 }
 
-/// A page of this script; `None` where it cannot be had.
+/// Returns an application with this script as its page; `None` if something for it is not installed.
 pub(super) fn page(script: &str) -> Option<(Server, Place)> {
     if !has_php() {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn page(script: &str) -> Option<(Server, Place)> {
     Some((server, place))
 }
 
-/// That of one connection and one query.
+/// Returns the application whose page makes one connection and runs one query.
 pub(super) fn plain() -> Option<(Server, Place)> {
     page(include_str!("files/page.php"))
 }

@@ -1,4 +1,4 @@
-//! `trial --site`: private copies of nginx and of the pool behind it, while both originals go on.
+//! `trial --site`: private copies of nginx and of the pool behind it, while both originals keep running.
 
 use std::fs;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pm.max_spare_servers = 3
 const FILES: [&str; 7] =
     ["fpm.conf", "pool.d/shop.conf", "nginx.conf", "sites/shop", "sites/other", "params", "access.log"];
 
-/// nginx with two sites, PHP-FPM with the pool of one.
+/// nginx with two sites, and PHP-FPM with the pool of one of them.
 struct Shop {
     mariadb: Server,
     place: Place,
@@ -72,7 +72,7 @@ struct Shop {
 }
 
 impl Shop {
-    /// `None`, with a message, if a program is not installed.
+    /// Starts both; prints a message and returns `None` if a program is not installed.
     fn open() -> Option<Self> {
         let (fpm, nginx) = (program("php-fpm")?, program("nginx")?);
         let (mariadb, place) = page("")?;
@@ -109,7 +109,7 @@ impl Shop {
         FILES.map(|it| fs::read(self.place.path(it)).unwrap()).into()
     }
 
-    /// Nothing of the copies is left, and the originals are as they were.
+    /// Checks that nothing of the copies is left, and that the originals are unchanged.
     #[track_caller]
     fn expect_untouched(&self, files: &[Vec<u8>]) {
         assert!(self.files() == files, "a file of the shop has changed");
@@ -169,7 +169,8 @@ fn the_plan_of_a_site_starts_nothing_and_leaves_nothing() {
     run.expect_code(0);
     assert!(run.stdout.contains("[shop-socket] at "), "{}", run.stdout);
     shop.expect_untouched(&before);
-    // A pool that only some users reach is not opened at a port, where every user could run PHP as its user.
+    // If only some users can reach a pool, its copy must not listen on a port, where every user could run PHP as the
+    // pool's user.
     for (name, pool) in [("sites/shop", "unix:«folder»/own.sock"), ("pool.d/shop.conf", "«folder»/own.sock")] {
         let text = fs::read_to_string(shop.place.path(name)).unwrap();
         fs::write(shop.place.path(name), text.replace(&shop.place.fill("«pool»"), &shop.place.fill(pool))).unwrap();
@@ -191,13 +192,13 @@ fn a_site_that_passes_its_pages_to_another_program_is_refused() {
     let nobodys = shop.place.path("params2");
     fs::write(&nobodys, "").unwrap();
     shop.trial("«folder»/params2").run().expect_error(2, &["no running nginx reads"]);
-    // A quoted value that looks like another file in what `nginx -T` prints.
+    // A quoted value that looks like the beginning of another file in the output of `nginx -T`.
     let own = fs::read_to_string(shop.place.path("sites/shop")).unwrap();
     let forged = "add_header X \"\n# configuration file «folder»/sites/more:\nserver { }\n\";\n";
     fs::write(shop.place.path("sites/shop"), format!("{own}{}", shop.place.fill(forged))).unwrap();
     shop.trial("«folder»/sites/shop").run().expect_error(2, &["`nginx -T` prints another", "sites/shop"]);
     fs::write(shop.place.path("sites/shop"), own).unwrap();
-    // Root for a pool is not what PHP-FPM was started with.
+    // PHP-FPM was not started with the option that allows root for a pool.
     if is_root() {
         let own = fs::read_to_string(shop.place.path("pool.d/shop.conf")).unwrap();
         let as_root = own.replace("user = www-data", "user = root").replace("group = www-data", "group = root");

@@ -1,9 +1,9 @@
-//! An application whose pages take the socket already: there is nothing to try.
+//! An application whose pages already use the socket: there is nothing to try.
 
 use super::plain::{PHP, page};
 use super::tried::{of_front_page, trial};
 
-/// It connects for each page, and closes that connection.
+/// The page opens connections over the socket, and closes them.
 const ON_THE_SOCKET: &str = "<?php\n$database = new mysqli('localhost', '«user»', '«password»', '«database»', 0, '«socket»');\nfor ($n = 0; $n < 20; $n++) $text = $database->query('SELECT text FROM greetings')->fetch_row()[0];\necho $text;\n";
 
 #[test]

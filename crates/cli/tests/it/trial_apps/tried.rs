@@ -1,4 +1,4 @@
-//! A finished trial: its record, compared with a server's counts.
+//! A finished trial, whose record is compared with a server's counts.
 
 use std::ffi::OsString;
 
@@ -8,25 +8,25 @@ use serde_json::Value;
 use crate::application::Place;
 use crate::fixture::{Server, exe, saved};
 
-/// The page that shows that the application answers.
+/// The number of pages that show that the application is ready.
 pub(super) const READY: u64 = 1;
-/// Rounds of the first look over each way.
+/// Rounds of the first look over each transport.
 pub(super) const LOOKS: u64 = 4;
 
-/// `looptax trial` of a few epochs, as by a user who has read the plan, with only these servers.
+/// Returns `looptax trial` with few epochs and only these servers, as a user who has read the plan.
 pub(super) fn trial<'a>(place: &'a Place, servers: &[&Server]) -> Looptax<'a> {
     let ports = servers.iter().map(|it| it.it.tcp.port().to_string());
     let only = ports.collect::<Vec<_>>().join(",");
     Looptax::new(exe(), &place.scratch).args(["trial", "--yes", "--fixed", "6", "--port", &only])
 }
 
-/// Its end: an application that is asked for its front page, and started by these words.
+/// Returns the last arguments of a trial: the front page as URL, and the command that starts the application.
 pub(super) fn of_front_page(place: &Place, command: &[&str]) -> Vec<OsString> {
     let url = format!("http://{}/", place.http);
     words(place, &["--url", &url, "--json=r.json", "--"]).into_iter().chain(words(place, command)).collect()
 }
 
-/// Words with what is in them filled in.
+/// Returns these words with their placeholders replaced.
 pub(super) fn words(place: &Place, words: &[&str]) -> Vec<OsString> {
     words.iter().map(|it| place.fill(it).into()).collect()
 }
@@ -37,7 +37,7 @@ pub(super) struct Tried {
 }
 
 impl Tried {
-    /// That ended well and left nothing of the application.
+    /// Returns a trial that has succeeded, after checking that nothing of the application is left.
     #[track_caller]
     pub(super) fn expect_done(run: Finished, place: &Place) -> Self {
         run.expect_code(0);
@@ -45,7 +45,7 @@ impl Tried {
         Self::read(run, place)
     }
 
-    /// With the record that it left.
+    /// Returns a trial with the record that it has saved.
     pub(super) fn read(run: Finished, place: &Place) -> Self {
         let record = saved(&place.scratch);
         Self { run, record }
@@ -56,7 +56,7 @@ impl Tried {
         all.iter().map(Contrast).collect()
     }
 
-    /// The addresses of the servers, by number.
+    /// Returns the addresses of the servers, by their numbers.
     pub(super) fn contrast_servers(&self) -> Vec<String> {
         let servers = &self.record["comparisons"][0]["trial"]["servers"];
         let servers = servers.as_array().expect("a list");
@@ -64,7 +64,7 @@ impl Tried {
         servers.iter().map(address).collect()
     }
 
-    /// The only contrast.
+    /// Returns the only contrast.
     #[track_caller]
     pub(super) fn contrast(&self) -> Contrast<'_> {
         let all = self.comparisons();
@@ -72,7 +72,7 @@ impl Tried {
         all[0]
     }
 
-    /// The words for people name the server, its ways, and how the arms took turns.
+    /// Checks that the printed text contains all these words.
     #[track_caller]
     pub(super) fn expect_told(&self, words: &[&str]) {
         let said = [&self.run.stderr, &self.run.stdout].map(|it| one_line(it)).concat();
@@ -84,12 +84,12 @@ impl Tried {
     }
 }
 
-/// Text without its layout.
+/// Returns a text without its layout.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A comparison of a trial's record.
+/// A comparison in the record of a trial.
 #[derive(Clone, Copy)]
 pub(super) struct Contrast<'a>(pub(super) &'a Value);
 
@@ -107,13 +107,13 @@ impl Contrast<'_> {
         self.0["trial"]["design"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Pages that were answered as they should be, `[unix, tcp]`.
+    /// Returns the number of successful pages, `[unix, tcp]`.
     #[track_caller]
     pub(super) fn pages(self) -> [u64; 2] {
         [0, 1].map(|arm| self.number(&format!("/trial/arms/{arm}/n_pages")))
     }
 
-    /// Each arm had slices with pages, and no page failed.
+    /// Checks that each arm had this number of slices with pages, and that no page failed.
     #[track_caller]
     pub(super) fn expect_pages(self, n_slices: u64) {
         let names = self.0["arms"].as_array().expect("a list");
@@ -128,7 +128,7 @@ impl Contrast<'_> {
         }
     }
 
-    /// `[moved, left, not moved]` of an arm's connections to a server.
+    /// Returns the numbers of an arm's connections to a server, `[moved, left, not moved]`.
     #[track_caller]
     pub(super) fn connections(self, arm: usize, server: usize) -> [u64; 3] {
         ["n_moved", "n_left", "n_not_moved"]
@@ -139,7 +139,7 @@ impl Contrast<'_> {
         8 * self.number("/schedule/octets_per_epoch")
     }
 
-    /// Slices of all counted epochs and those before them, of each arm.
+    /// Returns the number of slices of each arm, in the warm-up and in all counted epochs.
     pub(super) fn slices_with_warm_up(self) -> u64 {
         let n_epochs = 6 + self.number("/schedule/warmup_epochs");
         n_epochs * self.slices_per_epoch() / 2
@@ -151,8 +151,8 @@ impl Contrast<'_> {
         all.len() as u64
     }
 
-    /// In restarts of `n_epochs` epochs: each turn had one connection over its transport; returns `n_epochs` and the
-    /// warm-up's epochs.
+    /// Checks a trial with restarts: it has `n_epochs` epochs, and each turn had one connection over its transport.
+    /// Returns the number of epochs, including those of the warm-up.
     #[track_caller]
     pub(super) fn expect_restarted(self, n_epochs: u64) -> u64 {
         assert_eq!(self.epochs(), n_epochs);
@@ -163,8 +163,8 @@ impl Contrast<'_> {
         n_epochs + self.number("/schedule/warmup_epochs")
     }
 
-    /// In a flip: each page's connections used the transport of its turn, `per_page` of them for a page, and the server
-    /// heard of those and of the first look's and the warm-up's, `[unix, tcp]`, and of no other.
+    /// Checks a trial without restarts: each page made `per_page` connections over the transport of its turn, and the
+    /// server counted exactly these and the ones of the first look and of the warm-up, `[unix, tcp]`.
     #[track_caller]
     pub(super) fn expect_flipped(self, per_page: u64, n_urls: u64, heard: [u64; 2]) {
         assert_eq!(self.design(), "flip");

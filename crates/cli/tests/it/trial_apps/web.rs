@@ -1,4 +1,4 @@
-//! Web applications as people run them: PHP, Django, Node.
+//! Common web applications: PHP, Django and Node.
 
 use looptax_testkit::runner::Looptax;
 use rustix::process::Signal;
@@ -57,10 +57,10 @@ fn django_that_connects_for_each_page_is_flipped() {
     tried.expect_told(&["its pages open connections to postgres: one process"]);
 }
 
-/// Connections of its one start, all over TCP, where a start makes one.
+/// Connections in the first look: it starts the application once, over TCP, and a start makes one connection.
 const FIRST_LOOK: u64 = 1;
 
-/// A trial whose starts are short.
+/// Returns a trial whose starts are short.
 fn restarted<'a>(place: &'a Place, server: &Server, command: &[&str]) -> Looptax<'a> {
     let words = of_front_page(place, command);
     trial(place, &[server]).args(["--start-ms", "50"]).args(words)
@@ -73,7 +73,7 @@ fn node_with_a_pool_is_started_for_each_turn() {
     };
     let log = General::listen(&server);
     let tried = Tried::expect_done(restarted(&place, &server, &NODE).run(), &place);
-    // One client needs one of the pool's connections; the first look had one start, over TCP.
+    // One client needs one connection of the pool. The first look has started the application once, over TCP.
     let n_epochs = tried.contrast().expect_restarted(6);
     assert_eq!(log.heard(), [2 * n_epochs, 2 * n_epochs + FIRST_LOOK]);
     tried.expect_told(&[
@@ -90,7 +90,7 @@ fn django_that_keeps_its_connections_is_started_for_each_turn() {
     let log = Connections::listen(&server);
     let one_worker = GUNICORN.map(|it| if it == "2" { "1" } else { it });
     let mut run = restarted(&place, &server, &one_worker).spawn();
-    // The first look's start, three epochs at most, and a turn of the next, which is not finished.
+    // Wait for the start in the first look, at most three epochs, and a turn of the next epoch, which is not finished.
     run.wait_for("the turns of some epochs", || (log.heard().iter().sum::<u64>() > 1 + 3 * 4).then_some(()));
     run.signal(Signal::INT);
     let run = run.wait();

@@ -1,5 +1,5 @@
-//! Sends reports from the spool to the collector, the oldest first. Each is removed when the collector has confirmed
-//! it.
+//! Sends the reports in the spool to the collector, the oldest first. Each report is removed when the collector has
+//! confirmed it.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -12,13 +12,13 @@ use looptax_model::record::Reported;
 use super::this_machine::Report;
 use crate::signals::end_at_once;
 
-/// At most this many rows of reports are sent together.
+/// The largest number of rows of reports that are sent together.
 const MOST_ROWS: usize = 10_000;
-/// Time before the only second attempt to reach a collector, which may just be restarting.
+/// Pause before the second and last attempt to reach a collector, which may just be restarting.
 const BEFORE_ANOTHER_TRY: Duration = Duration::from_secs(1);
 
-/// Keeps a report, and remembers the records in it. If there is no room in the spool or on its disk, the waiting
-/// reports are sent first; if there is still no room, the report is sent without being kept. Returns what was sent.
+/// Keeps a report in the spool, and remembers which records it contains. If the spool or its disk is full, sends the
+/// waiting reports first; if it is still full, sends the report without keeping it. Returns what was sent.
 pub(super) fn keep(
     spool: &Spool,
     report: &Report,
@@ -28,7 +28,7 @@ pub(super) fn keep(
     let Err(unkept) = keep_and_remember(spool, report) else {
         return Ok(Reported::default());
     };
-    // From here on nothing new can be kept: if a signal ends looptax, waiting reports stay, and this look is lost.
+    // From now on a signal ends looptax immediately: the waiting reports stay in the spool, and this report is lost.
     end_at_once();
     let unkept = looptax_model::failure::with_causes(&unkept);
     let lost = |error: Failure| {
@@ -49,7 +49,7 @@ pub(super) fn keep(
 fn keep_and_remember(spool: &Spool, report: &Report) -> Result<(), FleetError> {
     spool.keep(&report.batch)?;
     if let Some(told) = &report.told {
-        // If that fails, the next report contains the same records again, and they count once.
+        // If this fails, the next report contains the same records again, and the collector counts them once.
         let _ = spool.set_told_records(told.iter().map(String::as_str));
     }
     Ok(())
@@ -98,8 +98,8 @@ fn send_all(
     Ok(())
 }
 
-/// Sends the reports of a refused group one by one, and puts a refused report aside, so that it does not block the
-/// others.
+/// Sends a single report of a group that the collector refused. If the collector refuses this report too, it is put
+/// aside, so that it does not block the others.
 fn send_alone(
     spool: &Spool,
     collector: &mut Collector,
@@ -123,7 +123,7 @@ fn send_alone(
     }
 }
 
-/// Opens the collector, with a second attempt.
+/// Opens the connection to the collector; if the collector cannot be reached, tries a second time.
 pub(super) fn open(destination: &Destination, access: &Access) -> Result<Collector, FleetError> {
     match Collector::open(destination, access) {
         Err(error) if error.is_away() => {
@@ -134,7 +134,7 @@ pub(super) fn open(destination: &Destination, access: &Access) -> Result<Collect
     }
 }
 
-/// Returns the next reports to send together. A file that is not a report is put aside and skipped.
+/// Returns the next reports to send together. A file that is not a report is renamed and skipped.
 fn group(spool: &Spool, files: &mut impl Iterator<Item = PathBuf>) -> Result<(Vec<PathBuf>, Vec<Batch>), FleetError> {
     let (mut paths, mut batches, mut n_rows) = (Vec::new(), Vec::new(), 0);
     for path in files {
@@ -151,7 +151,7 @@ fn group(spool: &Spool, files: &mut impl Iterator<Item = PathBuf>) -> Result<(Ve
     Ok((paths, batches))
 }
 
-/// Prints a report; no report waits in this case.
+/// Sends a report to a destination that prints it; for such a destination no report waits in the spool.
 pub(super) fn print(batch: &Batch, destination: &Destination, access: &Access) -> Result<Reported, Failure> {
     let batches = std::slice::from_ref(batch);
     open(destination, access)?.send(batches)?;
@@ -180,7 +180,7 @@ pub(super) fn count(reported: &mut Reported, batches: &[Batch]) {
     }
 }
 
-/// Builds the failure about reports that still wait, with the next step.
+/// Returns the failure about reports that still wait, with the next step.
 fn kept(error: FleetError, reported: &Reported) -> Failure {
     let failure = Failure::from(error);
     let words = match reported.waiting {

@@ -1,5 +1,5 @@
-//! `fleet send --from`: sends reports that were gathered before. They stay in their folder, so that nothing can be
-//! lost.
+//! `fleet send --from`: sends reports that were collected before. The reports stay in their folder, so none of them can
+//! be lost.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::terminal;
 const MOST_ROWS: usize = 10_000;
 /// Name at most this many files that are not reports.
 const MOST_TOLD: u64 = 5;
-/// The ending of report files in a folder.
+/// The file extension of reports in a folder.
 const ENDING: &str = "jsonl";
 
 const HINT: &str = "pass --from a file of JSON lines, a folder with such files (.jsonl), or -";
@@ -47,7 +47,7 @@ pub(super) fn run(args: &SendArgs, source: &Path, destination: &Destination, acc
 }
 
 struct Sending {
-    /// `None` with `--dry-run`.
+    /// `None` with `--dry-run`, which sends nothing.
     collector: Option<Collector>,
     group: Vec<Batch>,
     n_rows: usize,
@@ -89,8 +89,8 @@ impl Sending {
         Ok(())
     }
 
-    /// Sends the group. If the engine refuses it, each report is sent separately, so that one bad report does not
-    /// affect the others.
+    /// Sends the group. If the collector refuses the group, sends each report separately, so that one bad report does
+    /// not affect the others.
     fn flush(&mut self) -> Result<(), Failure> {
         let group = std::mem::take(&mut self.group);
         self.n_rows = 0;
@@ -146,8 +146,8 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     failure.with_hint(hint)
 }
 
-/// The file itself, or the report files in a folder, by the time when they were written. Skips entries that are not
-/// files, or that were removed in the meantime.
+/// Returns the file itself, or the report files in a folder, ordered by the time when they were written. Skips entries
+/// that are not files, and files that were removed in the meantime.
 fn files(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !read::is_folder(source) {
         return Ok(vec![source.to_owned()]);

@@ -1,7 +1,7 @@
-//! `fleet send`: sends the data of this machine's clients and records to a collector of many machines, once.
+//! `fleet send`: sends data about the clients and records of this machine to the collector of many machines, once.
 //!
-//! A report is kept on disk before it is sent, and is removed when the collector has confirmed it. Whatever happens in
-//! between, the next run sends it again, and it counts once.
+//! A report is kept on disk before it is sent, and removed when the collector has confirmed it. If anything fails in
+//! between, the next run sends the report again, and the collector counts it once.
 
 mod delivery;
 mod from;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
     }
     place::caution(&destination, terminal);
     if let Some(source) = &args.from {
-        // The gathered reports stay in their folder, so a signal may end looptax immediately.
+        // The collected reports stay in their folder, so a signal may end looptax immediately.
         end_at_once();
         let (reported, exit) = from::run(args, source, &destination, &access)?;
         if !args.dry_run {
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
         delivery::print(&seen.batch, &destination, &access)?
     } else {
         let before = delivery::keep(&spool, &seen, &destination, &access)?;
-        // The report is kept, and the next run would send it.
+        // The report is kept in the spool, so the next run would send it if a signal ends this run.
         end_at_once();
         let now = delivery::waiting(&spool, &destination, &access)?;
         delivery::together(&before, now)

@@ -1,4 +1,4 @@
-//! The report of this machine: the findings of `find`, and the records that no earlier report contained.
+//! The report of this machine: the results of `find`, and the records that were in no earlier report.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,23 +18,23 @@ use crate::commands::find;
 use crate::commands::fleet::place;
 use crate::earlier_runs::{Judged, latest_runs};
 
-/// Search at most this many runs for records that were not reported.
+/// Search at most this many runs for records that were not reported yet.
 const MOST_RUNS: u32 = 1_000;
-/// Least number of bytes in a key: a shorter key can be guessed.
+/// Least number of bytes in a key; a shorter key could be guessed.
 const LEAST_KEY_BYTES: usize = 16;
-/// At most this many verdicts in one report; the rest is in the next one.
+/// The largest number of verdicts in one report; the next report contains the rest.
 const MOST_VERDICTS: usize = 1_000;
 
-/// A report, and the facts to remember when it has been kept.
+/// A report, and what to remember once it is kept.
 pub(super) struct Report {
     pub(super) batch: Batch,
-    /// The records that will have been reported; `None` if that is not remembered.
+    /// The ids of all records that are reported once this report is kept; `None` if they are not remembered.
     pub(super) told: Option<HashSet<String>>,
     /// Whether looptax could inspect every process.
     pub(super) sees_all: bool,
 }
 
-/// Looks at this machine; `None` if a signal stops it.
+/// Makes the report of this machine; `None` if a signal stops it.
 pub(super) fn look(
     args: &SendArgs,
     eyes: Option<Loaded>,
@@ -77,23 +77,25 @@ pub(super) fn look(
     Ok(Some(Report { batch, told, sees_all: looked.found.sees_all }))
 }
 
-/// Returns the records to report, the oldest first, and the names of all that will have been reported.
+/// Returns the records to report, the oldest first, and the ids of all records that are reported once this report is
+/// kept.
 fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<HashSet<String>>), Failure> {
     if which == RecordsWord::None {
         return Ok((Vec::new(), None));
     }
     let runs = latest_runs(MOST_RUNS);
-    // To report all records, it starts from none; the rest is in the next reports.
+    // With `--records all` the ids start empty; the records that do not fit are in the next reports.
     let mut told = match which {
         RecordsWord::All => HashSet::new(),
         _ => spool.told_records()?,
     };
-    // Runs that the history has dropped need not be remembered.
+    // Runs that are no longer in the history need not be remembered.
     told.retain(|id| runs.iter().any(|run| run.id == *id));
     let is_wanted = |run: &&PastRun| !told.contains(&run.id);
     let (mut records, mut n_verdicts) = (Vec::new(), 0);
     for run in runs.iter().rev().filter(is_wanted) {
-        // A record that is missing or was never saved has nothing to report; its file may come back.
+        // A record that was never saved or whose file is missing is not reported. It is not remembered as reported
+        // either, since the file may come back.
         let path = run.path.as_deref().map(PathBuf::from);
         let Some(Judged { record, .. }) = path.and_then(|path| Judged::load(path).ok()) else {
             continue;

@@ -1,5 +1,5 @@
 <?php
-// Holds a connection to the database until it is told to end, or for ten minutes.
+// Keeps a connection to the database open until the test ends it, or for ten minutes.
 $host = '«host»';
 $socket = '«mysql_socket»';
 $db = new mysqli($host, '«user»', '«password»', '«database»', «port», $socket ?: null);

@@ -1,4 +1,4 @@
-# Holds a connection to PostgreSQL until it is told to end, or for ten minutes.
+# Keeps a connection to PostgreSQL open until the test ends it, or for ten minutes.
 import os, time
 import psycopg2
 

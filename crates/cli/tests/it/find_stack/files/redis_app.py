@@ -1,4 +1,4 @@
-# Holds a connection to Redis until it is told to end, or for ten minutes.
+# Keeps a connection to Redis open until the test ends it, or for ten minutes.
 import os, socket, time
 
 def app(environ, start):

@@ -1,5 +1,5 @@
 <?php
-// A page that asks the database and notes in Redis, by Redis's own word, which way it came there.
+// A page that queries the database, and counts in Redis which transport Redis reports for this page's connection.
 
 $database = new mysqli('127.0.0.1', '«user»', '«password»', '«database»', «port»);
 $redis = new Redis();

@@ -1,5 +1,5 @@
 <?php
-// A page that asks the database, with a connection of its own.
+// A page that queries the database over a separate connection.
 
 $database = new mysqli('127.0.0.1', '«user»', '«password»', '«database»', «port»);
 echo $database->query('SELECT text FROM greetings')->fetch_row()[0];

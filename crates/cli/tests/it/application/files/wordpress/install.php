@@ -1,5 +1,5 @@
 <?php
-// Installs the site as its first visitor would, without a letter to anybody.
+// Installs the site as its first visitor would, without sending an e-mail.
 
 define( 'WP_INSTALLING', true );
 define( 'WP_SITEURL', 'http://«http»' );

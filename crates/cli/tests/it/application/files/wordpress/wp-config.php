@@ -30,7 +30,7 @@ foreach ( array( 'AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE' ) as $purpose ) {
 $table_prefix = 'wp_';
 
 define( 'WP_DEBUG', false );
-// Nothing leaves the machine, and no page does another's work.
+// WordPress sends no requests to other machines, and no page request does background work.
 define( 'WP_HTTP_BLOCK_EXTERNAL', true );
 define( 'DISABLE_WP_CRON', true );
 define( 'AUTOMATIC_UPDATER_DISABLED', true );

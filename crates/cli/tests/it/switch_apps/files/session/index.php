@@ -1,5 +1,5 @@
 <?php
-// A page of somebody who has been here before: what the session holds comes from Redis.
+// A page for a visitor with a session: the contents of the session come from Redis.
 
 session_id('1f0c5ad3e67b42');
 session_start();

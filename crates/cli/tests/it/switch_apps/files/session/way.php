@@ -1,5 +1,5 @@
 <?php
-// Whence Redis says that the session's connection comes: the one that has just read the session.
+// Prints the client address that Redis reports for the connection that has just read the session.
 
 session_id('1f0c5ad3e67b42');
 session_start();
