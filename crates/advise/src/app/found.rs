@@ -81,7 +81,7 @@ pub struct Found {
     pub sole_reader: Option<String>,
     /// The largest number of connections that a process opens, if a setting gives it.
     pub pool: Option<Pool>,
-    /// The files and objects from which the container takes some of these settings, as text: `the env_file app.env`.
+    /// The files and objects from which the container takes some of these settings, in words: the `env_file` app.env.
     pub taken: Vec<String>,
     /// The values of those settings that come from a Secret.
     pub(super) secrets: Vec<String>,

@@ -1,11 +1,11 @@
-//! The direct dependencies of a project. They show to which application a common name like `DATABASE_URL` belongs.
+//! The direct dependencies of a project. They show which application uses a common name like `DATABASE_URL`.
 //!
-//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) do not show it: a program with
-//! an ORM depends indirectly on the driver, too, and does not pass its URL to that driver.
+//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) do not show this: a program with
+//! an ORM depends on the driver, too, but only indirectly, and does not pass its URL to that driver.
 
 use serde_json::Value;
 
-/// Names of the files, each with its package registry; files that people write come before files that tools write.
+/// The names of the manifests, each with its package registry. Files that people write come before generated files.
 const MANIFESTS: [(&str, &str); 11] = [
     ("package.json", "npm"),
     ("package-lock.json", "npm"),
@@ -20,7 +20,7 @@ const MANIFESTS: [(&str, &str); 11] = [
     ("mix.exs", "hex"),
 ];
 
-/// The signs in the manifests of a folder, each as `library:npm/NAME`. Manifests that cannot be read give no signs.
+/// The signs in the manifests of a folder, each as `library:npm/NAME`. A manifest that cannot be read gives no signs.
 pub fn libraries(read: impl Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     let texts = MANIFESTS.iter().filter_map(|(file, whose)| Some((file, whose, read(file)?)));
     let signs = texts.flat_map(|(file, whose, text)| {
@@ -72,7 +72,7 @@ fn add_from(table: &toml::Table, names: &mut Vec<String>) {
     }
 }
 
-/// `psycopg2` from `psycopg2[binary]>=2.9 # why`. In Python's names case does not matter, and `_` is the same as `-`.
+/// `psycopg2` from `psycopg2[binary]>=2.9 # why`. In Python's package names, case does not matter, and `_` equals `-`.
 fn of_python(line: &str) -> Option<String> {
     let line = line.trim();
     let end = line.find(|it: char| !it.is_ascii_alphanumeric() && !"-_.".contains(it)).unwrap_or(line.len());
@@ -87,8 +87,8 @@ fn of_ruby_or_elixir(line: &str) -> Option<String> {
     Some(name.split(['"', '\'', ',', ' ']).next()?.to_owned())
 }
 
-/// `github.com/jackc/pgx` from `github.com/jackc/pgx/v5 v5.5.0`. A module that only another library needs is marked in
-/// the file, and is left out.
+/// `github.com/jackc/pgx` from `github.com/jackc/pgx/v5 v5.5.0`. The file marks modules that only another library
+/// needs; these are left out.
 fn of_go(line: &str) -> Option<String> {
     let line = line.trim_start().trim_start_matches("require ");
     let name = line.split_once(" v").filter(|_| !line.contains("// indirect"))?.0.trim();
