@@ -38,7 +38,7 @@ const ENDS: [&str; 18] = [
 ];
 
 /// Whether a file of a source tree may contain connections, according to its path: the table has the path, or the path
-/// has one of the extensions in [`ENDS`].
+/// has one of the extensions in `ENDS`.
 pub fn is_worth_reading(path: &str) -> bool {
     let end = path.rsplit_once('.').map_or("", |it| it.1);
     ENDS.contains(&end) || clients().flat_map(|app| &app.files).any(|it| fits_path(it, path))
@@ -53,7 +53,7 @@ pub fn is_configuration(path: &str) -> bool {
 /// Texts that occur in the address of a server.
 const PLACES: [&str; 5] = ["host", "127.", "::1", "0.0.0.0", "sock"];
 
-/// Whether a file may name a server: the path shows a configuration file, or the text contains one of [`PLACES`] or the
+/// Whether a file may name a server: the path shows a configuration file, or the text contains one of `PLACES` or the
 /// words of a driver's call. This check is much faster than parsing the text.
 pub fn may_name_a_server(path: &str, bytes: &[u8]) -> bool {
     if is_configuration(path) {
