@@ -408,7 +408,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
     let anchor = by_rank.iter().find_map(|it| roles.get(it)).copied()?;
     let pdo = pdo_of(&all[anchor], all);
     let is_pdo = pdo.is_some();
-    // mysqli, mysqlnd and PDO treat `localhost` as the C library does.
+    // PHP's two drivers and PDO treat `localhost` as the C library does.
     let is_php = is_php && kind == Some(Kind::Mysql);
     let dsn = hidden_dsn(&all[anchor], all).filter(|_| is_perl);
     let has_c_library = (has_c_library || dsn.is_some()) && kind == Some(Kind::Mysql);

@@ -311,7 +311,7 @@ struct Literal {
     quotes: Quotes,
 }
 
-/// Replaces each dollar that does not begin a variable while the text is searched for variables.
+/// The character that replaces each dollar that does not begin a variable while the text is searched for variables.
 const DOLLAR: char = '\u{e000}';
 
 fn literal(text: &str, kind: Lines) -> Literal {

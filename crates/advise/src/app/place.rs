@@ -38,9 +38,6 @@ pub(crate) struct Place {
 ///
 /// # Errors
 /// The reason, if the server or the transport cannot be determined.
-///
-/// # Errors
-/// The reason, if server or transport cannot be determined.
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
     let text = text.strip_prefix("tcp://").filter(|_| app.is_guess() || !is_store(app)).unwrap_or(text);

@@ -86,7 +86,7 @@ const MOST_NAME_BYTES: usize = 128;
 /// The longest value that is kept, in bytes; merged parts of a YAML file hold copies.
 pub(crate) const MOST_VALUE_BYTES: usize = 4 << 10;
 
-/// Replaces an unknown part of a text.
+/// The character that replaces an unknown part of a text.
 pub(crate) const UNKNOWN: char = '\u{fffc}';
 
 /// Returns a part of a name, or `…` if it is too long.

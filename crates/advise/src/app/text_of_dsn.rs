@@ -10,9 +10,6 @@ use super::url::{self, Parsed};
 ///
 /// # Errors
 /// The error of [`Address::parse`], if the text has another form.
-///
-/// # Errors
-/// If the text has another form, the error of [`Address::parse`].
 pub fn address_of(text: &str) -> Result<Address, AddressError> {
     let text = text.trim();
     if let Some(address) = of_pdo(text) {

@@ -38,8 +38,6 @@ impl Statement {
 /// Returns the directives of an nginx file.
 ///
 /// `None` if the braces do not match, or if blocks are nested too deeply.
-///
-/// `None` if its braces do not match, or if blocks are nested too deeply.
 pub fn statements(text: &str) -> Option<Vec<Statement>> {
     // The open blocks. Each has the words of its directive, and the directives inside that were read so far.
     let mut open: Vec<(Vec<Range<usize>>, Vec<Statement>)> = vec![(Vec::new(), Vec::new())];

@@ -110,7 +110,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         ASKS_SYSTEM_CODE => (SocketRow::MayAskSystem, MADE_OR_ASKS_SYSTEM),
         "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
-        // Another error, such as too many connections, may be gone at the next attempt.
+        // Another error, such as too many connections or a limit: the login may succeed at another time.
         _ => {
             let what = format!("over the socket the server answers: {}", why.words);
             let next = "read the server's message, and check again";

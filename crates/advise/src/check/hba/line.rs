@@ -3,7 +3,7 @@
 use super::address::{Address, Origin};
 use super::name::{Fit, Name, any, yes};
 
-/// A line that is not a comment.
+/// A line that the server applies, not a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HbaLine {
     /// The number of the line in the file; if the line continues, the number of its first part.

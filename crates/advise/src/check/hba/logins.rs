@@ -24,7 +24,7 @@ pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, li
     }
 }
 
-/// Makes the point about the rules less strict if the client could log in.
+/// Adjusts the point about the rules if the client could log in: the rules then need not be known.
 fn beside_a_login(rules: Point) -> Point {
     match rules.outcome {
         Outcome::Unknown => Point { outcome: Outcome::Note, next: None, steps: Vec::new(), ..rules },

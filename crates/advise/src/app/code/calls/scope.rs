@@ -74,7 +74,7 @@ impl<'a> Scope<'a> {
         body(one) == body(other)
     }
 
-    /// Whether the place is in code that does not always run. A branch that only tests whether the object already
+    /// Whether the place is in code that does not always run. A branch that tests whether the object already
     /// exists does not count.
     pub(super) fn is_in_branch(&self, at: usize, object: Option<&str>) -> bool {
         let mut around = self.branches.iter().filter(|it| it.contains(&at));
@@ -86,7 +86,7 @@ impl<'a> Scope<'a> {
         self.branches.iter().any(|it| it.contains(&at) && !it.contains(&of))
     }
 
-    /// Whether the condition of a branch only tests if the object is missing: `if (!$pdo) {`, `if self.pool is None:`,
+    /// Whether the condition of a branch tests if the object is missing: `if (!$pdo) {`, `if self.pool is None:`,
     /// `unless @redis`.
     fn asks_for(&self, branch: &Range<usize>, object: &str) -> bool {
         let name = object.rsplit('.').next().unwrap_or_default().trim_start_matches('$');

@@ -58,7 +58,7 @@ struct Slot {
     path: Vec<String>,
     /// The last part of the setting's name, without quotes.
     key: Range<usize>,
-    /// The byte at which the name begins.
+    /// The byte at which the setting begins.
     start: usize,
     depth: usize,
     ends_with_line: bool,
