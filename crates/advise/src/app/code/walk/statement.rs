@@ -205,8 +205,8 @@ impl Walk<'_> {
         ahead_of_it.find(|it| self.word(ahead + it) == "=").unwrap_or(0)
     }
 
-    /// Skips a statement that includes or imports another file, and notes the file: `require 'x.php';`, `from x import
-    /// *`. Returns whether there was such a statement.
+    /// Skips a statement like `require 'x.php';` or `from x import *` that reads another file, and notes the file.
+    /// Returns whether there was such a statement.
     fn is_other_file(&mut self) -> bool {
         let is_include = self.language == Language::Php
             && matches!(self.word(0), "include" | "include_once" | "require" | "require_once");
