@@ -17,7 +17,7 @@ pub struct Fields {
     pub folder: String,
     /// The port; for PostgreSQL it is part of the socket's name.
     pub port: u16,
-    /// `MongoDB`: the options of a driver as a query, with their `%XX`.
+    /// `MongoDB`: the options of a driver as a query, still percent-encoded.
     pub options: Option<String>,
     /// Path and query of an HTTP page, if the address contains more than the root.
     pub page: Option<String>,

@@ -136,7 +136,7 @@ fn named_database(list: &Setting) -> Option<Setting> {
     Some(Setting { value: Value::Text(name.clone()), item, key, literal, ..list.clone() })
 }
 
-/// The settings of each connection, grouped by the values of the wildcards.
+/// Groups the settings into connections by the texts that the wildcards of the patterns match.
 fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role, usize>> {
     let mut groups: BTreeMap<Vec<String>, BTreeMap<Role, usize>> = BTreeMap::new();
     for role in Role::ALL {
@@ -155,7 +155,7 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
             }
         }
     }
-    // A group with fewer wildcard values applies to every connection whose values begin with them.
+    // A setting whose pattern has fewer wildcards belongs to every connection whose texts begin with the same texts.
     let shared = groups.clone();
     for (captures, roles) in &mut groups {
         let outer = (0..captures.len()).rev().filter_map(|it| shared.get(&captures[..it]));
@@ -287,7 +287,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
         }
         _ if bound.roles.contains_key(&Role::Host) => Some(own.name()),
         Ok(_) => None,
-        // The default in the file shows the kind.
+        // The variable's default shows the kind of server.
         Err(_) => match &setting.value {
             Value::Variable { fallback: Some(text), .. } => (url::parse(text)?.kind() == own).then(|| own.name()),
             Value::Hidden if setting.item[setting.literal.clone()].contains("://") => {

@@ -93,7 +93,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
             _ => {}
         }
         if setting.path[0] == SERVICES {
-            // References to variables of Compose itself.
+            // A single `$` in a value refers to a variable of Compose.
             for variable in &mut found[from..] {
                 variable.read_doubled('$');
             }

@@ -105,7 +105,8 @@ fn bound(app: &'static App, call: &Call, source: &Source<'_>) -> Vec<Bound> {
     if settings.iter().any(|it| is_of(app, &[Role::Url, Role::Socket], it)) {
         settings.pop();
     }
-    // Python refuses a call that has the same argument twice.
+    // A list that the call passes on may contain further settings. In Python it cannot repeat an argument of the call,
+    // because Python refuses a call that has the same argument twice.
     let is_handed_on = settings.iter().any(|it| it.path.last().is_some_and(|it| it == REST));
     let is_open = is_handed_on && app.format != Format::Python;
     let mut found = bound_of(app, &settings, source, false);

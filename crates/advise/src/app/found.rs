@@ -49,8 +49,8 @@ pub struct Found {
     pub label: String,
     /// The word for the kind of the server.
     pub kind: &'static str,
-    /// The server, and the user there; `None` if the server is not known, or if looptax does not speak its protocol.
-    /// The socket is set if the connection already uses it.
+    /// The address of the server, with the user; `None` if the server is not known, or if looptax does not speak its
+    /// protocol. The address has a socket if the connection already uses the socket.
     pub address: Option<Address>,
     /// The address of a server whose protocol looptax does not speak.
     pub unspoken: Option<Unspoken>,

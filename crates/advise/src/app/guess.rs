@@ -28,7 +28,7 @@ pub(super) fn connections(
     let all = with_parts(settings);
     let sorted = sort(&all);
     let has = |words: &[&str]| words.iter().any(|it| text.contains(it));
-    // The drivers that an image installs may not be used by any program.
+    // An image may install drivers that no program uses.
     let is_configuration = format.language().is_none() && format != Format::Dockerfile;
     let context = Context {
         all: &all,

@@ -94,7 +94,7 @@ pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
     let raw = match &setting.value {
         Value::Text(text) => text,
         Value::Hidden => raw.trim_matches(['\'', '"', '`']),
-        // The default in the file shows the kind.
+        // The variable's default shows the kind of server.
         Value::Variable { fallback, .. } => fallback.as_deref()?,
     };
     if setting.value == Value::Hidden && raw.contains("host=") {

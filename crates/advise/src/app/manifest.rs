@@ -72,14 +72,15 @@ fn add_from(table: &toml::Table, names: &mut Vec<String>) {
     }
 }
 
-/// `psycopg2` from `psycopg2[binary]>=2.9 # why`. In Python's package names, case does not matter, and `_` equals `-`.
+/// Returns `psycopg2` for `psycopg2[binary]>=2.9 # why`. In Python's package names, case does not matter, and `_`
+/// equals `-`.
 fn of_python(line: &str) -> Option<String> {
     let line = line.trim();
     let end = line.find(|it: char| !it.is_ascii_alphanumeric() && !"-_.".contains(it)).unwrap_or(line.len());
     (end > 0 && !line.starts_with('-')).then(|| line[..end].to_lowercase().replace('_', "-"))
 }
 
-/// `pg` from `gem "pg", "~> 1.5"`, `postgrex` from `{:postgrex, ">= 0.0.0"}`.
+/// Returns `pg` for `gem "pg", "~> 1.5"`, and `postgrex` for `{:postgrex, ">= 0.0.0"}`.
 fn of_ruby_or_elixir(line: &str) -> Option<String> {
     let line = line.trim_start();
     let name = line.strip_prefix("gem ").or_else(|| line.strip_prefix("{:"))?;
@@ -87,8 +88,8 @@ fn of_ruby_or_elixir(line: &str) -> Option<String> {
     Some(name.split(['"', '\'', ',', ' ']).next()?.to_owned())
 }
 
-/// `github.com/jackc/pgx` from `github.com/jackc/pgx/v5 v5.5.0`. The file marks modules that only another library
-/// needs; these are left out.
+/// Returns `github.com/jackc/pgx` for `github.com/jackc/pgx/v5 v5.5.0`. The file marks modules that only another
+/// library needs; `None` for these.
 fn of_go(line: &str) -> Option<String> {
     let line = line.trim_start().trim_start_matches("require ");
     let name = line.split_once(" v").filter(|_| !line.contains("// indirect"))?.0.trim();
@@ -97,7 +98,7 @@ fn of_go(line: &str) -> Option<String> {
     Some(if is_version { before } else { name }.to_owned())
 }
 
-/// `rails` from `  rails (~> 7.1)!`.
+/// Returns `rails` for `  rails (~> 7.1)!`.
 fn first_word(line: &str) -> Option<String> {
     line.split([' ', '!']).find(|it| !it.is_empty()).filter(|_| line.starts_with("  ")).map(str::to_owned)
 }

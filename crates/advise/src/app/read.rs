@@ -313,7 +313,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let name = last(path);
     let by_name = whose(&|pattern| {
         let pattern = last(pattern);
-        // A pattern that matches every name shows nothing.
+        // A pattern that matches every name does not show the application.
         !pattern.starts_with('*') && fits_path(&pattern, &name)
     });
     if by_name.is_empty() {

@@ -52,7 +52,7 @@ pub(crate) enum Joins {
     Line,
     /// In a separate item below, as in Kubernetes' variables: `- name: NAME`, `value: VALUE`.
     Pair,
-    /// In the container's own environment: other containers may also read the place where the setting is now.
+    /// In the container's own environment, because other containers may also read the place of this setting.
     Apart,
     /// After the setting, with this separator.
     With(&'static str),

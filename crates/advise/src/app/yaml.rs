@@ -102,7 +102,7 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     let mut is_open = false;
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
-        // Helm's `{{- if … }}`, and expressions that insert whole lines.
+        // The line is only a template expression: Helm's `{{- if … }}`, or an expression that inserts whole lines.
         let is_alone = trimmed.starts_with("{{") && trimmed.find("}}").is_some_and(|at| at + 2 == trimmed.len());
         let is_control = is_open
             || is_alone

@@ -147,7 +147,7 @@ impl<'a> Lines<'a> {
         let (at, text) = match below {
             Some(idx) => {
                 let end = self.places[idx].end;
-                // If the last line has no line break, the new line gets one before it, and ends without one itself.
+                // If the last line has no line break, a line break is written before the new line, and none after it.
                 let is_cut = end == self.text.len();
                 let at = if is_cut { end } else { end + self.text[end..].find('\n').map_or(0, |it| it + 1) };
                 let lacks_head = self.form.sections().is_some() && self.heads.is_empty();

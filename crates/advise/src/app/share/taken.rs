@@ -21,7 +21,7 @@ use crate::app::whole::Whole;
 pub(super) struct Taken {
     /// The variable. It has [`Joins::Apart`] if it must not be changed at its place.
     pub(super) setting: Setting,
-    /// Its source in words: the `env_file` app.env.
+    /// The source of the variable, in words: the `env_file` app.env.
     pub(super) from: String,
     pub(super) is_secret: bool,
 }

@@ -84,7 +84,7 @@ impl Walk<'_> {
                 self.end();
                 self.pieces.push(Piece::Closed(self.at));
             }
-            // A continuation line.
+            // The line continues on the next line.
             '\\' if is_by_line && self.text[self.at..].starts_with("\\\n") => self.at += 1,
             _ => {
                 self.word(sign);

@@ -6,7 +6,7 @@ use crate::check::grants::{Rights, Server};
 /// A login over one transport, as the server reports it.
 #[derive(Debug, Clone, Default)]
 pub struct MysqlLogin {
-    /// The server whose rules and messages apply.
+    /// The kind of server, which decides the rules and the messages.
     pub server: Server,
     /// `CURRENT_USER()`: the account that the server chose; empty if the login failed.
     pub account: String,

@@ -47,7 +47,7 @@ pub enum Difference<'a> {
 }
 
 impl Hba {
-    /// The first difference between the socket and TCP from one of these origins.
+    /// The first difference between logins over the socket and logins over TCP from one of these origins.
     pub fn difference(&self, origins: &[Origin]) -> Option<Difference<'_>> {
         self.first(origins, is_same)
     }
