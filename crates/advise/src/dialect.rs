@@ -21,7 +21,7 @@ pub struct Dialect {
     pub name: String,
     pub language: String,
     pub kind: Kind,
-    /// Where a person writes the text: a call, a file or a setting.
+    /// The place for the text: a call, a file or a setting.
     pub place: String,
     text: String,
     /// The transport that the driver uses for the host name `localhost`.

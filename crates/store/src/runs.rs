@@ -1,4 +1,4 @@
-//! Where records are saved if the user gives no path: in a folder for each run, with the name of the run.
+//! The destination of records if the user gives no path: a folder for each run, with the name of the run.
 //!
 //! The folder is made before anything is measured. Therefore two runs never use the same folder, and a destination to
 //! which looptax cannot write is reported at the start.

@@ -191,7 +191,7 @@ impl Found {
     }
 
     /// Describes from where the container takes settings, and which of these stay unchanged. `None` if the container
-    /// takes none.
+    /// takes no settings.
     pub fn taken_words(&self) -> Option<String> {
         let mut names: Vec<&str> = self.apart().filter_map(|(_, it)| it.path.first()).map(String::as_str).collect();
         names.sort_unstable();

@@ -20,7 +20,7 @@ pub(crate) enum Quotes {
     AsNeeded(Dialect),
 }
 
-/// What ends a value without quotes.
+/// The end of a value without quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bare {
     Line,

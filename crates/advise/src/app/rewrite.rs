@@ -1,4 +1,4 @@
-//! Changes to a text as bytes: where settings are changed, added and removed.
+//! Changes to a text as bytes: the places at which settings are changed, added and removed.
 //!
 //! Bytes outside these places do not change: comments, indentation, line ends and other settings stay.
 

@@ -34,7 +34,7 @@ pub(super) struct Mount {
     pub(super) target: Option<String>,
 }
 
-/// What a container mounts at a folder.
+/// The kind of mount that a container has at a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mounted<'a> {
     Nothing,

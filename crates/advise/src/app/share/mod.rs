@@ -50,7 +50,7 @@ pub(super) use web::own_files;
 /// The changes with which the two containers of a connection use one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// What the server is for the application: `` `db` is a service of the same file ``.
+    /// The server's place in the files, as seen from the application: `` `db` is a service of the same file ``.
     pub server_is: String,
     pub image: String,
     /// The kind of volume that holds the folder.

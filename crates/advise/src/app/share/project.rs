@@ -1,4 +1,4 @@
-//! What `share` needs from each form of file: facts about the containers, and functions that write lines.
+//! The parts of `share` that each form of file implements: facts about the containers, and functions that write lines.
 //!
 //! Implemented by `compose`, `pods` and `quadlet`; used by `share`.
 
@@ -11,7 +11,7 @@ use crate::app::found::Found;
 
 /// Words that describe a server to a person.
 pub(super) struct Named {
-    /// What the server is for the application.
+    /// The server's place in the files, as seen from the application.
     pub(super) is: String,
     /// The kind of volume that holds the folder.
     pub(super) volume: &'static str,

@@ -46,7 +46,7 @@ pub struct MysqlAccount {
     pub ssl_type: String,
 }
 
-/// What is known about an account `user@localhost` that cannot log in.
+/// The known facts about an account `user@localhost` that cannot log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketRow {
     /// It is not known whether the account exists.

@@ -111,7 +111,7 @@ fn one(word: &Word) -> Option<&Name> {
     }
 }
 
-/// What was read before the current character.
+/// The kind of text that was read before the current character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// The end of a word, or nothing yet.

@@ -1,4 +1,4 @@
-//! What the lines of `pg_hba.conf` mean for a switch to the socket.
+//! The effect that the lines of `pg_hba.conf` have on a switch to the socket.
 
 use std::net::IpAddr;
 

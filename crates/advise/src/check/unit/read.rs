@@ -31,7 +31,7 @@ pub struct UnitSettings {
     pub without_unix: Option<String>,
 }
 
-/// What `ProtectHome=` does with `/home`, `/root` and `/run/user`.
+/// The effect of `ProtectHome=` on `/home`, `/root` and `/run/user`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Home {
     #[default]

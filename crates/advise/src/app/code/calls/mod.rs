@@ -64,7 +64,7 @@ struct Program<'a> {
     settings: Vec<Setting>,
     /// Names whose values also change in other ways than by `=`.
     touched: HashSet<String>,
-    /// The number of look-ups that are still allowed.
+    /// The number of names and expressions that may still be resolved.
     steps: Cell<usize>,
 }
 
