@@ -1,5 +1,5 @@
-//! Packs the tables of `data/`, which people write as TOML: the program reads JSON anyway, and need not know another
-//! format for its own words.
+//! Packs the tables of `data/` for the program. People write them as TOML. The program gets JSON, which it reads
+//! anyway, so that it does not need another format for its own tables.
 #![allow(clippy::disallowed_methods, reason = "reads the files that it builds in")]
 
 use std::env;

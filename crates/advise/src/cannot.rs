@@ -1,15 +1,16 @@
-//! The values that a dialect cannot write: its grammar has no escape for them, or its driver reads them wrongly.
+//! The values that a dialect cannot write: its grammar has no escape for them, or its driver misreads them.
 
 use serde::Deserialize;
 
 use crate::template::Fields;
 
-/// A rule in the table about values that cannot be written.
+/// A rule of the table: which values the dialect cannot write.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cannot {
     part: Part,
-    /// The rule applies to values with any of these characters; if neither this nor `beyond` is given, to every value.
+    /// The rule applies to values that contain any of these characters. If neither `with` nor `beyond` is given, the
+    /// rule applies to every value.
     with: Option<String>,
     beyond: Option<Beyond>,
     why: String,
@@ -29,7 +30,7 @@ enum Part {
 #[serde(rename_all = "lowercase")]
 enum Beyond {
     Ascii,
-    /// All characters with one unit in UTF-16: no emoji.
+    /// The characters that are a single unit in UTF-16, so no emoji.
     Bmp,
     Lowercase,
 }

@@ -1,6 +1,6 @@
 //! How real clients connect while a server does not accept, as traced (`crates/advise/data/connects.toml`).
 //!
-//! A storm of an experiment connects as one of these clients does.
+//! An experiment with a storm of connections connects as one of these clients does.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -15,14 +15,14 @@ const TABLE: &[u8] = packed!("connects");
 /// How a client library connects.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Connects {
-    /// Its name in the table of real clients; empty if it is not in that table.
+    /// The name of the client in the table of real clients; empty if the client is not in that table.
     #[serde(default)]
     client: String,
     #[serde(default)]
     name: String,
     #[serde(default)]
     library: String,
-    /// Other words for it.
+    /// Other words that mean this client.
     #[serde(default)]
     like: Vec<String>,
     #[serde(default)]
@@ -32,12 +32,12 @@ pub struct Connects {
     pub blocks: bool,
     #[serde(default)]
     pauses_ms: Vec<f64>,
-    /// Whether it stops trying as soon as the clock shows another second than at its first try.
+    /// Whether the client stops trying as soon as the clock shows a different second than at the first attempt.
     #[serde(default)]
     pub ends_with_second: bool,
     #[serde(default)]
     limit_s: Option<u32>,
-    /// The library and its language, with the versions that were traced.
+    /// The traced library and its language, with the traced versions.
     pub seen: String,
 }
 
@@ -55,15 +55,15 @@ pub fn connects() -> &'static [Connects] {
     &TABLE_ONCE
 }
 
-/// The traced clients of a kind of server: those to which `word` belongs, or all if it belongs to none of them.
+/// The traced clients for a kind of server: those that `word` names, or all of them if `word` does not name any.
 pub fn connects_to(kind: &str, word: Option<&str>) -> Vec<&'static Connects> {
     let meant = connects().iter().filter(|it| word.is_some_and(|word| it.is_meant(word, kind)));
     let meant: Vec<_> = meant.collect();
     if meant.is_empty() { connects().iter().filter(|it| it.talks_to(kind)).collect() } else { meant }
 }
 
-/// The reaction of clients to a full socket: `fails at once: PHP's mysqlnd, go-sql-driver; tries again, for 1.05 s at
-/// most: libmariadb`.
+/// Describes how clients react to a full socket: `fails immediately: PHP's mysqlnd, go-sql-driver; tries again for at
+/// most 1.05 s: libmariadb`.
 pub(crate) fn on_full_socket(clients: &[&Connects]) -> String {
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
     for client in clients {
@@ -79,17 +79,17 @@ pub(crate) fn on_full_socket(clients: &[&Connects]) -> String {
 }
 
 impl Connects {
-    /// Its name as one word: `mysqlnd`.
+    /// The client's name as one word: `mysqlnd`.
     pub fn name(&self) -> &str {
         if self.client.is_empty() { &self.name } else { &self.client }
     }
 
-    /// Its name as used in a sentence.
+    /// The client's name as used in a sentence.
     pub fn library(&self) -> &str {
         self.real().map_or(&self.library, |it| &it.library)
     }
 
-    /// Whether this word is a name of it, for servers of this kind.
+    /// Whether `word` is a name of this client, for servers of this kind.
     pub fn is_meant(&self, word: &str, kind: &str) -> bool {
         match self.real() {
             Some(real) => real.is_called(word) && real.talks_to(kind),
@@ -101,17 +101,17 @@ impl Connects {
         self.real().map_or_else(|| self.servers.iter().any(|it| it == kind), |it| it.talks_to(kind))
     }
 
-    /// The pauses after which it tries again if the queue of a Unix socket is full.
+    /// The pauses between the client's attempts if the queue of a Unix socket is full.
     pub fn pauses(&self) -> impl Iterator<Item = Duration> {
         self.pauses_ms.iter().map(|ms| Duration::from_secs_f64(ms / 1e3))
     }
 
-    /// How long it waits for a connection over TCP; `None` if only the kernel limits that.
+    /// How long the client waits for a connection over TCP; `None` if only the kernel limits this time.
     pub fn limit(&self) -> Option<Duration> {
         self.limit_s.map(|seconds| Duration::from_secs(seconds.into()))
     }
 
-    /// Its reaction to a full socket, in a few words.
+    /// Describes in a few words how the client reacts to a full socket.
     fn on_full_socket(&self) -> String {
         let waits: Duration = self.pauses().sum();
         if self.blocks {

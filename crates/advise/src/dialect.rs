@@ -1,4 +1,4 @@
-//! The table of dialects, and the facts in one of its rows.
+//! The table of dialects, and the facts in each row.
 
 use std::sync::LazyLock;
 
@@ -17,14 +17,14 @@ const TABLE: &[u8] = packed!("dialects");
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dialect {
-    /// Its name: `mysqli`, `go-redis`, `wordpress`.
+    /// The name of the dialect: `mysqli`, `go-redis`, `wordpress`.
     pub name: String,
     pub language: String,
     pub kind: Kind,
-    /// Where to write the text.
+    /// The place for the text: a call, a file or a setting.
     pub place: String,
     text: String,
-    /// The transport that it uses for `localhost`.
+    /// The transport that the driver uses for the host name `localhost`.
     pub localhost: Takes,
     nowhere: Option<Takes>,
     loopback: Option<Takes>,
@@ -60,13 +60,14 @@ impl Dialect {
         text.expect("a test fills in every template").trim_matches('\n').to_owned()
     }
 
-    /// Reasons why the text would be wrong with these fields; empty if it is right. The password must be the real one.
+    /// Returns the reasons why the text would be wrong with these fields; empty if it is right. `fields` must contain
+    /// the real password.
     pub fn cannot(&self, fields: &Fields) -> Vec<&str> {
         let apply = self.cannot.iter().filter(|it| it.applies(fields));
         apply.map(Cannot::why).collect()
     }
 
-    /// The traps of a text, except for those whose remedy is a word that the text already contains.
+    /// The traps of a text. Omits a trap whose remedy is a word that the text already contains.
     pub fn traps_of<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a String> {
         let is_open = |trap: &&String| {
             let added = trap.rsplit_once(": add ");
@@ -75,18 +76,18 @@ impl Dialect {
         self.traps.iter().filter(is_open)
     }
 
-    /// The driver that has connected with its texts; `None` if no driver was tried.
+    /// The driver that has connected with the texts of this dialect; `None` if no driver was tried.
     pub fn proof(&self) -> Option<&'static Proof> {
         Proof::find(self.kind, &self.name, &self.text(&proof::sample()))
     }
 
-    /// Whether `word` is its name or its language.
+    /// Whether `word` is the name or the language of the dialect.
     pub fn is_called(&self, word: &str) -> bool {
         let word = usual(word);
         self.name.eq_ignore_ascii_case(word) || self.language.eq_ignore_ascii_case(word)
     }
 
-    /// The transport that it uses for this address as it is written.
+    /// The transport that the driver uses for this address.
     pub fn takes(&self, address: &Address) -> Takes {
         if address.socket.is_some() {
             return Takes::Unix;
@@ -94,7 +95,7 @@ impl Dialect {
         self.takes_host(address.host.as_deref())
     }
 
-    /// The transport that it uses for this host, if the address names no socket.
+    /// The transport that the driver uses for this host if the address names no socket.
     pub fn takes_host(&self, host: Option<&str>) -> Takes {
         match host {
             None => self.nowhere.unwrap_or(self.localhost),
@@ -105,7 +106,7 @@ impl Dialect {
     }
 }
 
-/// The table's word for a synonym.
+/// Returns the table's word for a synonym.
 fn usual(word: &str) -> &str {
     const OTHERS: [(&str, &str); 11] = [
         ("nodejs", "Node"),

@@ -1,4 +1,4 @@
-//! How a value is escaped at its place: between a language's quotes, in a URL, in a shell.
+//! How a value is escaped depending on where it is written: between a language's quotes, in a URL, in a shell.
 //!
 //! The quotes themselves are in the templates.
 
@@ -6,10 +6,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Characters that are escaped in every part of a URL: all except letters, digits and `-._~`.
 const URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// Characters that are escaped in the path of a URL; slashes are not.
+/// Characters that are escaped in the path of a URL: the same, except for the slash.
 const PATH: &AsciiSet = &URL.remove(b'/');
-/// Characters that are escaped in a query whose parts are already percent-encoded and that may be between quotes; the
-/// separators of its parts are not.
+/// Characters that are escaped in a query that may be between quotes. The parts of the query are already
+/// percent-encoded, so `%` and the separators of the parts are not escaped.
 const QUERY: &AsciiSet =
     &PATH.remove(b'%').remove(b'&').remove(b'=').remove(b'+').remove(b':').remove(b',').remove(b';');
 
@@ -20,32 +20,32 @@ pub(crate) enum Escape {
     Url,
     /// Percent-encoded, except for slashes.
     Path,
-    /// A query with percent-encoded parts; characters that must not be between quotes are encoded, too.
+    /// A query with percent-encoded parts. Characters that would break quotes around the query are encoded, too.
     Query,
     /// In double quotes: JSON, JavaScript, YAML, Java.
     Json,
     /// In single quotes: PHP, Ruby. Only the quote and the backslash have a special meaning.
     Single,
     Python,
-    /// A whole literal: Python, for a driver that encodes strings as Latin-1.
+    /// A whole Python literal, for a driver that encodes strings as Latin-1.
     PythonBytes,
-    /// A whole literal: Python, a string whose Latin-1 encoding gives the right bytes, for a driver that accepts no
+    /// A whole Python literal, for a driver that accepts no bytes: a string whose Latin-1 encoding gives the right
     /// bytes.
     PythonLatin,
     Conninfo,
     Shell,
-    /// In double quotes: an option file of MySQL.
+    /// In double quotes in an option file of MySQL.
     OptionFile,
     /// In double quotes in which `$` begins a variable: PHP, `.env`.
     Dollar,
     /// PDO: a semicolon ends a value, and a doubled semicolon stands for itself.
     Pdo,
-    /// A value of an ADO.NET connection string: quoted if necessary.
+    /// A value of an ADO.NET connection string, with quotes if necessary.
     AdoNet,
 }
 
 impl Escape {
-    /// Finds an escape by its word in the templates.
+    /// Finds an escape by its name in the templates.
     pub(crate) fn named(word: &str) -> Option<Self> {
         Some(match word {
             "raw" | "go" => Self::Raw,
@@ -67,7 +67,7 @@ impl Escape {
         })
     }
 
-    /// The value, escaped.
+    /// Returns the escaped value.
     pub(crate) fn apply(self, value: &str) -> String {
         match self {
             Self::Raw => value.to_owned(),
@@ -89,7 +89,7 @@ impl Escape {
     }
 }
 
-/// The value with a backslash before each of the `special` characters; `control` writes control characters.
+/// Returns the value with a backslash before each of the `special` characters; `control` converts control characters.
 fn escaped(value: &str, special: &[char], control: impl Fn(char) -> String) -> String {
     let mut text = String::with_capacity(value.len());
     for c in value.chars() {
@@ -105,14 +105,14 @@ fn escaped(value: &str, special: &[char], control: impl Fn(char) -> String) -> S
     text
 }
 
-/// A whole literal, followed by `beyond_ascii` if the value has characters that are not ASCII.
+/// Returns a whole Python literal, followed by `beyond_ascii` if the value has characters that are not ASCII.
 fn python(value: &str, beyond_ascii: &str) -> String {
     let quoted = Escape::Python.apply(value);
     let end = if value.is_ascii() { "" } else { beyond_ascii };
     format!("'{quoted}'{end}")
 }
 
-/// A line break would end the value; a control character without an escape stays as it is.
+/// Escapes a line break, which would end the value. A control character without an escape stays unchanged.
 fn option_file_control(c: char) -> String {
     match c {
         '\n' => "\\n".to_owned(),

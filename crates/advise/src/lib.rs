@@ -1,7 +1,7 @@
-//! Moving to the socket: how each driver, framework and application writes the address.
+//! How each driver, framework and application writes the address of a socket.
 //!
-//! Text in, text out: this crate does not connect, read files or examine the machine. The table of dialects is data
-//! (`data/dialects.toml`), and so is the list of dialects with which real drivers have connected (`data/proved.toml`);
+//! Takes texts and returns texts: this crate does not connect, read files or examine the machine. Two tables are data:
+//! the dialects (`data/dialects.toml`), and the dialects with which real drivers have connected (`data/proved.toml`).
 //! `template` fills in the texts; `looptax_model::dsn` reads the addresses that users pass. Called by the command line.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 

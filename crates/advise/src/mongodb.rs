@@ -8,7 +8,7 @@ const DIRECT: &str = "directConnection=true";
 /// The options for a socket, and warnings about the options that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MongodbOptions {
-    /// The options as a query, in the order of the URL and with its `%XX`; `None` if there are no options.
+    /// The options as a query, in the order of the URL and still percent-encoded; `None` if there are no options.
     pub kept: Option<String>,
     pub traps: Vec<String>,
 }
@@ -72,7 +72,7 @@ fn is_by_certificate(pair: &Pair<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// `traps` are words of each sentence, in order.
+    /// `traps` are words from each expected warning, in order.
     #[track_caller]
     fn check(query: &str, is_one_of_several: bool, kept: &str, traps: &[&str]) {
         let found = MongodbOptions::on_a_socket(query, is_one_of_several);

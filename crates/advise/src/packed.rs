@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::read::DeflateDecoder;
 use serde::de::DeserializeOwned;
 
-/// The bytes of a table.
+/// Includes the packed bytes of the table `$name` in the program.
 macro_rules! packed {
     ($name:literal) => {
         include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".json.deflate"))

@@ -1,6 +1,6 @@
-//! The dialects with which real drivers have connected: data that `cargo lab dialects --write` writes.
+//! The dialects with which real drivers have connected. `cargo lab dialects --write` writes this data.
 //!
-//! Each proof contains a text of its dialect, with which a test detects later changes of the dialect.
+//! Each proof contains a text of its dialect. A test compares this text with the dialect and so detects later changes.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -21,12 +21,12 @@ pub struct Proof {
     pub driver: String,
     pub language: String,
     pub servers: Vec<String>,
-    /// The day: `2026-11-21`.
+    /// The day of the proof: `2026-11-21`.
     pub date: String,
-    /// How many URLs with awkward values were tried.
+    /// The number of URLs with special characters in their values that were tried.
     pub urls: u32,
     pub connected: u32,
-    /// How many of these URLs the dialect itself declares impossible.
+    /// The number of these URLs that the dialect itself declares impossible.
     pub refused: u32,
     sample: String,
 }
@@ -40,7 +40,8 @@ fn proofs() -> &'static Proofs {
 }
 
 impl Proof {
-    /// The proof of a dialect whose text for [`sample`] is `text`; a proof for an older text is ignored.
+    /// Finds the proof of a dialect, where `text` is the dialect's text for [`sample`]. A proof for another text is
+    /// ignored.
     pub(crate) fn find(kind: Kind, name: &str, text: &str) -> Option<&'static Self> {
         let proof = proofs().get(kind.name())?.get(name)?;
         (proof.sample == text).then_some(proof)

@@ -1,6 +1,6 @@
 //! Real clients and how each waits for answers, as traced (`crates/advise/data/clients.toml`).
 //!
-//! The report shows their names in its headings, and an experiment waits as one of them does.
+//! The report shows the names of these clients in its headings, and an experiment waits as one of them does.
 
 use std::sync::LazyLock;
 
@@ -14,20 +14,20 @@ const TABLE: &[u8] = packed!("clients");
 /// A client library that people use.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct RealClient {
-    /// Its name as one word: `pgjdbc`.
+    /// The client's name as one word: `pgjdbc`.
     pub name: String,
-    /// Its name as used in a sentence.
+    /// The client's name as used in a sentence.
     pub library: String,
-    /// Programs that use it and so wait as it does; may be empty.
+    /// Programs that use this client and therefore wait as it does; may be empty.
     #[serde(default)]
     pub users: String,
-    /// Other words for it, if the kind of server fits: `java`.
+    /// Other words that mean this client, for its kinds of server: `java`.
     #[serde(default)]
     pub like: Vec<String>,
-    /// Kinds of server that it connects to.
+    /// Kinds of server to which the client connects.
     pub servers: Vec<String>,
     pub model: ClosestModel,
-    /// Behaviour that the model lacks; may be empty.
+    /// Behaviour of the client that the model lacks; may be empty.
     #[serde(default)]
     pub differs: String,
 }
@@ -57,7 +57,7 @@ impl RealClient {
         self.name == word || self.like.iter().any(|other| other == word)
     }
 
-    /// Whether it connects to servers of this kind.
+    /// Whether the client connects to servers of this kind.
     pub fn talks_to(&self, kind: &str) -> bool {
         self.servers.iter().any(|server| server == kind)
     }

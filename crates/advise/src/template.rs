@@ -1,7 +1,8 @@
 //! Fills in a dialect's text.
 //!
-//! `«field|escape|escape»` is a field, with the escapes applied in order. `‹…›` is left out if a field directly in it
-//! is not known; in `‹…¦…›` the second half then replaces the first. Sections may be nested.
+//! `«field|escape|escape»` is a field, with the escapes applied in order. A section `‹…›` is left out if the value of a
+//! field directly inside it is missing. In `‹…¦…›`, the second half is then used instead of the first. Sections may be
+//! nested.
 
 use crate::escape::Escape;
 
@@ -16,7 +17,7 @@ pub struct Fields {
     pub folder: String,
     /// The port; for PostgreSQL it is part of the socket's name.
     pub port: u16,
-    /// `MongoDB`: the options of a driver as a query, with their `%XX`.
+    /// `MongoDB`: the options of a driver as a query, still percent-encoded.
     pub options: Option<String>,
     /// Path and query of an HTTP page, if the address contains more than the root.
     pub page: Option<String>,
@@ -55,7 +56,7 @@ pub(crate) enum TemplateError {
 #[derive(Default)]
 struct Section {
     text: String,
-    /// Whether a field in it is not known.
+    /// Whether the value of a field in the section is missing.
     is_lacking: bool,
     /// The first half of the section, once the second half has begun.
     first: Option<Box<Self>>,

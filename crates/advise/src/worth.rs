@@ -1,11 +1,11 @@
 //! Whether the cost of TCP is worth a change, at a real rate of requests.
 //!
-//! Considers only CPU time: at a rate below the server's capacity no throughput is lost. The reports show the longer
-//! time of a request in addition.
+//! Considers only CPU time: at a rate below the server's capacity no throughput is lost. The reports show in addition
+//! how much longer a request takes.
 
 use looptax_model::record::{Estimate, Figure};
 
-/// A loss below this, in percent of one core, is negligible beside the other work of a machine.
+/// A loss below this, in percent of one core, is negligible compared with the other work of a machine.
 const NOTHING_PCT: f64 = 1.0;
 /// A loss above this, in percent of one core, is noticeable.
 const MUCH_PCT: f64 = 10.0;
@@ -23,7 +23,7 @@ pub struct Weighed {
 pub enum Worth {
     /// Even the upper end of the interval is a negligible loss.
     NotWorthIt,
-    /// Neither of the two is certain: worth it if the change costs nothing.
+    /// The loss may be negligible or noticeable: a change is worth it if it costs nothing.
     Little,
     /// Even the lower end of the interval is a noticeable loss.
     Much,

@@ -1,4 +1,4 @@
-//! The errors of records: one variant per failed action, with its object.
+//! The errors of saving and reading records: a variant for each action that can fail, with the object of the action.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use looptax_model::failure::Explain;
 use looptax_model::record::SCHEMA_VERSION;
 
-/// A record could not be saved or read.
+/// Why a record could not be saved or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file exists already, and was not to be replaced.
+    /// The file exists already, and the caller did not allow to replace it.
     #[error("`{}` exists already", path.display())]
     AlreadyExists { path: PathBuf },
     /// A file could not be created.
@@ -24,17 +24,17 @@ pub enum StoreError {
     /// A file could not be read.
     #[error("cannot read `{}`", path.display())]
     ReadFile { path: PathBuf, source: io::Error },
-    /// The file is not a record: other JSON, or not JSON.
+    /// The file is not a record: it is not JSON, or it is JSON without a schema version.
     #[error("`{}` is not a looptax record: it has no schema version", path.display())]
     NotARecord { path: PathBuf },
-    /// The record has a form that this looptax does not know.
+    /// The record has a schema version that this looptax does not know.
     #[error("`{}` has schema version {found}; this looptax reads version {SCHEMA_VERSION}", path.display())]
     SchemaVersion { path: PathBuf, found: u64 },
     /// The record is cut off, or a field of it is invalid.
     #[error("`{}` is broken at `{field}`", path.display())]
     Broken {
         path: PathBuf,
-        /// The field: `comparisons[0].tax[0].verdict`.
+        /// The invalid field: `comparisons[0].tax[0].verdict`.
         field: String,
         source: serde_json::Error,
     },
@@ -59,7 +59,7 @@ pub enum StoreError {
     /// An entry of the history cannot be parsed.
     #[error("the history's entry for run `{id}` is broken")]
     HistoryEntry { id: String, source: serde_json::Error },
-    /// The history has no such run.
+    /// No run in the history has this name or label.
     #[error("no run in the history has the label `{id}` or a name that begins with it")]
     NoSuchRun { id: String },
     #[error("several names of runs in the history begin with `{start}`")]
@@ -67,7 +67,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the disk is full, so that a smaller file might fit.
+    /// Whether the disk is full, so that a smaller file may fit.
     pub(crate) fn is_of_full_disk(&self) -> bool {
         match self {
             Self::CreateFile { source, .. } | Self::WriteFile { source, .. } | Self::RenameFile { source, .. } => {

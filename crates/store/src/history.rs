@@ -1,7 +1,7 @@
-//! The measurements made on this machine: an index of records in SQLite.
+//! The measurements made on this machine: an index of their records in SQLite.
 //!
-//! The records stay where they were saved; the index can be rebuilt from them. Two runs may write to it together, and a
-//! run that cannot write to it loses nothing.
+//! The records stay where they were saved, and the index can be rebuilt from them. Two runs may write to the index at
+//! the same time, and a run that cannot write to it loses no data.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,11 +11,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
 
-/// The version of the tables; looptax does not change tables of a newer version.
+/// The version of the tables. looptax does not change tables of a newer version.
 const VERSION: i64 = 1;
 /// How long a run waits while another run writes.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The runs in the order of time, each with its summary as JSON.
+/// The runs in order of time, each with its summary as JSON.
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS run (
         id TEXT PRIMARY KEY,
@@ -73,7 +73,7 @@ impl History {
         Ok(())
     }
 
-    /// The latest runs, the newest first; entries that cannot be read are left out and counted.
+    /// The latest runs, the newest first. Leaves out entries that cannot be read, and counts them.
     ///
     /// # Errors
     /// [`StoreError::History`].
@@ -91,8 +91,8 @@ impl History {
         Ok((runs, n_unread))
     }
 
-    /// The run whose name begins with `start`; if there is none, the newest run with this label; for `last`, the newest
-    /// run.
+    /// Finds the run whose name begins with `start`. If there is none, finds the newest run with this label. For
+    /// `last`, finds the newest run.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::SeveralRuns`], [`StoreError::History`],
@@ -132,7 +132,7 @@ impl History {
         found.map_err(|source| self.failed(source))
     }
 
-    /// Removes a run from the history; its record stays where it is.
+    /// Removes a run from the history. The record of the run stays.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::History`].

@@ -1,6 +1,6 @@
-//! Reads a record or a saved look of `watch`, and reports clearly why a file cannot be read.
+//! Reads a record or a saved snapshot of `watch`, and reports clearly why a file cannot be read.
 //!
-//! The file may come from anyone: cut off, edited by hand, or saved by another looptax.
+//! Anyone may have written the file: it may be cut off, edited by hand, or saved by another looptax.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::StoreError;
 
-/// No record is larger than this.
+/// The largest file that is read, in bytes. No record is larger.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// The only field that every version of records has.
+/// The only field that is in records of all versions.
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
@@ -23,13 +23,13 @@ struct Head {
 /// Reads the record at `path`.
 ///
 /// # Errors
-/// [`StoreError::ReadFile`]; `NotARecord` for JSON of another kind; `SchemaVersion` for a version
-/// that this looptax does not know; `Broken`, with the field, for anything else.
+/// [`StoreError::ReadFile`]; `NotARecord` for JSON of another kind; `SchemaVersion` for a version that this looptax
+/// does not know; otherwise `Broken`, with the invalid field.
 pub fn load(path: &Path) -> Result<Record, StoreError> {
     load_as(path, SCHEMA_VERSION)
 }
 
-/// Reads the look that `watch` saved at `path`.
+/// Reads the snapshot that `watch` saved at `path`.
 ///
 /// # Errors
 /// As [`load`].
@@ -37,7 +37,7 @@ pub fn load_watched(path: &Path) -> Result<Watched, StoreError> {
     load_as(path, WATCHED_SCHEMA_VERSION)
 }
 
-/// Whether the file at `path` is a saved look of `watch`, not a record of a run.
+/// Whether the file at `path` is a saved snapshot of `watch`, and not the record of a run.
 pub fn is_watched(path: &Path) -> bool {
     #[derive(Deserialize)]
     struct Fields {
@@ -51,7 +51,7 @@ pub fn is_watched(path: &Path) -> bool {
 
 fn load_as<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, StoreError> {
     let text = read::read(path, MOST_BYTES).map_err(|source| StoreError::ReadFile { path: path.to_owned(), source })?;
-    // A file that is cut off has no readable head either; the second attempt reports where it ends.
+    // In a file that is cut off, the version cannot be read either; `parse` then reports where the file ends.
     if let Ok(head) = serde_json::from_slice::<Head>(&text) {
         match head.schema_version {
             None => {
@@ -69,7 +69,8 @@ fn load_as<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, StoreErr
 fn parse<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<T, StoreError> {
     let broken = |field: &str, source| StoreError::Broken {
         path: path.to_owned(),
-        // A name that is cut off identifies nothing: the error names the object that contains it.
+        // If the name of the field is cut off, it identifies nothing, so the error names the object that contains the
+        // field.
         field: field.strip_suffix('?').map_or_else(
             || field.to_owned(),
             |it| {

@@ -1,6 +1,8 @@
-//! The destination of a record: a regular file that is replaced as a whole, or a device that is written to.
+//! The destination of a record: a regular file, which is replaced as a whole, or a device, to which the record is
+//! written.
 //!
-//! It is checked once, before anything is measured, so that a run does not end with an error that existed at its start.
+//! The destination is checked once, before anything is measured, so that a run cannot end with an error that was
+//! already there at its start.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,14 +16,14 @@ use crate::StoreError;
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) output: Output,
-    /// The path with symbolic links resolved.
+    /// The path, with symbolic links resolved.
     path: PathBuf,
     /// Whether an existing file may be replaced.
     pub(crate) existing: Existing,
 }
 
 impl Place {
-    /// Finds out what `path` is and whether a file can be created there.
+    /// Finds out what is at `path`, and checks that a file can be created there.
     pub(crate) fn find(path: &Path, existing: Existing) -> Result<Self, StoreError> {
         let failed = |source: io::Error| StoreError::CreateFile { path: path.to_owned(), source };
         let output = Output::find(path).map_err(failed)?;
@@ -29,7 +31,7 @@ impl Place {
             return Err(StoreError::AlreadyExists { path: path.to_owned() });
         }
         if !output.is_stream() {
-            // The file is removed again immediately.
+            // The file is not finished, so it is removed immediately.
             output.begin(None).map_err(failed)?;
         }
         let path = if output.is_there() { output.path() } else { path.to_owned() };

@@ -1,7 +1,7 @@
-//! The destination of records if the user gives no path: a folder for each run, named after it.
+//! The destination of records if the user gives no path: a folder for each run, with the name of the run.
 //!
-//! The folder is made before anything is measured. So two runs never use the same folder, and a destination that cannot
-//! be written to is reported at the start.
+//! The folder is made before anything is measured. Therefore two runs never use the same folder, and a destination to
+//! which looptax cannot write is reported at the start.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use looptax_host::{Folder, own};
 
 use crate::StoreError;
 
-/// The file name of the record in its folder.
+/// The file name of the record in the folder of a run.
 const RECORD: &str = "record.json";
-/// At most this many runs may request the same name together.
+/// The most runs for which the same name may be requested.
 const MOST_OF_A_NAME: u32 = 1_000;
 
 #[derive(Debug, Clone)]
@@ -20,21 +20,21 @@ pub struct Runs {
     folder: PathBuf,
 }
 
-/// A run's own folder; dropping this value removes it if nothing was put there.
+/// The folder of a run. Dropping this value removes the folder if it is still empty.
 #[derive(Debug)]
 pub struct RunFolder {
-    /// The name of the run: the requested name, or another name that is free.
+    /// The name of the run: the requested name, or that name with a number if it is taken.
     pub id: String,
     all: Folder,
 }
 
 impl Runs {
-    /// All runs below `folder`, which need not exist.
+    /// The runs in the folder `folder`, which does not have to exist.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Makes the folder of a new run, with this name if it is free.
+    /// Makes the folder of a new run, with the name `id` if it is free.
     ///
     /// # Errors
     /// [`StoreError::CreateFolder`].
@@ -55,7 +55,7 @@ impl Runs {
         Err(failed(&self.folder.join(id))(ErrorKind::AlreadyExists.into()))
     }
 
-    /// Whether this is the path of the record of a run in this folder.
+    /// Whether `record` is the path of the record of a run in this folder.
     pub fn holds(&self, record: &Path) -> bool {
         record.ends_with(RECORD) && record.parent().and_then(Path::parent) == Some(&self.folder)
     }
@@ -63,8 +63,7 @@ impl Runs {
     /// Removes the folder of a record for which [`Runs::holds`] is true.
     ///
     /// # Errors
-    /// [`StoreError::RemoveRun`]. It is not an error if the folder is already gone; a folder that also holds other
-    /// files stays.
+    /// [`StoreError::RemoveRun`]. If the folder is already gone, this is not an error. A folder with other files stays.
     pub fn remove(&self, record: &Path) -> Result<(), StoreError> {
         let removed = match self.remove_from(record) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -80,14 +79,14 @@ impl Runs {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
-        // Other files in the folder were not made by looptax.
+        // looptax did not make the other files in the folder.
         let _kept = all.remove_folder(id);
         removed
     }
 }
 
 impl RunFolder {
-    /// The path for its record.
+    /// The path for the record of the run.
     pub fn record(&self) -> PathBuf {
         self.all.path().join(&self.id).join(RECORD)
     }
@@ -95,7 +94,7 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // This removes only an empty folder.
+        // The folder is removed only if it is empty.
         let _kept = self.all.remove_folder(&self.id);
     }
 }

@@ -1,7 +1,7 @@
-//! Latencies in the form that they have inside a record: sorted by size, each with its number of occurrences.
+//! Latencies in the form in which a record contains them: sorted by size, each with the number of its occurrences.
 //!
 //! A fast server answers a hundred thousand requests in only some thousand different times, so each request takes less
-//! than a byte. The order of time is lost: no report of a run needs it.
+//! than a byte. The order of the requests in time is lost, but no report of a run needs it.
 
 use std::io::{BufReader, Read, Write};
 
@@ -14,13 +14,14 @@ use looptax_model::record::Samples;
 
 use crate::StoreError;
 
-/// The most space that the latencies of a record may take: enough for a few hundred million requests.
+/// The most bytes that the latencies of a record may take: enough for a few hundred million requests.
 pub const SAMPLES_CAP_BYTES: usize = 64 << 20;
-/// A larger count does not come from looptax: no run keeps this many latencies of one epoch in memory.
+/// The largest number of latencies that looptax writes for an epoch. No run keeps more of them in memory.
 const MOST_SAMPLES: u64 = 1 << 26;
 
-/// Packs the latencies of one arm in one epoch. This runs between two epochs, so it uses the fast level, which takes a
-/// twelfth more space (7 MB of pairs of an event loop with 64 connections: 3.1 MB; 2.86 MB at level 6).
+/// Packs the latencies of one arm in one epoch. Packing runs between two epochs, so it uses the fast level of
+/// compression, which takes a twelfth more space (7 MB of pairs from an event loop with 64 connections: 3.1 MB, and
+/// 2.86 MB at level 6).
 ///
 /// # Units
 /// `latencies_ns` in nanoseconds, in any order.
@@ -30,17 +31,17 @@ pub fn pack(mut latencies_ns: Vec<u32>) -> Samples {
     let mut before_ns = 0;
     for same in latencies_ns.chunk_by(|a, b| a == b) {
         push_number(&mut pairs, same[0] - before_ns);
-        // The length fits into 32 bits: the cap on memory does not allow more latencies.
+        // The number of latencies fits into 32 bits, because the limit on memory does not allow more.
         push_number(&mut pairs, same.len() as u32);
         before_ns = same[0];
     }
     Samples { count: latencies_ns.len() as u64, packed: BASE64.encode(deflate(&pairs, Compression::fast())) }
 }
 
-/// The latencies of one arm in one epoch in nanoseconds, from the fastest on.
+/// Returns the latencies of one arm in one epoch in nanoseconds, the fastest first.
 ///
 /// # Errors
-/// [`StoreError::BrokenSamples`] if they are not in the form that [`pack`] makes.
+/// [`StoreError::BrokenSamples`] if the latencies are not in the form that [`pack`] makes.
 pub fn unpack(samples: &Samples) -> Result<Vec<u32>, StoreError> {
     read_pairs(samples).ok_or(StoreError::BrokenSamples { count: samples.count })
 }
@@ -52,7 +53,7 @@ pub(crate) fn deflate(bytes: &[u8], level: Compression) -> Vec<u8> {
 }
 
 fn read_pairs(packed: &Samples) -> Option<Vec<u32>> {
-    // The count in a record is not trusted as the size of a buffer.
+    // The count in a record may be wrong, so it is checked before it is used as the size of a buffer.
     if packed.count > MOST_SAMPLES {
         return None;
     }
@@ -70,12 +71,12 @@ fn read_pairs(packed: &Samples) -> Option<Vec<u32>> {
         }
         samples.resize(samples.len() + n_same as usize, latency_ns);
     }
-    // The stream's checksum follows its last byte, and nothing follows the checksum.
+    // The checksum follows the last byte of the stream, and nothing may follow the checksum.
     let is_whole = bytes.next().is_none() && zlib.into_inner().into_inner().is_empty();
     is_whole.then_some(samples)
 }
 
-/// Appends a number, seven bits per byte.
+/// Appends a number, with seven bits in each byte.
 fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -84,7 +85,7 @@ fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number as u8);
 }
 
-/// The next number; `None` at the end of the bytes, or for a number of more than 32 bits.
+/// Reads the next number; `None` at the end of the bytes, or for a number of more than 32 bits.
 fn next_number(bytes: &mut impl Iterator<Item = std::io::Result<u8>>) -> Option<u32> {
     let mut number = 0_u64;
     for shift in (0..35).step_by(7) {
@@ -145,7 +146,7 @@ mod tests {
         check_noticed(|it| it.packed.push_str("AAAA"));
         check_noticed(|it| it.packed.clear());
         check_noticed(|it| it.packed = "no base64!".to_owned());
-        // A run of nothing would go on for ever.
+        // A pair with the count 0 would repeat for ever.
         check_noticed(|it| it.packed = BASE64.encode(deflate(&[5, 0, 5, 0], Compression::fast())));
         let beyond = [0xff, 0xff, 0xff, 0xff, 0x7f, 1];
         check_noticed(|it| it.packed = BASE64.encode(deflate(&beyond, Compression::fast())));

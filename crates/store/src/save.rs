@@ -1,7 +1,7 @@
-//! Writes a record: completely, synced to disk, and only then under its name.
+//! Writes a record: first completely, then synced to disk, and only then under its final name.
 //!
-//! After a crash or on a full disk, there is either the previous record or the new one. Called after each comparison;
-//! never while a slice runs.
+//! After a crash or on a full disk, the file is either the previous record or the new one. Called after each
+//! comparison, and never during a slice.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -16,40 +16,40 @@ use crate::place::{Existing, Place};
 /// Saves a finished record.
 ///
 /// # Errors
-/// [`StoreError::AlreadyExists`], `CreateFile`, `WriteFile` or `RenameFile`; no file is left in these cases.
+/// [`StoreError::AlreadyExists`], `CreateFile`, `WriteFile` or `RenameFile`. After an error, no new file is left.
 pub fn save(record: &Record, path: &Path, existing: Existing) -> Result<(), StoreError> {
     write(record, &Place::find(path, existing)?)
 }
 
-/// Saves results that are not a record in the same careful way; replaces an existing file.
+/// Saves results that are not a record as carefully as [`save`] does. Replaces an existing file.
 ///
 /// # Errors
-/// As [`save`], without [`StoreError::AlreadyExists`].
+/// The errors of [`save`], except for [`StoreError::AlreadyExists`].
 pub fn save_value(value: &impl Serialize, path: &Path) -> Result<(), StoreError> {
     write(value, &Place::find(path, Existing::Replace)?)
 }
 
-/// Saves a text (a page or a list of figures) in the same careful way.
+/// Saves a text (a page or a list of figures) as carefully as [`save`] does.
 ///
 /// # Errors
-/// As [`save`].
+/// The errors of [`save`].
 pub fn save_text(text: &str, path: &Path, existing: Existing) -> Result<(), StoreError> {
     save_bytes(text.as_bytes(), path, existing)
 }
 
-/// Saves bytes that are not text in the same careful way.
+/// Saves bytes that are not text as carefully as [`save`] does.
 ///
 /// # Errors
-/// As [`save`].
+/// The errors of [`save`].
 pub fn save_bytes(bytes: &[u8], path: &Path, existing: Existing) -> Result<(), StoreError> {
     let place = Place::find(path, existing)?;
     write_with(&place, None, |file| file.write_all(bytes))
 }
 
-/// Saves a text for programs of other users, which may read it whatever the umask is; replaces an existing file.
+/// Saves a text that programs of other users may read, whatever the umask is. Replaces an existing file.
 ///
 /// # Errors
-/// As [`save_value`].
+/// The errors of [`save_value`].
 pub fn save_for_all(text: &[u8], path: &Path) -> Result<(), StoreError> {
     let place = Place::find(path, Existing::Replace)?;
     write_with(&place, Some(0o644), |file| file.write_all(text))
@@ -57,7 +57,7 @@ pub fn save_for_all(text: &[u8], path: &Path) -> Result<(), StoreError> {
 
 /// Saves a record repeatedly while it grows.
 ///
-/// If the disk is full, latencies are dropped in favour of everything else: see [`Saver::lost`].
+/// If the disk is full, latencies are dropped, and all other data is saved: see [`Saver::lost`].
 #[derive(Debug)]
 pub struct Saver {
     place: Place,
@@ -65,7 +65,7 @@ pub struct Saver {
 }
 
 impl Saver {
-    /// Prepares for saving at `path`, and reports immediately if that is not possible. Does not leave a file there.
+    /// Prepares to save at `path`, and reports immediately if this is not possible. Leaves no file at `path`.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] or `CreateFile`.
@@ -73,16 +73,17 @@ impl Saver {
         Ok(Self { place: Place::find(path, existing)?, lost: None })
     }
 
-    /// Why latencies were dropped, if the disk was full; returned once.
+    /// Returns why latencies were dropped, if the disk was full. Returns the reason only once.
     pub fn lost(&mut self) -> Option<StoreError> {
         self.lost.take()
     }
 
-    /// Saves `record`. To a device it is written each time, so call it only once for a device. On a full disk, the
-    /// latencies of its last comparison are dropped; if that is not enough, those of the one before, and so on.
+    /// Saves `record`. If the destination is a device, each call writes the record to it, so call this function only
+    /// once for a device. On a full disk, drops the latencies of the record's last comparison; if that is not enough,
+    /// also those of the comparison before, and so on.
     ///
     /// # Errors
-    /// As [`save`]; the previously saved record stays.
+    /// The errors of [`save`]. After an error, the previously saved record stays.
     pub fn save(&mut self, record: &mut Record) -> Result<(), StoreError> {
         if let Err(full) = write(record, &self.place) {
             let Some(smaller) = self.save_smaller(record, &full) else {
@@ -91,13 +92,13 @@ impl Saver {
             self.lost.get_or_insert(full);
             *record = smaller;
         }
-        // From now on, looptax itself made the file there.
+        // From now on the file at this path is looptax's own.
         self.place.existing = Existing::Replace;
         Ok(())
     }
 
-    /// Saves the record with the latencies of as many comparisons as fit on a full disk; `None` if it does not fit even
-    /// without them.
+    /// Saves the record with the latencies of as many comparisons as fit on a full disk; `None` if the record does not
+    /// fit even without latencies.
     fn save_smaller(&self, record: &Record, error: &StoreError) -> Option<Record> {
         let mut smaller = record.clone();
         while error.is_of_full_disk() && forget_last_samples(&mut smaller) {
@@ -114,7 +115,7 @@ impl Saver {
     }
 }
 
-/// Removes the latencies of the last comparison that has any; returns whether there was one.
+/// Removes the latencies of the last comparison that has latencies. Returns whether there was such a comparison.
 fn forget_last_samples(record: &mut Record) -> bool {
     for comparison in record.comparisons.iter_mut().rev() {
         let mut had_some = false;
@@ -136,7 +137,8 @@ fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {
     })
 }
 
-/// Without `permissions`, a new file has those that the umask allows. A device keeps its permissions.
+/// Writes a file. Without `permissions`, a new file has the permissions that the umask allows. A device keeps its
+/// permissions.
 fn write_with(
     place: &Place,
     permissions: Option<u32>,

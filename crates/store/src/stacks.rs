@@ -1,4 +1,4 @@
-//! Call chains in the form that they have inside a record: folded, those with the most CPU time first, packed.
+//! Call chains in the form in which a record contains them: folded, packed, and those with the most CPU time first.
 
 use std::cmp::Reverse;
 use std::io::Read;
@@ -11,7 +11,8 @@ use looptax_model::record::Stacks;
 use crate::StoreError;
 use crate::samples::{BASE64, deflate};
 
-/// The most space that the chains of one pair of arms may take, unpacked: enough for some twenty thousand chains.
+/// The most bytes that the chains of a pair of arms may take before they are packed: enough for some twenty thousand
+/// chains.
 const CAP_BYTES: usize = 4 << 20;
 
 /// A call chain with its CPU time.
@@ -19,11 +20,11 @@ const CAP_BYTES: usize = 4 << 20;
 pub struct Stack {
     /// The process and its frames, outermost first, separated by `;`.
     pub folded: String,
-    /// `[baseline, other]`.
+    /// The CPU time in nanoseconds: `[baseline, other]`.
     pub ns: [u64; 2],
 }
 
-/// Packs chains, those with the most CPU time first, as long as there is space.
+/// Packs chains, those with the most CPU time first, up to the limit of bytes.
 pub fn pack_stacks(mut stacks: Vec<Stack>, requests: [u64; 2]) -> Stacks {
     stacks.sort_by(|a, b| {
         let total = |it: &Stack| Reverse(it.ns[0] + it.ns[1]);
@@ -42,10 +43,10 @@ pub fn pack_stacks(mut stacks: Vec<Stack>, requests: [u64; 2]) -> Stacks {
     Stacks { packed: BASE64.encode(deflate(text.as_bytes(), Compression::default())), requests, left_out_ns }
 }
 
-/// The chains of a record.
+/// Returns the call chains of a record.
 ///
 /// # Errors
-/// [`StoreError::BrokenStacks`] if they are not in the form that [`pack_stacks`] makes.
+/// [`StoreError::BrokenStacks`] if the chains are not in the form that [`pack_stacks`] makes.
 pub fn unpack_stacks(stacks: &Stacks) -> Result<Vec<Stack>, StoreError> {
     read(stacks).ok_or(StoreError::BrokenStacks)
 }
@@ -53,7 +54,7 @@ pub fn unpack_stacks(stacks: &Stacks) -> Result<Vec<Stack>, StoreError> {
 fn read(stacks: &Stacks) -> Option<Vec<Stack>> {
     let zlib = BASE64.decode(&stacks.packed).ok()?;
     let mut text = String::new();
-    // A record is not trusted about the size of its unpacked data.
+    // The unpacked data of a record may be larger than looptax allows, so no more than the limit is read.
     let most = CAP_BYTES as u64 + 1;
     ZlibDecoder::new(&*zlib).take(most).read_to_string(&mut text).ok()?;
     if text.len() > CAP_BYTES {

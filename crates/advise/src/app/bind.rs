@@ -1,4 +1,4 @@
-//! Turns settings into connections: each application of the table selects the settings that it reads.
+//! Turns settings into connections: for each application in the table, selects the settings that it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
@@ -18,20 +18,21 @@ use super::table::{App, Decision, GUESSED, Role, Words, apps};
 use super::url;
 use crate::Takes;
 
-/// Most connections of one kind that are read from a file. A check logs in to each.
+/// The most connections of one kind that are read from a file. A check logs in to each of them.
 pub(super) const MOST_CONNECTIONS: usize = 32;
 
-/// Most connections of an application that are read from a file. The limit is higher for a proxy: looptax does not log
-/// in to the servers behind it, and an omitted line would keep an address at which no server listens any more.
+/// The most connections of an application that are read from a file. The limit is higher for a proxy: looptax does not
+/// log in to the servers behind a proxy, and a line that looptax left out would keep an address at which no server
+/// listens any more.
 pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
 
-/// The first words about a connection of an unknown application.
+/// The beginning of the reason for a connection of an unknown application.
 const BY_KEYS: &str = "found by its keys; looptax does not know the application and changes it only with --as";
 const BY_CALL: &str = "found by the call of its driver, which looptax does not change";
 
-/// Finds the connections of one application among the settings. `is_meant` states that the settings belong to this
+/// Finds the connections of one application among the settings. `is_meant` means that the settings belong to this
 /// application, and not to another one that reads the same settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>, is_meant: bool) -> Vec<Bound> {
     let mut all: Vec<Setting> = settings.to_vec();
@@ -113,7 +114,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .collect()
 }
 
-/// Conditions on which libpq must insist: they are set in the same part of the file, or by libpq's own variables.
+/// The conditions that libpq requires. They are set in the same part of the file, or by libpq's own variables.
 fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>) -> Vec<Condition> {
     if app.kind.protocol() != Some(Protocol::Postgres) {
         return Vec::new();
@@ -127,19 +128,19 @@ fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>)
     set.collect()
 }
 
-/// The database for a list of settings that does not name a database: the name of the list itself. `*` means any
-/// database.
+/// Returns a setting for the database, if a list of settings does not name a database: the name of the list is the
+/// database. The name `*` means any database.
 fn named_database(list: &Setting) -> Option<Setting> {
     let name = list.path.last().filter(|it| *it != "*")?;
     let (item, key, literal) = (String::new(), 0..0, 0..0);
     Some(Setting { value: Value::Text(name.clone()), item, key, literal, ..list.clone() })
 }
 
-/// The settings of each connection, grouped by the values of the wildcards.
+/// Groups the settings into connections by the texts that the wildcards of the patterns match.
 fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role, usize>> {
     let mut groups: BTreeMap<Vec<String>, BTreeMap<Role, usize>> = BTreeMap::new();
     for role in Role::ALL {
-        // Earlier patterns take precedence, and of several settings with the same name the last one.
+        // Earlier patterns take precedence. Of several settings with the same name, the last one takes precedence.
         for pattern in app.patterns(role).iter().rev() {
             for (idx, setting) in all.iter().enumerate() {
                 if let Some(captures) = captured(pattern, &setting.path) {
@@ -154,7 +155,7 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
             }
         }
     }
-    // A group with fewer wildcard values applies to every connection whose values begin with them.
+    // A setting whose pattern has fewer wildcards belongs to every connection whose texts begin with the same texts.
     let shared = groups.clone();
     for (captures, roles) in &mut groups {
         let outer = (0..captures.len()).rev().filter_map(|it| shared.get(&captures[..it]));
@@ -182,8 +183,9 @@ enum Applies {
     InDoubt(String),
 }
 
-/// Decided by the first key that occurs and decides. A `*` in the key stands for the same text as in the names of the
-/// connection's settings.
+/// Decides whether the application reads the settings of this connection. The first entry of the application's `decide`
+/// whose key has a value decides. A `*` in the key stands for the same text as the `*` in the names of the connection's
+/// settings.
 fn applies(
     app: &App,
     captures: &[String],
@@ -193,7 +195,7 @@ fn applies(
     let deciding = |decision: &Decision| {
         all.iter().rev().find_map(|setting| {
             let own = captured(&decision.key, &setting.path)?;
-            // If the key belongs to a group, it decides for each connection in the group.
+            // If the key belongs to a group, it decides for every connection in that group.
             let is_same = captures.starts_with(&own);
             let certain = Setting { doubt: None, ..setting.clone() };
             if !is_same {
@@ -202,7 +204,7 @@ fn applies(
             let open = text_of(&certain, source);
             match (open, &setting.value) {
                 (Ok(value), _) => Some((value, setting.doubt.clone())),
-                // The default in the file, which may not take effect.
+                // The default in the file, which may not be the value that takes effect.
                 (Err(why), Value::Variable { fallback: Some(value), .. }) => Some((value.clone(), Some(why))),
                 (Err(_), _) => None,
             }
@@ -224,10 +226,11 @@ fn applies(
     }
 }
 
-/// The connections that were found; applications that read the same setting become one connection with several readers.
+/// Joins the connections that were found: applications that read the same setting become one connection with several
+/// readers.
 ///
-/// Unless `is_named`, a connection with common names (`DB_HOST`) and without a sign of the application is left to
-/// [`guess`](super::guess).
+/// Unless `is_named`, drops a connection that has common names (`DB_HOST`) and no sign of the application:
+/// [`guess`](super::guess) handles it.
 pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> Vec<Found> {
     let mut groups: BTreeMap<(usize, &'static str), Vec<Bound>> = BTreeMap::new();
     let signs = Signs::of(source);
@@ -266,7 +269,7 @@ fn is_by_common_names(bound: &Bound) -> bool {
     is_anywhere && !bound.app.signs.is_empty() && !bound.roles.contains_key(&Role::Url)
 }
 
-/// The kind of server in a URL, which must be the application's kind.
+/// The kind of server according to a URL; `None` if it is not the application's kind.
 fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
     if !bound.is_kind_known {
         return Some(UNKNOWN_KIND);
@@ -284,7 +287,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
         }
         _ if bound.roles.contains_key(&Role::Host) => Some(own.name()),
         Ok(_) => None,
-        // The default in the file shows the kind.
+        // The variable's default shows the kind of server.
         Err(_) => match &setting.value {
             Value::Variable { fallback: Some(text), .. } => (url::parse(text)?.kind() == own).then(|| own.name()),
             Value::Hidden if setting.item[setting.literal.clone()].contains("://") => {
@@ -296,7 +299,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
             Value::Text(text) => {
                 let schemes = &bound.app.schemes;
                 let is_own = schemes.is_empty() || schemes.iter().any(|it| fits(it, scheme(text)));
-                // A text that is still to be filled in may not be an address yet.
+                // A URL with a part that is filled in later may not be a valid address yet.
                 let kind = url::parse(text).map(|it| it.kind()).or_else(|| url::kind_of_scheme(scheme(text)));
                 (is_own && kind? == own).then(|| own.name())
             }
@@ -306,7 +309,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether an application may use the same URL setting for servers of several kinds.
+/// Whether other applications use the same URL setting for another kind of server.
 fn has_another_kind(app: &App) -> bool {
     let is_other = |it: &App| {
         let is_shared = it.url.iter().any(|pattern| app.url.contains(pattern));
@@ -317,7 +320,7 @@ fn has_another_kind(app: &App) -> bool {
     apps().iter().any(is_other)
 }
 
-/// The scheme of a URL: `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.
+/// Returns the scheme of a URL: `jdbc:mysql` of `jdbc:mysql://…`; `go` for `user@tcp(host)/`.
 fn scheme(text: &str) -> &str {
     match text.trim().split_once("://") {
         Some((scheme, _)) => scheme,
@@ -334,12 +337,12 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
             (it, lookup)
         })
         .collect();
-    // If the form of a URL is known to work only for some of the readers, the URL belongs to one of these.
+    // If the form of the URL was tested with only some of the readers, the URL belongs to one of these readers.
     if read.iter().any(|it| !it.1.is_untried) {
         read.retain(|it| !it.1.is_untried);
     }
     let (readers, lookups): (Vec<Bound>, Vec<Lookup>) = read.into_iter().unzip();
-    // If the readers differ, the server comes from the one that uses TCP.
+    // If the readers use different transports, the server is that of the reader that uses TCP.
     let first = lookups.iter().position(|it| it.takes == Some(Takes::Tcp)).unwrap_or(0);
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
     let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();

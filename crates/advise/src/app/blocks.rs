@@ -1,8 +1,8 @@
-//! Settings in blocks: `name {`, `name = {`, `a.b {`, with `key = value`, `key => value` or `key: value` in them. Files
-//! of Bacula, `FreeRADIUS`, Sphinx, Logstash, Play and Lua programs have this form.
+//! Settings in blocks: `name {`, `name = {` or `a.b {`, with `key = value`, `key => value` or `key: value` inside the
+//! block. Files of Bacula, `FreeRADIUS`, Sphinx, Logstash, Play and Lua programs have this form.
 //!
-//! The text is read line by line; a line that holds a whole block is left out. Settings within a branch (`if`, `else`,
-//! `for`, `while`) are marked as doubtful, because they may not apply.
+//! The text is read line by line; a line that holds a whole block is left out. Settings inside a branch (`if`, `else`,
+//! `for`, `while`) are marked as doubtful, because they may not take effect.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Valu
 
 const MOST_DEPTH: usize = 64;
 
-/// The settings of such a text. If `is_program`, an unquoted word is a variable of the program.
+/// Reads the settings in blocks of a text. If `is_program`, an unquoted word is a variable of the program.
 pub(crate) fn read(text: &str, is_program: bool) -> Read {
     let mut walk = Walk { is_program, open: Vec::new(), n_unnamed: 0, waiting: None, settings: Vec::new() };
     let mut start = 0;
@@ -42,7 +42,7 @@ pub(crate) fn read(text: &str, is_program: bool) -> Read {
     (walk.settings, Vec::new())
 }
 
-/// A line without its comment after `#`, `//` or `--`, unless that sign is in quotes or within a word.
+/// Returns a line without its comment (`#`, `//` or `--`). A comment sign in quotes or inside a word is not a comment.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
@@ -66,11 +66,11 @@ fn without_comment(line: &str) -> &str {
 
 struct Walk {
     is_program: bool,
-    /// The open blocks: their names, and whether each is a branch.
+    /// The open blocks: the names of each, and whether it is a branch.
     open: Vec<(Vec<String>, bool)>,
-    /// Number of blocks without a name so far.
+    /// The number of blocks without a name so far.
     n_unnamed: usize,
-    /// The head of a block whose brace is on a later line, and the number of settings before it.
+    /// The head of a block whose brace is on a later line, and the number of settings read before this head.
     waiting: Option<(String, usize)>,
     settings: Vec<Setting>,
 }
@@ -120,7 +120,7 @@ impl Walk {
         let head = head.strip_prefix("local ").unwrap_or(head);
         let mut words = head.split([' ', '\t']);
         let first = words.next().unwrap_or_default();
-        // FreeRADIUS' modules may occur several times; one without a name has the name of its kind.
+        // A module of FreeRADIUS may occur several times; a module without its own name has the name of its kind.
         if first == "sql" && !is_value && !self.is_program && self.open.is_empty() {
             let name = words.next().unwrap_or(first);
             self.open.push((vec![named(&format!("{first} {name}"))], false));
@@ -142,7 +142,7 @@ impl Walk {
     }
 }
 
-/// The setting in a line `key = value` that has nothing after the value.
+/// Returns the setting of a line `key = value`; `None` if more text follows the value.
 fn setting(body: &str, is_program: bool) -> Option<Setting> {
     let at = body.find(['=', ':'])?;
     let key = body[..at].trim_end_matches([' ', '\t', '+']);
@@ -193,12 +193,13 @@ fn value(raw: &str, is_program: bool) -> Option<(Value, Quotes)> {
     Some((value, quotes))
 }
 
-/// Whether another program fills in part of the text.
+/// Whether another program fills in a part of the text.
 fn is_templated(text: &str) -> bool {
     ["%{", "{{", "#{", "$ENV{", "%%"].iter().any(|it| text.contains(it))
 }
 
-/// In Play, `key = ${?NAME}` takes effect if that variable is set; otherwise the value before it does.
+/// Joins settings of Play: `key = ${?NAME}` takes effect if the variable is set, otherwise the earlier value of the key
+/// does.
 fn join_optional(settings: &mut Vec<Setting>) {
     let mut joined: Vec<Setting> = Vec::new();
     for mut setting in std::mem::take(settings) {

@@ -1,5 +1,4 @@
-//! An application together with the settings of its connection, as `bind` finds them and `lookup` and `change` use
-//! them.
+//! A connection of an application, with its settings. `bind` makes it, and `lookup` and `change` use it.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +12,12 @@ use super::table::{App, Role};
 pub(crate) struct Bound {
     pub(crate) app: &'static App,
     pub(crate) roles: BTreeMap<Role, Setting>,
-    /// The values of settings that are variables, if the environment is known.
+    /// The values of those settings that are variables, if the environment is known.
     pub(crate) resolved: BTreeMap<Role, String>,
     pub(crate) is_environment: bool,
-    /// The carrier that provides the environment (a unit or a container), if the settings are variables of one.
+    /// The unit or container that provides the environment, if the settings are variables of a unit or container.
     pub(crate) carrier: Option<&'static App>,
-    /// Conditions on which libpq insists because of other settings.
+    /// Conditions that libpq requires because of other settings.
     pub(super) conditions: Vec<Condition>,
     /// Why another connection may be used instead.
     pub(super) doubt: Option<String>,
@@ -26,7 +25,7 @@ pub(crate) struct Bound {
     pub(super) is_kind_said: bool,
     /// Whether any setting shows the kind of the server.
     pub(super) is_kind_known: bool,
-    /// Sort key for its place in the file: the line of the setting that anchors it, and the number of that setting.
+    /// Sort key for the connection's place in the file: the line and the number of the setting that identifies it.
     pub(super) anchor: usize,
     pub(super) label: String,
 }

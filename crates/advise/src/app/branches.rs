@@ -1,12 +1,12 @@
-//! Which lines of a Kamailio file take effect, by `#!ifdef NAME`, `#!ifndef NAME`, `#!else`, `#!endif` and `#!define
-//! NAME`.
+//! Determines which lines of a Kamailio file take effect, by `#!ifdef NAME`, `#!ifndef NAME`, `#!else`, `#!endif` and
+//! `#!define NAME`.
 //!
 //! A name that the file does not define is treated as undefined, unless the file reads another file that may define it.
 //! Called by `lines`.
 
 use std::collections::BTreeSet;
 
-/// Most levels of nested branches that are followed.
+/// The most levels of nested branches that are followed.
 const MOST_DEPTH: usize = 64;
 
 pub(super) struct Branches<'a> {
@@ -15,7 +15,7 @@ pub(super) struct Branches<'a> {
     defined: BTreeSet<&'a str>,
     /// Names whose definition is in a branch that may not take effect.
     perhaps: BTreeSet<&'a str>,
-    /// The open branches; for each, whether it is taken, if known.
+    /// For each open branch, whether its lines take effect; `None` if that is not known.
     open: Vec<Option<bool>>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Branches<'a> {
         Self { reads_others, defined: BTreeSet::new(), perhaps: BTreeSet::new(), open: Vec::new() }
     }
 
-    /// Whether the line takes effect; `None` if that cannot be determined.
+    /// Whether the current line takes effect; `None` if that cannot be determined.
     pub(super) fn is_taken(&self) -> Option<bool> {
         if self.open.contains(&Some(false)) {
             return Some(false);
@@ -34,7 +34,7 @@ impl<'a> Branches<'a> {
         (!self.open.contains(&None)).then_some(true)
     }
 
-    /// Reads one line and continues after it.
+    /// Reads the directive in a line, if the line has one, and updates the branches.
     pub(super) fn follow(&mut self, line: &'a str) {
         let Some(directive) = line.strip_prefix("#!").or_else(|| line.strip_prefix("!!")) else {
             return;
@@ -81,7 +81,7 @@ impl<'a> Branches<'a> {
 mod tests {
     use super::*;
 
-    /// Whether the line `here` counts.
+    /// Whether the line `here` takes effect.
     #[track_caller]
     fn check(text: &str, expected: Option<bool>) {
         let mut branches = Branches::from_text(text);

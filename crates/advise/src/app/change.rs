@@ -1,4 +1,4 @@
-//! The lines to write: each setting before and after the change, without its password.
+//! The lines to write: each setting before and after the change, without the password.
 
 use std::collections::BTreeSet;
 use std::ptr;
@@ -17,11 +17,11 @@ use crate::Fields;
 use crate::dialect::dialects;
 use crate::template::filled;
 
-/// The advice if the value has to be changed in the environment.
+/// The advice if a value has to be changed in the environment.
 pub const SET_ELSEWHERE: &str =
     "the value comes from the environment: change it where the variable is set (.env, unit, container)";
 
-/// An edit as it is shown, and as it is written.
+/// An edit: the form that is shown, and the form that is written.
 struct Planned<'a> {
     edit: Edit,
     writing: Writing<'a>,
@@ -35,7 +35,7 @@ enum Writing<'a> {
     Variable(&'a str, String),
     /// The new value is written in the container's own environment.
     Own(String, String),
-    /// A person has to write it: the new value would be cut off here, or would remove a part of the old one.
+    /// A person has to write the new value: at this place it would be cut off, or would remove a part of the old value.
     ByHand,
 }
 
@@ -53,8 +53,8 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     planned
 }
 
-/// Adds an edit. If the edit puts a setting after another setting of the same line that is itself replaced, the two
-/// become one edit.
+/// Adds an edit. If it adds a setting after another setting on the same line, and an earlier edit replaces that
+/// setting, the two edits become one.
 fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     if let Writing::Beside(anchor, text) = &more.writing
         && let Joins::With(between) = anchor.joins
@@ -72,8 +72,8 @@ fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     planned.push(more);
 }
 
-/// Edits that are needed together with `PostgreSQL`'s folder: the port, which is part of the socket's name, and the
-/// removal of `hostaddr`, which overrides the folder. [`with_port`] adds the port if it belongs in the host.
+/// The edits that `PostgreSQL`'s folder needs: sets the port, which is part of the socket's name, and removes
+/// `hostaddr`, which overrides the folder. If the port belongs in the host, [`with_port`] adds it.
 fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     let has_own = bound.roles.contains_key(&Role::Port);
     let is_usual = fields.port == bound.app.kind.port();
@@ -84,7 +84,8 @@ fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     steps.iter().flatten().filter_map(|step| edit(bound, step, fields)).collect()
 }
 
-/// The folder with the port after it, if the application reads the port from the host and the port is not the default.
+/// Returns the folder, with the port after it if the application reads the port from the host and the port is not the
+/// default.
 fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
     let is_needed = step.writes_folder() && fields.port != app.kind.port();
     if is_needed && app.host_is.contains(&HostForm::Port) { format!("{value}:{}", fields.port) } else { value }
@@ -119,8 +120,8 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
 /// Sockets that the C library in Debian's packages uses for `localhost`.
 const USUAL: [&str; 2] = ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock"];
 
-/// Whether the path contains a character that the setting cannot hold, or no setting gives a path and the path is not a
-/// usual one.
+/// Whether the path contains a character that the setting cannot hold, or whether the path is not a usual one and no
+/// setting can give a path.
 fn has_unfit(app: &App, fields: &Fields) -> bool {
     let names_one = app.change.iter().any(|it| it.to.contains("«socket"));
     if app.kind == Kind::Mysql && !names_one && !USUAL.contains(&&*fields.socket) {
@@ -130,7 +131,7 @@ fn has_unfit(app: &App, fields: &Fields) -> bool {
     path.contains(|it| app.unfit.contains(it))
 }
 
-/// Whether the value in the file may be overridden by another one.
+/// Whether another value may override the value in the file.
 fn is_uncertain(bound: &Bound) -> bool {
     let roles = [Role::Url, Role::Host, Role::Port, Role::Socket, Role::Scheme];
     let in_doubt = |role: &Role| {
@@ -147,7 +148,7 @@ fn is_uncertain(bound: &Bound) -> bool {
     bound.doubt.is_some() || roles.iter().any(in_doubt)
 }
 
-/// The change for one application. `words` selects the advice for this reader.
+/// The change for one application. `words` selects the advice that applies to this connection.
 pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) -> bool) -> Change {
     let app = bound.app;
     let edits: Vec<Edit> = planned(bound, fields).into_iter().map(|it| it.edit).collect();
@@ -178,7 +179,7 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
     }
 }
 
-/// The text that a person writes where looptax changes nothing: that of its driver for the socket, or the command that
+/// The text for a person to write if looptax changes nothing: the driver's text for the socket, or the command that
 /// prints all texts.
 pub(super) fn by_hand(app: &App, fields: &Fields) -> String {
     let dialect = dialects().iter().find(|it| it.kind == app.kind && it.name == app.dialect);
@@ -189,7 +190,7 @@ pub(super) fn by_hand(app: &App, fields: &Fields) -> String {
     format!("{} connects over the socket with {text} (in {})", dialect.name, dialect.place)
 }
 
-/// Whether the change belongs in an environment variable, and not in the file.
+/// Whether the change has to be made in an environment variable, and not in the file.
 fn is_from_environment(bound: &Bound) -> bool {
     let roles = [Role::Url, Role::Host, Role::Port, Role::Socket];
     let is_variable = |role: &Role| {
@@ -205,7 +206,7 @@ fn value_of(template: &str, fields: &Fields) -> String {
     value.replace("%2A%2A%2A%2A", MASK)
 }
 
-/// The edit of a URL, which keeps the rest of its query.
+/// Edits a URL, and keeps the rest of its query.
 fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<Planned<'a>> {
     let step = bound.app.change.iter().find(|it| it.set == Some(Role::Url))?;
     let mut value = value_of(&step.to, fields);
@@ -236,7 +237,7 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     let mut shown = if rest.is_empty() { masked(&value) } else { value.clone() };
     for part in rest.iter().filter(is_new) {
         let secret = Query::new(part).pairs().find(Pair::is_secret);
-        // Go's DSN has its query after the address; a `?` before the address is part of the password.
+        // In Go's DSN the query follows the address; a `?` before the address is part of the password.
         let has_query = |text: &str| {
             let behind = text.rsplit_once("@unix(").and_then(|(_, it)| it.split_once(")/"));
             behind.map_or(text, |(_, it)| it).contains('?')
@@ -266,7 +267,8 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     Some(planned)
 }
 
-/// The first of several URLs, and the rest with its separators, as in PHP's session settings: the rest stays unchanged.
+/// Splits a list of URLs, as in PHP's session settings, after the first URL. The rest, with its separators, stays
+/// unchanged.
 fn of_several(text: &str) -> (&str, &str) {
     let begins_url = |rest: &str| {
         let rest = rest.trim_start_matches([',', ';', ' ']);
@@ -277,8 +279,8 @@ fn of_several(text: &str) -> (&str, &str) {
     places.find(|(_, rest)| begins_url(rest)).unwrap_or((text, ""))
 }
 
-/// The new address with the old scheme, if both schemes mean the same kind of server: some programs accept `postgresql`
-/// but not `postgres`, and the word after a plus is a driver.
+/// Returns the new address with the old scheme, if both schemes mean the same kind of server. Some programs accept
+/// `postgresql` but not `postgres`, and the word after a plus is a driver.
 fn with_scheme_of(old: &str, new: String) -> String {
     let families = [["postgres", "postgresql", "pgsql"], ["mysql", "mysql2", "mariadb"]];
     let family = |scheme: &str| {
@@ -294,17 +296,17 @@ fn with_scheme_of(old: &str, new: String) -> String {
     }
 }
 
-/// The old URL with the socket in place of its hosts.
+/// Returns the old URL with the socket in place of its hosts.
 fn with_socket(old: &str, fields: &Fields) -> Option<String> {
     Unspoken::with_host(old, &value_of("«socket|url»", fields))
 }
 
-/// The names in a URL's query.
+/// The names of the parameters in a URL's query.
 fn query_names(url: &str) -> BTreeSet<String> {
     Query::from_text(url).pairs().map(|it| it.name()).collect()
 }
 
-/// A query's pair with a secret, in the form that may be shown.
+/// Hides the value of a query parameter that is a secret.
 fn without_value(pair: Pair<'_>) -> String {
     let name = pair.text.split_once('=').map_or(pair.text, |(name, _)| name);
     format!("{name}={MASK}")
@@ -322,8 +324,8 @@ fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     }
 }
 
-/// An edit of the container's own environment. It does not write a part of a variable, or a value with a password: the
-/// password comes from elsewhere, and others can read this place.
+/// Edits the container's own environment. Writes neither a part of a variable nor a value with a password: the password
+/// comes from elsewhere, and others can read this environment.
 fn in_own_environment<'a>(path: &[String], value: String) -> Planned<'a> {
     let shown = masked(&value);
     let edit = Edit { line: None, before: None, after: Some(format!("{}={shown}", path.join("/"))) };
@@ -345,14 +347,14 @@ fn line(bound: &Bound, setting: &Setting) -> Option<usize> {
     (!bound.is_environment).then_some(setting.line)
 }
 
-/// The setting as it is in the file, with its password hidden. An expression that only the program can evaluate is not
-/// shown.
+/// Returns the setting as written in the file, with its password hidden. An expression that only the program can
+/// evaluate is not shown.
 fn shown(setting: &Setting) -> String {
     match &setting.value {
         Value::Text(text) => {
             let hidden = masked(text);
             let item = if hidden == *text { setting.item.clone() } else { setting.with(None, &hidden) };
-            // A value that spans several lines.
+            // The value spans several lines.
             if item.contains('\n') { item.split_whitespace().collect::<Vec<_>>().join(" ") } else { item }
         }
         Value::Variable { name, .. } => setting.with(None, &format!("(the variable {name})")),
@@ -366,7 +368,7 @@ fn is_missing(bound: &Bound, role: Option<Role>) -> bool {
 
 fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a>> {
     if let Some(role) = step.drop {
-        // Another setting is already written in its place.
+        // Another setting is written in place of the dropped setting.
         let takes_it = |it: &Step| it.instead_of == Some(role) && is_missing(bound, it.set);
         if bound.app.change.iter().any(takes_it) {
             return None;
@@ -405,7 +407,7 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
     added(bound, step, role, &value)
 }
 
-/// A new setting: in place of another one, or next to it.
+/// Adds a new setting, in place of another setting or next to it.
 fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<Planned<'a>> {
     let pattern = bound.app.patterns(role).first()?;
     let key = pattern.rsplit('/').next();
@@ -447,7 +449,7 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     })
 }
 
-/// Whether the host is a list of servers: an edit would remove the others.
+/// Whether the host is a list of servers. An edit would remove all servers but one from such a list.
 fn names_several(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if !text.contains('/') && text.trim().contains([',', ' ']))
 }

@@ -1,8 +1,7 @@
 //! Command lines in systemd's units, Supervisor's files and Procfiles: `ExecStart=/usr/bin/gunicorn --bind
 //! 127.0.0.1:8000 app`.
 //!
-//! Each option of a known program becomes a setting: `gunicorn`, `--bind`. Nothing is expanded as a shell would expand
-//! it.
+//! Each option of a known program becomes a setting: `gunicorn`, `--bind`. No shell expansion is done.
 
 use std::ops::Range;
 
@@ -13,7 +12,7 @@ use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value};
 /// Programs with options for the address at which they listen or to which they connect.
 const PROGRAMS: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "celery"];
 
-/// The settings in a text's command lines.
+/// Reads the settings in the command lines of a text.
 pub(super) fn read(text: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut start = 0;
@@ -41,7 +40,7 @@ pub(super) fn read(text: &str) -> Vec<Setting> {
     settings
 }
 
-/// The byte at which the command of a line begins: after `ExecStart=`, `command=`, or `web:`.
+/// The byte of a line at which the command begins: after `ExecStart=`, `command=`, or `web:`.
 fn head_of(line: &str) -> Option<usize> {
     if let Some((name, _)) = line.split_once('=')
         && matches!(name.trim_end(), "ExecStart" | "command")
@@ -53,7 +52,7 @@ fn head_of(line: &str) -> Option<usize> {
     name.chars().all(is_name).then_some(name.len() + 1)
 }
 
-/// The places of a line's words, without quotes.
+/// The places of the words of a line, without their quotes.
 fn words(line: &str, from: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = from;
@@ -74,7 +73,7 @@ fn words(line: &str, from: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// The first word that is one of the programs, as in `bundle exec puma` or `python3 -m gunicorn`.
+/// The first word that is one of [`PROGRAMS`], as in `bundle exec puma` or `python3 -m gunicorn`.
 fn program_of(line: &str, words: &[Range<usize>]) -> Option<&'static str> {
     words.iter().find_map(|word| {
         let name = line[word.clone()].rsplit('/').next()?;
@@ -108,7 +107,7 @@ fn options(
         let mut setting = Setting {
             path: vec![program.to_owned(), name.to_owned()],
             value: match expanded(value_text, Lines::Pairs) {
-                // A shell variable is part of the word.
+                // A shell variable is part of the value.
                 Value::Text(text) if text.contains('$') => Value::Hidden,
                 value => value,
             },

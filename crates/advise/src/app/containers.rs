@@ -8,7 +8,7 @@ use super::setting::{Joins, Setting, Value};
 use super::source::MOST_BYTES;
 use super::yaml;
 
-/// The key of a Compose file's services.
+/// The key under which a Compose file lists its services.
 pub(super) const SERVICES: &str = "services";
 
 /// The names by which the containers of a Compose file reach each other; empty for any other text.
@@ -23,7 +23,7 @@ pub fn services(bytes: &[u8]) -> Vec<String> {
     names
 }
 
-/// The service to which a setting belongs, or another name for the service that the setting contains.
+/// Returns the service to which a setting belongs, or the other name of the service that the setting gives.
 fn name_of(setting: &Setting) -> Option<String> {
     let [top, service, key, ..] = setting.path.as_slice() else {
         return None;
@@ -37,13 +37,13 @@ fn name_of(setting: &Setting) -> Option<String> {
     }
 }
 
-/// The variables, by their bare names, and the images of services, by their paths. Reads Compose's mappings and lists,
-/// and Kubernetes' pairs of `name` and `value`.
+/// Collects the variables, under their bare names, and the images of services, under their paths. Reads Compose's
+/// mappings and lists, and Kubernetes' pairs of `name` and `value`.
 pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
     let mut found = Vec::new();
-    // The path and the text of the previous name.
+    // The path and the text of the last `name` that was read.
     let mut name: Option<(&[String], &str)> = None;
-    // The `data` of a Secret is encoded.
+    // In a Secret, `data` is encoded and `stringData` is not.
     let is_kind =
         |kind: &str| settings.iter().any(|it| it.path == ["kind"] && it.value == Value::Text(kind.to_owned()));
     let maps: &[&str] = match (is_kind("ConfigMap"), is_kind("Secret")) {
@@ -93,7 +93,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
             _ => {}
         }
         if setting.path[0] == SERVICES {
-            // References to variables of Compose itself.
+            // A single `$` in a value refers to a variable of Compose.
             for variable in &mut found[from..] {
                 variable.read_doubled('$');
             }
@@ -102,7 +102,7 @@ pub(super) fn in_containers(settings: &[Setting]) -> Vec<Setting> {
     found
 }
 
-/// The kind of server that a service of the same Compose file runs, by its image.
+/// The kind of server that a service of the same Compose file runs, according to its image.
 pub(super) fn kind_of_service(host: &str, all: &[Setting]) -> Option<Kind> {
     let is_image = |it: &&Setting| it.path == ["services", host, "image"];
     match &all.iter().find(is_image)?.value {
@@ -116,7 +116,7 @@ fn called(mut setting: Setting, name: &str) -> Setting {
     setting
 }
 
-/// A list item of the form `- NAME=value`.
+/// Reads a list item of the form `- NAME=value`.
 fn listed(setting: &Setting, value: &str) -> Option<Setting> {
     let (name, text) = value.split_once('=')?;
     let from = setting.literal.start + setting.item[setting.literal.clone()].find(value)?;

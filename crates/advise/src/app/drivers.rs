@@ -1,6 +1,7 @@
 //! Connections in a program's text: calls of database drivers, by the rows of `data/calls.toml`.
 //!
-//! Text and rows in, connections out; looptax writes none of them. Called by `read`.
+//! Takes texts and rows of the table, and returns connections. looptax never writes these connections. Called by
+//! `read`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -21,11 +22,11 @@ use crate::Takes;
 const SQLITE: [&str; 6] =
     ["sqlite3.connect", "aiosqlite.connect", "sqlite3.Database", "better-sqlite3", "SQLite3", "SQLite3.Database.new"];
 
-/// Larger than the number of arguments of any call.
+/// A number larger than the number of arguments of any call.
 const APART: usize = 8_192;
 
-/// The words of each call's name, in lower case. Of a part with a `*` only the longest word is used, and it may be
-/// inside another word.
+/// The words of each call's name, in lower case. Of a part with a `*` only the longest word is used; the flag means
+/// that this word may be inside another word.
 static CALLS: LazyLock<HashSet<Vec<(String, bool)>>> = LazyLock::new(|| {
     let word = |part: &str| {
         let longest = words(part).max_by_key(|it| it.len()).unwrap_or_default();
@@ -39,8 +40,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty())
 }
 
-/// Whether a program's text, in lower case, may call a driver: it contains the words of a call's name, as a call or an
-/// import writes them. This is much faster than parsing the text.
+/// Whether a program's text, in lower case, may call a driver: whether it contains the words of a call's name, as calls
+/// and imports write them. This check is much faster than parsing the text.
 pub(super) fn may_call(text: &str) -> bool {
     let there: HashSet<&str> = words(text).collect();
     let has = |(word, is_part): &(String, bool)| {
@@ -49,7 +50,7 @@ pub(super) fn may_call(text: &str) -> bool {
     CALLS.iter().any(|it| it.iter().all(has))
 }
 
-/// The connections of a text, and the lines that name `SQLite`.
+/// The connections of a text, and the numbers of the lines that name `SQLite`.
 pub(super) fn connections(text: &str, format: Format, source: &Source<'_>) -> (Vec<Bound>, Vec<usize>) {
     let Some(language) = format.language() else {
         return (Vec::new(), Vec::new());
@@ -104,7 +105,8 @@ fn bound(app: &'static App, call: &Call, source: &Source<'_>) -> Vec<Bound> {
     if settings.iter().any(|it| is_of(app, &[Role::Url, Role::Socket], it)) {
         settings.pop();
     }
-    // Python refuses a call that has the same argument twice.
+    // A list that the call passes on may contain further settings. In Python it cannot repeat an argument of the call,
+    // because Python refuses a call that has the same argument twice.
     let is_handed_on = settings.iter().any(|it| it.path.last().is_some_and(|it| it == REST));
     let is_open = is_handed_on && app.format != Format::Python;
     let mut found = bound_of(app, &settings, source, false);
@@ -134,7 +136,7 @@ fn is_harmless(app: &App, setting: &Setting) -> bool {
     last == MARK || !is_place && (is_of(app, &Role::ALL, setting) || !is_numbered && setting.value != Value::Hidden)
 }
 
-/// Why the host does not determine the server.
+/// Returns a reason if the host does not determine the server.
 fn doubt_of_host(bound: &Bound) -> Option<&'static str> {
     let host = bound.roles.get(&Role::Host).map(|it| &it.value);
     let is_local = match host {

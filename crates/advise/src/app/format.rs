@@ -2,14 +2,14 @@
 
 use super::table::Format;
 
-/// The format; every text has one.
+/// Returns the format of a text. Every text has a format.
 pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     let Some(path) = path else {
         return Format::Dotenv;
     };
     let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let end = name.rsplit('.').next().unwrap_or_default();
-    // These endings follow the name of the original file.
+    // These endings are added to the name of the original file.
     let name = ["example", "sample", "dist", "bak", "orig", "old", "default", "local", "tpl", "j2"]
         .iter()
         .find(|it| **it == end)
@@ -28,7 +28,7 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         _ if ["/cron.", "/crontabs/", "/logrotate.d/"].iter().any(|it| path.contains(it)) => return Format::Shell,
         _ => {}
     }
-    // A website whose file is called `py` is not a program.
+    // A file whose whole name is `py`, such as the configuration of a website, has no ending and is not a program.
     match name.rsplit_once('.').map_or("", |it| it.1) {
         "php" | "php5" | "inc" | "phtml" | "module" if text.contains("<?") => Format::Php,
         "pl" | "pm" | "cgi" | "psgi" => Format::Perl,
@@ -114,7 +114,7 @@ fn by_content(text: &str) -> Format {
     Format::Pairs
 }
 
-/// The proxy whose directives the text contains.
+/// The proxy whose directives are in the text.
 fn proxy_of(text: &str) -> Option<Format> {
     let lines = || text.lines().map(str::trim);
     let has = |heads: &[&str], end: &str| {

@@ -23,7 +23,7 @@ pub(super) const UNKNOWN_KIND: &str = "unknown";
 pub struct Reading {
     /// The connections, in the order of the file.
     pub found: Vec<Found>,
-    /// Lines that name `SQLite`: it has no server, so there is nothing to switch.
+    /// Lines that name `SQLite`. `SQLite` has no server, so there is nothing to switch.
     pub sqlite: Vec<usize>,
     /// The parts that looptax could not read.
     pub problems: Vec<Problem>,
@@ -31,39 +31,41 @@ pub struct Reading {
     pub looked_for: Vec<String>,
 }
 
-/// Whether user and password are known.
+/// Whether the user and the password are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
-    /// They are in the source, or the server needs no login.
+    /// The user and the password are in the source, or the server needs no login.
     Known,
-    /// They are not known; the reason, for a person.
+    /// The user or the password is not known; the text is the reason, for a person.
     Unknown(String),
 }
 
 #[derive(Debug)]
 pub struct Found {
     /// The applications to which the connection may belong: `WordPress`. There are several if the file does not show
-    /// which one it is.
+    /// which of them it is.
     pub titles: Vec<String>,
     /// The name of the connection in its file: `default`; empty if the file has only one.
     pub label: String,
     /// The word for the kind of the server.
     pub kind: &'static str,
-    /// The server, and the user there; `None` if the server is not known, or if looptax does not speak its protocol.
-    /// The socket is set if the connection already uses it.
+    /// The address of the server, with the user; `None` if the server is not known, or if looptax does not speak its
+    /// protocol. The address has a socket if the connection already uses the socket.
     pub address: Option<Address>,
     /// The address of a server whose protocol looptax does not speak.
     pub unspoken: Option<Unspoken>,
-    /// Whether it was found only by the names of its settings, for an unknown application: looptax then writes nothing.
+    /// Whether the connection was found only by the names of its settings, for an unknown application. looptax then
+    /// writes nothing.
     pub is_guessed: bool,
     /// The transport that the connection uses now; `None` if that cannot be determined.
     pub takes: Option<Takes>,
     pub why: String,
     /// Whether the connection fails, or does not reach the socket in its settings; `why` has the reason. For example,
-    /// the host is a path, or the socket's file is given instead of its folder. The address then contains that socket.
+    /// the host is a path, or the setting gives the socket's file instead of its folder. `address` then contains that
+    /// socket.
     pub fails: bool,
     pub credentials: Credentials,
-    /// The service of a Compose file in whose environment the connection is, if the services are read separately.
+    /// The service of a Compose file to whose environment the connection belongs, if the services are read separately.
     pub service: Option<String>,
     /// The container to which the settings belong, if the file describes one.
     pub inside: Option<Inside>,
@@ -71,27 +73,29 @@ pub struct Found {
     pub line: Option<usize>,
     /// The bytes of the setting in this line, including its name.
     pub at: Option<Range<usize>>,
-    /// If the variables belong to a container and no sign shows the application: all applications that read such
-    /// variables.
+    /// All applications that read such variables, if the variables belong to a container and no sign shows the
+    /// application.
     pub may_be: Vec<String>,
-    /// The only application of `may_be` that the container's image, command and dependencies do not contradict, if
-    /// there is only one.
+    /// The application in `may_be` that the container's image, command and dependencies do not contradict, if there is
+    /// exactly one.
     pub sole_reader: Option<String>,
-    /// The most connections that a process opens, if a setting gives that number.
+    /// The largest number of connections that a process opens, if a setting gives it.
     pub pool: Option<Pool>,
     /// The files and objects from which the container takes some of these settings, in words: the `env_file` app.env.
     pub taken: Vec<String>,
-    /// Values of the settings that come from a Secret.
+    /// The values of those settings that come from a Secret.
     pub(super) secrets: Vec<String>,
-    /// The line and the byte at which the container of the settings begins, if the file gives it no unique name.
+    /// The line and the byte at which the container of the settings begins, if the file gives the container no unique
+    /// name.
     pub(super) at_container: Option<(usize, usize)>,
     pub(super) bound: Vec<Bound>,
-    /// Of the signs on which the table's advice for it depends, those that are present.
+    /// The signs that are present, among those on which the table's advice for this connection depends.
     pub(super) signs: BTreeSet<&'static str>,
 }
 
 impl Found {
-    /// Whether it is in the file of a web server or a proxy. Variables in such a file are not environment variables.
+    /// Whether the connection is in the file of a web server or a proxy. Variables in such a file are not environment
+    /// variables.
     pub fn is_of_a_proxy(&self) -> bool {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
     }
@@ -101,18 +105,18 @@ impl Found {
         self.kind != UNKNOWN_KIND
     }
 
-    /// Whether only the names of settings show that it is a connection: no call of a driver with an address does.
+    /// Whether the only evidence of the connection is the names of settings, and not a driver call with an address.
     pub fn is_known_by_names(&self) -> bool {
         self.is_guessed && (self.address.is_none() || self.bound.iter().all(|it| it.app.calls.is_empty()))
     }
 
-    /// Whether looptax has only advice for it, and no edit.
+    /// Whether looptax has only advice for the connection, and no edit.
     pub fn has_no_lines(&self) -> bool {
         self.bound.iter().all(|it| it.app.change.is_empty())
     }
 
-    /// The socket that the driver uses if no setting names one, and the setting that can name one, in the driver's own
-    /// terms.
+    /// Describes, in the driver's own terms, the socket that the driver uses if no setting names one, and the setting
+    /// that can name one.
     pub fn usual_socket(&self) -> (&'static str, &'static str) {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
         match (self.kind == Kind::Postgres.name(), is_php) {
@@ -131,13 +135,13 @@ impl Found {
         }
     }
 
-    /// Whether it is the address at which a server listens, in the server's own file.
+    /// Whether the connection is the address at which a server listens, in the server's own file.
     pub fn is_of_the_server(&self) -> bool {
         !self.bound.is_empty() && self.bound.iter().all(|it| it.app.side != Side::Client)
     }
 
-    /// The changes that move it to the socket, one for each application to which it may belong. `fields` describes the
-    /// socket; a password in `fields` is the text to show instead.
+    /// The changes that move the connection to the socket, one for each application to which it may belong. `fields`
+    /// describes the socket; the password in `fields` is the text to show in its place.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| it.are_general() || it.hold(|sign| self.signs.contains(sign));
         let change = |bound: &Bound| {
@@ -150,15 +154,15 @@ impl Found {
         self.bound.iter().map(change).collect()
     }
 
-    /// The changes for a connection whose lines looptax writes itself: without advice on how to write them, and with
-    /// advice only about this application.
+    /// The changes for a connection whose lines looptax itself writes: without advice on how to write the lines, and
+    /// with only the advice about this application.
     pub fn changes_to_write(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| !it.are_general() && it.hold(|sign| self.signs.contains(sign));
         self.bound.iter().map(|bound| change_for(bound, fields, words)).collect()
     }
 
     /// The changes as bytes of the text, with the password from `fields`. `None` for an application whose change cannot
-    /// be made in the file: it belongs in the environment, or there is only advice.
+    /// be made in the file, because it belongs in the environment or because there is only advice.
     pub fn rewrites(&self, fields: &Fields, text: &str) -> Vec<Option<Vec<Rewrite>>> {
         let here = |moves: Option<Moves>| {
             let moves = moves.filter(|it| it.variables.is_empty() && it.own.is_empty())?;
@@ -172,20 +176,22 @@ impl Found {
         self.bound.iter().map(|bound| moves_for(bound, fields, text)).collect()
     }
 
-    /// The byte at which the container of the settings begins in the text, or else the first setting.
+    /// The byte of the text at which the container of the settings begins, or the byte of the first setting if no
+    /// container is known.
     pub(super) fn place(&self) -> Option<usize> {
         let own = self.at_container.map(|it| it.1);
         own.or_else(|| self.first_place())
     }
 
-    /// The settings in places that others may read, too, and those whose value is a reference (`valueFrom`).
+    /// The settings that are in places which others may also read, and the settings whose value is a reference
+    /// (`valueFrom`).
     pub(super) fn apart(&self) -> impl Iterator<Item = (Role, &Setting)> {
         let all = self.bound.iter().flat_map(|it| &it.roles).map(|(role, it)| (*role, it));
         all.filter(|(_, it)| it.joins == Joins::Apart || it.quotes == Quotes::Instead)
     }
 
-    /// In words: from where the container takes settings, and which of these stay unchanged. `None` if all settings are
-    /// its own.
+    /// Describes from where the container takes settings, and which of these stay unchanged. `None` if the container
+    /// takes no settings.
     pub fn taken_words(&self) -> Option<String> {
         let mut names: Vec<&str> = self.apart().filter_map(|(_, it)| it.path.first()).map(String::as_str).collect();
         names.sort_unstable();
@@ -210,7 +216,7 @@ impl Found {
         })
     }
 
-    /// The name of the setting that names the server.
+    /// The name of the setting that gives the server's address.
     pub fn named_by(&self) -> Option<&str> {
         let roles = &self.bound.first()?.roles;
         let setting = [Role::Url, Role::Host, Role::Socket].iter().find_map(|it| roles.get(it))?;
@@ -222,7 +228,7 @@ impl Found {
         !self.secrets.is_empty()
     }
 
-    /// A text about the connection, with stars in place of the values from a Secret.
+    /// Returns a text about the connection, with stars in place of values from a Secret.
     pub fn without_secrets(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| without(&text, secret))
     }
@@ -232,7 +238,7 @@ impl Found {
         self.bound.iter().flat_map(|it| it.roles.values()).map(|it| it.start).min()
     }
 
-    /// The environment variables among the settings, each with whether it names the server.
+    /// The environment variables in the settings, each with whether it gives the server's address.
     pub fn variables(&self) -> BTreeMap<String, bool> {
         let mut found = BTreeMap::new();
         for (role, setting) in self.bound.iter().flat_map(|it| &it.roles) {
@@ -245,7 +251,7 @@ impl Found {
     }
 }
 
-/// A text with stars in place of a word or of several consecutive words.
+/// Returns a text with stars in place of a word or of several consecutive words.
 fn without(text: &str, word: &str) -> String {
     let is_part = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
     let (mut found, mut done) = (String::new(), 0);

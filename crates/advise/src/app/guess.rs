@@ -18,7 +18,7 @@ use super::source::MOST_BYTES;
 use super::table::{App, Format, GUESSED, Role, apps};
 use super::url;
 
-/// The connections among the settings, except those with a setting for which `is_known` is true.
+/// Finds connections among the settings, except those with a setting for which `is_known` is true.
 pub(super) fn connections(
     settings: &[Setting],
     format: Format,
@@ -28,7 +28,7 @@ pub(super) fn connections(
     let all = with_parts(settings);
     let sorted = sort(&all);
     let has = |words: &[&str]| words.iter().any(|it| text.contains(it));
-    // The drivers that an image installs may not be used by any program.
+    // An image may install drivers that no program uses.
     let is_configuration = format.language().is_none() && format != Format::Dockerfile;
     let context = Context {
         all: &all,
@@ -56,7 +56,7 @@ pub(super) fn connections(
         let kind = it.kind.or_else(by_library);
         found.extend(bound(kind, &it.roles, &context, it.label));
     }
-    // Two URLs may share a login.
+    // A connection by URL is known only if its URL is known: two URLs may share a login.
     found.retain(|it| match it.roles.get(&Role::Url) {
         Some(url) => !is_known(url),
         None => !it.roles.values().any(is_known),
@@ -71,7 +71,7 @@ pub(super) fn connections(
 const TCP_ALONE: [&str; 8] =
     ["jdbc", "Hikari", "hikari", "characterEncoding", "useUnicode", "useSSL", "allowPublicKeyRetrieval", "MyXQL"];
 
-/// Words at the beginning of a line that show such a driver: pgloader's, and that of the Go driver in `OpenTelemetry`'s
+/// Words at the beginning of a line that show such a driver: pgloader's driver, and the Go driver in `OpenTelemetry`'s
 /// collector.
 const HEADS_OF_TCP: [(&str, Format); 3] =
     [("load database", Format::Pairs), ("LOAD DATABASE", Format::Pairs), ("receivers:", Format::Yaml)];
@@ -104,7 +104,8 @@ struct Context<'a> {
     localhost_is_tcp: bool,
 }
 
-/// All settings, with the parts of settings that are lists. A value that is still to be filled in becomes hidden.
+/// Returns all settings, and the parts of settings that are lists. A value with a part that is filled in later becomes
+/// hidden.
 fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     let has_parts = |it: &&Setting| {
         is_pdo(it) || is_keywords(it) || is_redis_list(it) || is_options(it) || is_connection_string(it)
@@ -112,7 +113,7 @@ fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     let parts = settings.iter().filter(has_parts).flat_map(lists::parts);
     let mut all: Vec<Setting> = settings.iter().cloned().chain(parts).take(2 * MOST_SETTINGS).collect();
     for setting in all.iter_mut().skip(settings.len()) {
-        // The words of .NET's connection strings.
+        // Translates the words of .NET's connection strings.
         let plain = setting.path.last().map(|it| it.to_lowercase());
         let plain = match plain.as_deref() {
             Some("uid" | "user id" | "userid") => "user",
@@ -146,7 +147,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     for (idx, setting) in all.iter().enumerate() {
         let by_path = || setting.path.iter().rev().find_map(|it| keys::kind_in(it));
         let hidden = is_hidden_url(setting).then(by_path);
-        // A redis-py URL has the number of the database in its query.
+        // In redis-py, a URL of a socket has the number of the database in its query.
         let is_socket = |text: &String| text.starts_with("unix:///") && text.contains('?');
         let of_socket = matches!(&setting.value, Value::Text(text) if is_socket(text)).then(by_path);
         let of_socket = of_socket.filter(|it| *it == Some(Kind::Redis));
@@ -161,7 +162,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
             sorted.lists.push((idx, parents));
             continue;
         }
-        // An item of a list is treated under the list's name.
+        // An item of a list gets the name of the list.
         let is_item = name.parse::<usize>().is_ok();
         let name = parents.last().filter(|_| is_item).unwrap_or(name);
         if name.contains("://") {
@@ -181,7 +182,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
             group.entry(Role::Database).or_insert(idx);
         }
         if role == Role::Database && name.to_lowercase().ends_with("_db") {
-            // If there is a `maintenance_db`, a plain `name` is not the name of a database.
+            // If there is a setting like `maintenance_db`, a plain `name` is not the name of a database.
             let plain = sorted.groups.entry((parents.to_vec(), String::new()));
             plain.or_default().insert(role, idx);
         }
@@ -196,7 +197,7 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     sorted
 }
 
-/// The host in a value whose name is that of a URL: `Uri=tcp://localhost:3306`, `REDIS_URL=unix:/run/redis.sock`.
+/// Finds the host in a setting that is named like a URL: `Uri=tcp://localhost:3306`, `REDIS_URL=unix:/run/redis.sock`.
 fn place_key(name: &str, setting: &Setting) -> Option<Key> {
     let is_place = |text: &String| text.starts_with("tcp://") || text.starts_with("unix:");
     let is_named = ["url", "uri", "address"].iter().any(|it| name.to_lowercase().ends_with(it));
@@ -229,7 +230,8 @@ fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
     named.collect()
 }
 
-/// Removes doubles: a URL that the program splits into settings, or builds from other settings, is one connection.
+/// Removes duplicates: a URL and the settings into which the program splits it, or from which the program builds it,
+/// are one connection.
 fn drop_doubles(found: &mut Vec<Bound>) {
     let kinds: Vec<Kind> =
         { found.iter() }.filter(|it| it.roles.contains_key(&Role::Url)).map(|it| it.app.kind).collect();
@@ -285,7 +287,7 @@ fn join_references(named: &mut Vec<Named>, all: &[Setting]) {
 
 type Groups = BTreeMap<(Vec<String>, String), BTreeMap<Role, usize>>;
 
-/// Adds user and password from settings next to a URL or a DSN.
+/// Adds the user and the password from settings next to a URL or a DSN.
 fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups) {
     let Some((name, parents)) = path.split_last() else {
         return;
@@ -303,7 +305,7 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
     }
 }
 
-/// Adds user and password that follow a DSN in a list, as in Perl's `connect`.
+/// Adds the user and the password that follow a DSN in a list, as in Perl's `connect`.
 fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Setting]) {
     let Some((Ok(own), parents)) = path.split_last().map(|it| (it.0.parse::<usize>(), it.1)) else {
         return;
@@ -316,16 +318,16 @@ fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Sett
     }
 }
 
-/// Whether the group has a host or a socket, and in addition a word that shows a database, or both a login and a
-/// database.
+/// Whether the group is a connection: it has a host or a socket, and in addition a word that shows a database, or both
+/// a login and a database.
 fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>, all: &[Setting]) -> bool {
-    // The address at which MySQL's own server listens.
+    // Under such a name, the address is the one at which the MySQL server itself listens.
     if parents.iter().any(|it| matches!(&**it, "mysqld" | "mysqld_safe" | "mariadbd" | "mariadb")) {
         return false;
     }
     let place = roles.get(&Role::Host).or_else(|| roles.get(&Role::Socket));
     let Some(place) = place.map(|idx| &all[*idx]) else {
-        // A DSN without a host.
+        // A DSN without a host is a connection, too.
         let is_list = |it: &Setting| it.path == parents && (is_pdo(it) || is_keywords(it));
         let is_dsn = roles.contains_key(&Role::Database) && all.iter().any(is_list);
         let is_place = |it: &Setting| {
@@ -370,7 +372,7 @@ fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>
     is_host && !is_other && (words || has_login || is_of_port)
 }
 
-/// Perl's DSN in a setting that the program builds from parts:
+/// Returns a DSN of Perl that the program builds from parts, in a setting next to this one:
 /// `"DBI:mysql:database=$Self->{Database};host=$Self->{DatabaseHost}"`.
 fn hidden_dsn<'a>(setting: &Setting, all: &'a [Setting]) -> Option<&'a str> {
     let parents = setting.path.split_last()?.1;
@@ -386,10 +388,10 @@ fn listens_at(text: &str, everywhere: &str) -> bool {
     rest.is_some_and(|it| it.is_empty() || it.starts_with(':'))
 }
 
-/// The row of programs whose setting is a list of libpq's keywords.
+/// The title of the table's row for programs with a setting that is a list of libpq's keywords.
 const OF_KEYWORDS: &str = "a program with a connection string of libpq";
 
-/// The list of libpq's keywords that a setting is a part of.
+/// The setting with a list of libpq's keywords to which `part` belongs.
 fn keywords_of<'a>(part: &Setting, all: &'a [Setting]) -> Option<&'a Setting> {
     let (_, parents) = part.path.split_last()?;
     all.iter().find(|it| it.path == parents && is_keywords(it))
@@ -424,12 +426,11 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         Some(url::Parsed::Spoken { address, .. }) if address.socket.is_none() => address.host,
         _ => value(Role::Host).map(str::to_owned),
     };
-    // Java itself has no Unix sockets, some Python libraries use them only on request, and Go's DSN names the
-    // transport.
+    // Java has no Unix sockets, some Python libraries use them only if configured, and Go's DSN names the transport.
     let tcp_alone = ["jdbc:", "mysql+pymysql:", "mysql+aiomysql:", "mysql+mysqlconnector:"];
     let says_tcp =
         value(Role::Url).is_some_and(|url| url::is_go(url) || tcp_alone.iter().any(|it| url.starts_with(it)));
-    // Most drivers of .NET have no C library either.
+    // Most .NET drivers do not use the C library either.
     let parents = all[anchor].path.split_last().map(|it| it.1);
     let is_dotnet = all.iter().any(|it| Some(&*it.path) == parents && is_connection_string(it));
     let says_tcp = says_tcp || is_dotnet || localhost_is_tcp && !is_php;
@@ -444,7 +445,7 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
         }
         _ => false,
     };
-    // The port or socket in the DSN takes precedence, and without `host=` the DSN does not use the host setting at all.
+    // The port or the socket in the DSN takes precedence. A DSN without `host=` does not use the host setting at all.
     let says_more = |dsn: &str| !dsn.contains("host=") || ["port=", "_socket="].iter().any(|it| dsn.contains(it));
     let reads_more = |it: &Setting| matches!(&it.value, Value::Text(text) if text.contains("mysql_read_default"));
     let doubt = match kind {

@@ -1,7 +1,6 @@
-//! The other files that belong to a file: the files that a program includes, and the files from which containers take
-//! values.
+//! The files that belong to a file: files that a program includes, and files from which containers take values.
 //!
-//! Returns only names; the caller opens the files, up to a limit.
+//! Returns only the names; the caller opens the files, up to a limit.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +9,9 @@ use super::format::format_of;
 use super::read::is_manifest;
 use super::{code, share, yaml};
 
-/// The files that belong to this file, each with the words that name it. For a program's text: the files that it
-/// includes. For a Compose file: the files from which its services take variables, or which they mount as files of
-/// nginx or PHP-FPM. For a manifest: the other manifests in its folder, which `beside` lists.
+/// The files that belong to this file, each with the words that name it. For a program's text: the files that the
+/// program includes. For a Compose file: the files from which its services take variables, or which they mount as files
+/// of nginx or PHP-FPM. For a manifest: the other manifests in the folder of the file, listed in `beside`.
 pub fn included(path: &str, text: &str, beside: &[String]) -> Vec<(String, String)> {
     let format = format_of(Some(path), text);
     let both = |it: String| (it.clone(), it);

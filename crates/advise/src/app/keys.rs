@@ -7,7 +7,7 @@ use super::table::Role;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) role: Role,
-    /// The prefix that it shares with neighbouring settings: `db` of `DB_HOST`.
+    /// The prefix that the name shares with neighbouring settings: `db` of `DB_HOST`.
     pub(super) prefix: String,
 }
 
@@ -57,14 +57,15 @@ const ROLES: [(&str, Role); 43] = [
     ("name", Role::Database),
 ];
 
-/// The role and prefix according to the last word of a setting's name; `None` if it is not a setting of a connection.
+/// Returns the role and the prefix according to the last word of a setting's name; `None` if it is not a setting of a
+/// connection.
 pub(super) fn key_of(name: &str) -> Option<Key> {
     let name = snake(name);
-    // `redis_host1` and `redis_port1` belong together.
+    // `redis_host1` and `redis_port1` are settings of the same connection.
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let (end, role) = ROLES.iter().find(|(end, _)| {
         let head = name.strip_suffix(end);
-        // `dbhost` consists of two words, `localhost` of one.
+        // `dbhost` consists of two words, `localhost` of one word.
         let last = |head: &str| head.rsplit('_').next().is_some_and(is_database_word);
         head.is_some_and(|it| it.is_empty() || it.ends_with('_') || last(it))
     })?;
@@ -72,7 +73,8 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
     Some(Key { role: *role, prefix: prefix.to_owned() })
 }
 
-/// Another prefix that the name of a database may share with its neighbours: `dbname` belongs to `db` and to `name`.
+/// Another prefix that the name of a database may share with its neighbours: `db` of `dbname`, besides the empty
+/// prefix.
 pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     let name = snake(name);
     let ends =
@@ -81,7 +83,7 @@ pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     Some(format!("{prefix}_{word}").trim_start_matches('_').to_owned())
 }
 
-/// The prefix that a URL's name shares with the names of its login: `jdbc` of `jdbc_connection_string`.
+/// The prefix that a URL's name shares with the names of the login settings: `jdbc` of `jdbc_connection_string`.
 pub(super) fn prefix_of_url(name: &str) -> String {
     let name = snake(name);
     let ends = ["connection_string", "connection_url", "connection", "url", "uri", "dsn"];
@@ -104,7 +106,7 @@ pub(super) fn is_placeholder(text: &str) -> bool {
         let inside = text.strip_prefix(open).and_then(|it| it.strip_suffix(close));
         inside.is_some_and(|it| !it.is_empty())
     };
-    // Host names contain no underscores; names of macros consist of little else.
+    // Host names contain no underscores; the names of macros contain only capitals, digits and underscores.
     let is_macro = text.contains('_')
         && text.starts_with(|c: char| c.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');

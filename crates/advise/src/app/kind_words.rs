@@ -1,8 +1,8 @@
-//! Recognises the kind of a server by words and ports in any text.
+//! Recognises the kind of a server by words and ports in a text.
 
 use looptax_model::dsn::Kind;
 
-/// The name in snake case: `dbHost`, `db-host` and `DB.HOST` become `db_host`.
+/// Returns the name in snake case: `dbHost`, `db-host` and `DB.HOST` become `db_host`.
 pub(super) fn snake(name: &str) -> String {
     let mut new = String::new();
     let mut is_lower = false;
@@ -16,11 +16,11 @@ pub(super) fn snake(name: &str) -> String {
     new.trim_matches('_').to_owned()
 }
 
-/// The kind for which a name, or a value like `mysqli` or `PostgreSQL`, contains a word.
+/// The kind of server that a word in a name, or in a value like `mysqli` or `PostgreSQL`, means.
 pub(in crate::app) fn kind_in(name: &str) -> Option<Kind> {
     let lower = name.to_lowercase();
     let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);
-    // Words like `MySql.Data.MySqlClient` contain capitals.
+    // Words like `MySql.Data.MySqlClient` have capitals inside a word, so the whole parts are compared, too.
     let by_parts = || lower.split(['.', '/', ' ']).find_map(kind_of_word);
     kind_of_word(&lower).or_else(by_words).or_else(by_parts)
 }
@@ -40,7 +40,7 @@ pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
     })
 }
 
-/// The kind that usually has this port.
+/// The kind of server that usually listens on this port.
 pub(in crate::app) fn kind_of_port(port: &str) -> Option<Kind> {
     Some(match port.trim() {
         "3306" | "3307" => Kind::Mysql,

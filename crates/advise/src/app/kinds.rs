@@ -1,4 +1,5 @@
-//! The kind of server according to a value or the settings around it, for an application that is not in the table.
+//! Determines the kind of server from a value or from the settings around it, for an application that is not in the
+//! table.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,8 @@ use super::setting::{Setting, Value};
 use super::table::Role;
 use super::url;
 
-/// The driver in PDO's `mysql:host=…;dbname=…`, which PHP passes on unchanged, and in Perl's
-/// `dbi:mysql:host=…;database=…`.
+/// The kind of server according to the driver name in PDO's `mysql:host=…;dbname=…`, which PHP passes on unchanged, or
+/// in Perl's `dbi:mysql:host=…;database=…`.
 pub(super) fn driver_of(text: &str) -> Option<Kind> {
     let is_dbi = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let text = if is_dbi { &text[4..] } else { text };
@@ -29,7 +30,8 @@ pub(super) fn is_dbi(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if is_it(text))
 }
 
-/// Whether it is .NET's `Server=…;Database=…;User Id=…`; strings for SQL Server are excluded.
+/// Whether the setting is a .NET connection string: `Server=…;Database=…;User Id=…`. Strings for SQL Server are
+/// excluded.
 pub(super) fn is_connection_string(setting: &Setting) -> bool {
     let Value::Text(text) = &setting.value else {
         return false;
@@ -44,7 +46,7 @@ pub(super) fn is_connection_string(setting: &Setting) -> bool {
         && !has(&is_other)
 }
 
-/// Whether it consists of options: `--db-host localhost --db-user u`.
+/// Whether the setting consists of command-line options: `--db-host localhost --db-user u`.
 pub(super) fn is_options(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if text.starts_with("--") && text.contains([' ', '=']))
 }
@@ -53,7 +55,7 @@ pub(super) fn is_pdo(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if !text.contains("://") && driver_of(text).is_some())
 }
 
-/// Whether it is libpq's `host=… user=… dbname=…`.
+/// Whether the setting is a list of libpq's keywords: `host=… user=… dbname=…`.
 pub(super) fn is_keywords(setting: &Setting) -> bool {
     let Value::Text(text) = &setting.value else {
         return false;
@@ -67,7 +69,7 @@ pub(super) fn is_keywords(setting: &Setting) -> bool {
     names_one && words.all(|it| it.contains('='))
 }
 
-/// Whether it is a `StackExchange.Redis` list: `127.0.0.1:6379,password=…`.
+/// Whether the setting is a `StackExchange.Redis` list: `127.0.0.1:6379,password=…`.
 pub(super) fn is_redis_list(setting: &Setting) -> bool {
     let Value::Text(text) = &setting.value else {
         return false;
@@ -78,7 +80,7 @@ pub(super) fn is_redis_list(setting: &Setting) -> bool {
     text.contains(',') && is_host && keys::kind_of_port(port) == Some(Kind::Redis)
 }
 
-/// Whether an environment variable holds a database's URL, judged by the name of the setting.
+/// Whether the value is an environment variable that holds a database's URL, according to the name of the setting.
 pub(super) fn is_hidden_url(setting: &Setting) -> bool {
     let name = setting.path.last().map(|it| it.to_lowercase()).unwrap_or_default();
     let is_url = ["url", "uri", "dsn"].iter().any(|it| name.ends_with(it));
@@ -86,17 +88,17 @@ pub(super) fn is_hidden_url(setting: &Setting) -> bool {
     is_url && is_variable && setting.path.iter().any(|it| keys::is_about_a_database(it))
 }
 
-/// The kind in a URL that is the value itself or that the program builds.
+/// The kind of server in a URL. The URL is the value itself, or the program builds it.
 pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
     let raw = setting.item.get(setting.literal.clone())?;
     let raw = match &setting.value {
         Value::Text(text) => text,
         Value::Hidden => raw.trim_matches(['\'', '"', '`']),
-        // The default in the file shows the kind.
+        // The variable's default shows the kind of server.
         Value::Variable { fallback, .. } => fallback.as_deref()?,
     };
     if setting.value == Value::Hidden && raw.contains("host=") {
-        // A PDO DSN that is built from parts.
+        // The program builds a PDO DSN from parts.
         return driver_of(raw).or_else(|| url::kind_of_scheme(raw.split_once(':')?.0));
     }
     // A TOML list is not a DSN.
@@ -117,14 +119,14 @@ pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
     (is_whole && is_read).then_some(kind)
 }
 
-/// Whether it is `addr=127.0.0.1:6379,db=0`, as in Gitea and Grafana.
+/// Whether the text is a Redis list as in Gitea and Grafana: `addr=127.0.0.1:6379,db=0`.
 fn is_list_of_redis(text: &str) -> bool {
     let mut names = text.split([',', ' ']).filter_map(|it| it.split_once('=')).map(|it| it.0);
     let has_more = names.clone().any(|it| matches!(it, "network" | "db" | "pool_size"));
     has_more && names.any(|it| it == "addr") && !text.contains("://")
 }
 
-/// The text with a plain letter in place of each part that a template fills in; `{{ … }}` may contain blanks.
+/// Returns the text with a letter in place of each part that a template fills in; `{{ … }}` may contain blanks.
 fn without_templates(text: &str) -> String {
     let mut parts = text.split("{{");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -135,7 +137,7 @@ fn without_templates(text: &str) -> String {
     plain
 }
 
-/// The PDO DSN from which a part was taken.
+/// The PDO DSN to which a part belongs.
 pub(super) fn pdo_of<'a>(part: &Setting, all: &'a [Setting]) -> Option<&'a Setting> {
     let (_, parents) = part.path.split_last()?;
     all.iter().find(|it| it.path == parents && is_pdo(it))
@@ -148,8 +150,7 @@ pub(super) fn text_in<'a>(roles: &BTreeMap<Role, usize>, role: Role, all: &'a [S
     }
 }
 
-/// Names of settings that show the kind of a server, without the prefix that they share with the server's other
-/// settings.
+/// Names of settings that give the kind of server, without the prefix that they share with the server's other settings.
 const SAYS: [&str; 15] = [
     "driver",
     "drivername",
@@ -168,7 +169,7 @@ const SAYS: [&str; 15] = [
     "kind",
 ];
 
-/// Names of such settings that are one level above the server's settings.
+/// Names of such settings if they are one level above the server's settings.
 const OF_PARENT: [&str; 8] = [
     "client",
     "dialect",
@@ -208,9 +209,9 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
         match word {
             "enabled" | "enable" | "active" | "use" => is_beside && says_no && it.path.len() + prefix.len() > 1,
             "disabled" => is_beside && value == "true",
-            // With this setting, OpenTelemetry's collector reads the endpoint as a path.
+            // If `transport` is `unix`, OpenTelemetry's collector reads the endpoint as a path.
             "transport" => is_beside && value == "unix" && it.path[0] == "receivers",
-            // SQL Server, recognised by the name of its .NET client.
+            // SQL Server, recognised by the name of its client for .NET.
             "providername" => is_above && value.ends_with(".sqlclient"),
             _ => {
                 let is_storage = ["storage", "database", "db"].iter().any(|it| word.starts_with(it));
@@ -222,17 +223,17 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
     })
 }
 
-/// The kind according to a setting next to a connection: `driver`, `DB_TYPE`.
+/// The kind of server according to a setting next to the connection's settings: `driver`, `DB_TYPE`.
 pub(super) fn kind_beside(parents: &[String], prefix: &str, all: &[Setting]) -> Option<Kind> {
     all.iter().find_map(|it| {
         let (name, own_parents) = it.path.split_last()?;
-        // In Fluentd, the name begins with `@`.
+        // In Fluentd, the names of such settings begin with `@`.
         let name = name.to_lowercase();
         let name = name.trim_start_matches('@');
         let rest = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
         let of_parent = parents.split_last().is_some_and(|(_, it)| it == own_parents) && OF_PARENT.contains(&name);
         let Value::Text(value) = &it.value else {
-            // A DSN that the program builds from parts.
+            // The program builds a DSN from parts.
             let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
             return driver_of(raw).filter(|_| own_parents == parents && it.doubt.is_none());
         };
@@ -257,7 +258,7 @@ pub(super) fn kind_of_group(
         own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
     };
     let by_driver = || kind_beside(parents, prefix, all);
-    // The default in the file, if the host is not known either.
+    // The port's default in the file, if the host is not known either.
     let by_default = || match (text(Role::Host), &all[*roles.get(&Role::Port)?].value) {
         (None, Value::Variable { fallback, .. }) => fallback.as_deref(),
         _ => None,

@@ -2,7 +2,8 @@
 
 use looptax_model::dsn::Kind;
 
-/// Texts that show the use of a client of a kind. A program with the texts of two kinds shows nothing.
+/// Texts that show that a program uses a client for a kind of server. If a program has texts of two kinds, they show
+/// nothing.
 const SIGNS: [(&str, Kind); 17] = [
     ("new mysqli(", Kind::Mysql),
     ("mysqli_connect(", Kind::Mysql),
@@ -23,7 +24,7 @@ const SIGNS: [(&str, Kind); 17] = [
     ("from \"pg\"", Kind::Postgres),
 ];
 
-/// The kind of the only client that the text uses, outside comments.
+/// The kind of server of the only client that the text uses outside comments.
 pub(super) fn kind_of_library(text: &str) -> Option<Kind> {
     let is_comment = |line: &&str| {
         let line = line.trim_start();

@@ -1,13 +1,12 @@
-//! Splits values of a line that hold several settings: TOML lists, `SQLConnectInfo`, Exim's servers, environment
-//! variables.
+//! Splits lines that hold several settings: TOML lists, `SQLConnectInfo`, Exim's servers, environment variables.
 //!
 //! Each part is a setting with its own place. Called by `lines`.
 
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, Setting, Value};
 
-/// The parts of `ProFTPD`'s `SQLConnectInfo database@host:port user password`, and of `SQLNamedConnectInfo name
-/// backend`, which is followed by the same parts.
+/// Splits `ProFTPD`'s `SQLConnectInfo database@host:port user password`, and `SQLNamedConnectInfo`, which has a name
+/// and a backend before the same parts.
 pub(super) fn connect_info(setting: &Setting) -> Vec<Setting> {
     let is_called = |name: &str| setting.path.last().is_some_and(|it| it.eq_ignore_ascii_case(name));
     let is_named = is_called("SQLNamedConnectInfo");
@@ -55,8 +54,8 @@ fn offset(whole: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(whole.as_ptr().addr())
 }
 
-/// The servers in Exim's `hide mysql_servers = localhost/database/user/password : …`; each may have a socket in
-/// parentheses. Redis servers have no user.
+/// Splits Exim's `hide mysql_servers = localhost/database/user/password : …` into servers. Each server may have a
+/// socket in parentheses. Redis servers have no user.
 pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     let kinds = ["mysql_servers", "pgsql_servers", "redis_servers"];
     let name = setting.path.last().map_or("", |it| it);
@@ -64,7 +63,7 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     let (Some(kind), Value::Text(value)) = (kind, &setting.value) else {
         return Vec::new();
     };
-    // After `<` the list uses another separator.
+    // A list that begins with `<` uses another separator.
     if setting.quotes != Quotes::Bare(Bare::Line) || value.starts_with('<') {
         return Vec::new();
     }
@@ -93,7 +92,7 @@ pub(super) fn exim_servers(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// Exim's list of servers including its continuation lines; any other line unchanged.
+/// Returns Exim's list of servers with its continuation lines; returns any other line unchanged.
 pub(super) fn with_servers<'a>(text: &'a str, start: usize, line: &'a str) -> &'a str {
     let is_list = |line: &str| line.split_once('=').is_some_and(|it| it.0.trim_end().ends_with("_servers"));
     if !line.ends_with('\\') || line.trim_start().starts_with('#') || !is_list(line) {
@@ -127,7 +126,7 @@ fn servers(value: &str) -> Vec<&str> {
     trimmed.filter(|it| it.contains('/')).collect()
 }
 
-/// The variables in Supervisor's `environment=A="b",C="d"`.
+/// Reads the variables in Supervisor's `environment=A="b",C="d"`.
 pub(super) fn listed_assignments(setting: &Setting) -> Vec<Setting> {
     let is_own = setting.path.last().is_some_and(|it| it == "environment");
     let raw = &setting.item[setting.literal.clone()];
@@ -148,7 +147,7 @@ pub(super) fn listed_assignments(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// The assignments in a unit's `Environment=`, which may be in quotes.
+/// Reads the assignments in a unit's `Environment=`, which may be in quotes.
 pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
     let is_environment = setting.path.last().is_some_and(|it| it == "Environment");
     let Value::Text(value) = &setting.value else {
@@ -175,7 +174,7 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
         let from = base + at + blank + opened;
         if let Some((name, text)) = body[..end].split_once('=') {
             let mut part = setting.part(name, text, from..from + end, name.len(), Joins::With(" "));
-            // systemd removes quotes at any place in a word.
+            // systemd removes quotes at any place in a word, so also around the value.
             if let Some(bare) = ['"', '\''].iter().find_map(|it| text.strip_prefix(*it)?.strip_suffix(*it)) {
                 part.value = Value::Text(bare.to_owned());
                 part.literal = part.literal.start + 1..part.literal.end - 1;
@@ -183,7 +182,7 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
                 part.value = Value::Hidden;
             }
             part.path = vec![name.to_owned()];
-            // Specifiers like `%h` and `%i`.
+            // A single `%` begins a specifier like `%h` or `%i`.
             part.read_doubled('%');
             found.push(part);
         }
@@ -192,7 +191,7 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// The end of a word in which quotes may contain blanks.
+/// The end of the first word, in which quotes may contain blanks.
 fn end_of_word(text: &str) -> Option<usize> {
     let mut within = None;
     text.char_indices().find_map(|(at, c)| {
@@ -206,7 +205,7 @@ fn end_of_word(text: &str) -> Option<usize> {
     })
 }
 
-/// The texts in a TOML list, each in quotes.
+/// The texts of a TOML list, without their quotes.
 pub(super) fn items(setting: &Setting, first: usize) -> Vec<Setting> {
     let raw = &setting.item[setting.literal.clone()];
     let is_line = raw.len() == setting.item.len();
@@ -232,7 +231,7 @@ pub(super) fn items(setting: &Setting, first: usize) -> Vec<Setting> {
     found
 }
 
-/// The texts in lists within a list: `["127.0.0.1", 5433, "primary"]`.
+/// The texts of the lists inside a list: `[["127.0.0.1", 5433, "primary"]]`.
 fn inner_items(setting: &Setting, raw: &str, first: usize) -> Vec<Setting> {
     let lists = raw.split('[').filter_map(|it| Some(it.split_once(']')?.0));
     let items = lists.enumerate().flat_map(|(idx, list)| {
@@ -252,14 +251,14 @@ pub(super) fn pam_arguments(setting: &Setting) -> Vec<Setting> {
     let Some((_, arguments)) = setting.item.split_once("pam_mysql.so ") else {
         return Vec::new();
     };
-    // Another file contains further settings.
+    // With `config_file`, another file contains further settings.
     if arguments.contains("config_file=") {
         return Vec::new();
     }
     arguments_in(setting, arguments, "pam_mysql")
 }
 
-/// The arguments of BIND's DLZ drivers: in braces after `database "mysql`, or on the next line.
+/// Reads the arguments of BIND's DLZ drivers: in braces after `database "mysql`, or on the next line.
 pub(super) fn dlz_arguments(settings: &[Setting]) -> Vec<Setting> {
     let pairs = settings.iter().zip(settings.iter().skip(1).map(Some).chain([None]));
     let found = pairs.filter_map(|(setting, next)| {
@@ -272,7 +271,7 @@ pub(super) fn dlz_arguments(settings: &[Setting]) -> Vec<Setting> {
     found.flatten().collect()
 }
 
-/// `name=value` pairs between blanks, under the name of the module or driver that receives them.
+/// Reads the `name=value` pairs between blanks, under the name of the module or driver that receives them.
 fn arguments_in(setting: &Setting, text: &str, whose: &str) -> Vec<Setting> {
     let words = text.split_whitespace().filter_map(|it| Some((it, it.split_once('=')?)));
     let parts = words.map(|(word, (name, value))| {

@@ -1,5 +1,5 @@
-//! Blocks in files with one setting per line, and the settings in the heads of blocks: Dovecot's `mysql localhost {`,
-//! collectd's `<Database shop>`.
+//! Blocks in files with one setting per line, and the settings in the first lines of blocks: Dovecot's `mysql localhost
+//! {`, collectd's `<Database shop>`.
 //!
 //! Called by `lines`.
 
@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::setting::{Joins, Setting, Value, named};
 
-/// Opens and closes Dovecot's blocks `mysql localhost {`, collectd's blocks `<Plugin mysql>`, and the sections that
-/// begin with `config :app, App.Repo,` in Elixir.
+/// Opens or closes a section if the line does so: a block of Dovecot (`mysql localhost {`) or collectd (`<Plugin
+/// mysql>`), or a section that begins with `config :app, App.Repo,` in Elixir.
 pub(super) fn is_section(line: &str, number: usize, section: &mut Vec<String>) -> bool {
     if line == "}" {
         section.pop();
@@ -17,7 +17,7 @@ pub(super) fn is_section(line: &str, number: usize, section: &mut Vec<String>) -
     if let Some(opened) = line.strip_suffix('{') {
         if section.len() < 16 {
             let first = opened.split([' ', '=']).next().unwrap_or_default();
-            // Dovecot has a block for each server.
+            // Dovecot has a separate block for each server.
             let is_server = matches!(first, "mysql" | "pgsql") && !opened.contains('=');
             section.push(named(if is_server { opened.trim_end() } else { first }));
         }
@@ -37,15 +37,15 @@ pub(super) fn is_section(line: &str, number: usize, section: &mut Vec<String>) -
     } else if section.len() < 16 {
         let name = inside.replace('"', "");
         let tag = name.split(' ').next().unwrap_or_default();
-        // In files of other programs than collectd, the words after the tag select messages (Fluentd's `<match
-        // mysql.**>`) and do not show a kind.
+        // Only in files of collectd the words after the tag show a kind of server. In other files, such as Fluentd's
+        // `<match mysql.**>`, they select messages.
         let is_collectd = tag == "Plugin" || section.first().is_some_and(|it| it.starts_with("Plugin "));
         section.push(if is_collectd { named(&name) } else { named(&format!("{tag} {number}")) });
     }
     true
 }
 
-/// The settings in the head of a block, a database or a host; `whole` is the head as a setting.
+/// The settings in the first line of a block: a database or a host. `whole` is that line as a setting.
 pub(super) fn labels(head: &str, section: &[String], whole: &Setting) -> Vec<Setting> {
     let label = |name: &str| section.iter().cloned().chain([name.to_owned()]).collect();
     let database = database_of(head, section).map(|database| Setting {
@@ -61,14 +61,14 @@ pub(super) fn labels(head: &str, section: &[String], whole: &Setting) -> Vec<Set
     database.into_iter().chain(host).collect()
 }
 
-/// In collectd's `<Database shop>`, the name is the database only for PostgreSQL.
+/// In collectd's `<Database shop>`, the name is the name of the database only for PostgreSQL.
 fn database_of<'a>(head: &'a str, section: &[String]) -> Option<&'a str> {
     let name = head.strip_prefix("<Database ")?.trim_end_matches('>').trim_matches('"');
     let is_own = section.first().is_some_and(|it| it.ends_with("postgresql"));
     is_own.then_some(name)
 }
 
-/// In Dovecot's `mysql localhost {`, the host is the label of the block.
+/// In Dovecot's `mysql localhost {`, the name of the block is the host.
 fn host_of(head: &str) -> Option<&str> {
     let label = head.strip_suffix('{')?;
     let label = ["mysql ", "pgsql "].iter().find_map(|it| label.strip_prefix(it))?;
@@ -76,8 +76,8 @@ fn host_of(head: &str) -> Option<&str> {
     (!bare.is_empty() && !bare.contains([' ', '='])).then_some(bare)
 }
 
-/// Drops the settings of collectd plugins that the file does not load, if it loads others. If a file loads no plugins,
-/// such settings are in doubt.
+/// Drops the settings of collectd plugins that the file does not load, if the file loads others. If the file loads no
+/// plugins, settings of plugins become doubtful.
 pub(super) fn loaded_only(settings: &mut Vec<Setting>, text: &str) {
     let plugin_of = |it: &Setting| it.path.first()?.strip_prefix("Plugin ").map(str::to_lowercase);
     let loads = |line: &str| {

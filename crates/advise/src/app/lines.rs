@@ -10,14 +10,14 @@ use super::line_sections::{is_section, labels, loaded_only};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
 
-/// The syntax of the settings in such a file.
+/// The syntax of a file with one setting per line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// `NAME=value`, perhaps after `export`.
+    /// `NAME=value`, with or without `export` before it.
     Dotenv,
     /// `[section]` and `key = value`.
     Ini,
-    /// `key = value` without sections. `:` or blanks may replace `=`, and an indented line continues the line before
+    /// `key = value` without sections. A `:` or blanks may replace the `=`. An indented line continues the line before
     /// it.
     Pairs,
     /// One argument per line: `-l 127.0.0.1`.
@@ -32,14 +32,15 @@ pub(crate) enum Lines {
     Dockerfile,
 }
 
-/// The settings of a file's lines.
+/// Reads the settings in the lines of a file.
 pub(crate) fn read(text: &str, kind: Lines) -> Read {
     let mut settings = Vec::new();
     let mut section: Vec<String> = Vec::new();
     let mut next_start = 0;
     let mut depth = 0_usize;
     let mut is_going_on = false;
-    // How often each TOML table has occurred; and the list that is still open, with its number of items.
+    // `n_tables` counts how often each TOML table has occurred; `list` is the list that is still open, with its number
+    // of items.
     let mut n_tables: HashMap<String, usize> = HashMap::new();
     let mut list: Option<(Vec<String>, usize)> = None;
     let mut branches = Branches::from_text(text);
@@ -121,14 +122,14 @@ fn begun_list(found: &Setting) -> (Vec<Setting>, bool) {
     (own, is_open)
 }
 
-/// A continuation line of variables: Supervisor's `environment=`, or a unit's `Environment=`.
+/// A continuation line of Supervisor's `environment=` or of a unit's `Environment=`, as a setting of that name.
 fn continued(line: Setting, section: &[String], kind: Lines) -> Setting {
     let name = if kind == Lines::Ini { "environment" } else { "Environment" };
     let path = section.iter().filter(|_| kind == Lines::Ini).cloned().chain([name.to_owned()]);
     Setting { path: path.collect(), ..line }
 }
 
-/// The texts in a TOML list, with the file's variables replaced: `servers = ["${MONGO_URL}"]`.
+/// The texts of a TOML list, each with its variables replaced: `servers = ["${MONGO_URL}"]`.
 fn listed(setting: &Setting, first: usize) -> Vec<Setting> {
     let expand = |it: Setting| match it.value {
         Value::Text(text) => Setting { value: expanded(text, Lines::Ini), ..it },
@@ -151,7 +152,7 @@ fn has_more(line: &str, kind: Lines, goes_on: bool) -> bool {
     }
 }
 
-/// The settings, with the parts of settings that hold several.
+/// Returns all settings, and the parts of those that hold several settings.
 fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     let parts: Vec<Setting> = match kind {
         Lines::Directives => settings.iter().flat_map(connect_info).collect(),
@@ -167,7 +168,7 @@ fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     settings
 }
 
-/// The depth of branches and loops (of a shell or a template) around the next line.
+/// The number of branches and loops (of a shell or a template) around the line after `line`.
 pub(super) fn depth_after(line: &str, depth: usize) -> usize {
     let tag = ["{%", "<%", "{{"].iter().find_map(|it| line.strip_prefix(it));
     let words = tag.unwrap_or(line).trim_start_matches('-').trim_start();
@@ -198,7 +199,8 @@ fn section_of(line: &str, kind: Lines) -> Option<&str> {
     inside.split_once(']').map(|(name, _)| name.trim())
 }
 
-/// The setting of a line. `at` is the number of the line, counted from 1, and the byte at which it begins.
+/// Reads the setting in a line. `at` is the number of the line, counted from 1, and the byte of the text at which the
+/// line begins.
 fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Option<Setting> {
     let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();
@@ -254,7 +256,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     })
 }
 
-/// A whole line as the words of a unit's `Environment=`.
+/// A whole line as the value of a unit's `Environment=`.
 fn words_of_line(line: &str, at: [usize; 2]) -> Setting {
     let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();
@@ -291,7 +293,7 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
                 _ => sign.or(blank),
             }
         }
-        // Variables of Munin.
+        // A line of Munin that sets an environment variable.
         Lines::Ini if body.starts_with("env.") => {
             let at = body.find([' ', '\t', '='])?;
             body[at..].trim_start().find('=').filter(|it| *it == 0).map_or(Some(at), |_| body.find('='))
@@ -302,14 +304,14 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
     }
 }
 
-/// A value as it is written in its line.
+/// A value as written in its line.
 struct Literal {
     value: Value,
     n_bytes: usize,
     quotes: Quotes,
 }
 
-/// Stands for a dollar that does not begin a variable, while the text is searched for variables.
+/// The character that replaces each dollar that does not begin a variable while the text is searched for variables.
 const DOLLAR: char = '\u{e000}';
 
 fn literal(text: &str, kind: Lines) -> Literal {
@@ -329,11 +331,11 @@ fn literal(text: &str, kind: Lines) -> Literal {
         return Literal { value, n_bytes, quotes: Quotes::Around(quote, dialect) };
     }
     let end = match kind {
-        // A comment must follow a blank.
+        // A comment has to follow a blank.
         Lines::Dotenv => text.find(" #").unwrap_or(text.len()),
         Lines::Ini => text.find(" ;").or_else(|| text.find(" #")).unwrap_or(text.len()),
         Lines::Kamailio => text.rfind(')').unwrap_or(text.len()),
-        // Elixir's lists end with a comma, and pgloader's command with a semicolon.
+        // The lines of an Elixir list end with a comma, and pgloader's command ends with a semicolon.
         Lines::Pairs => {
             let of_command = || text.strip_suffix(';').filter(|it| it.contains("://"));
             text.strip_suffix(',').or_else(of_command).map_or(text.len(), str::len)
@@ -353,8 +355,8 @@ fn literal(text: &str, kind: Lines) -> Literal {
     }
 }
 
-/// The text between quotes, and its number of bytes including the quotes. In a shell, a backslash has a meaning only
-/// before a few characters.
+/// Returns the text between quotes, and its number of bytes including the quotes. In a shell, a backslash is an escape
+/// only before a few characters.
 fn quoted(text: &str, quote: char, kind: Lines) -> Option<(String, usize)> {
     let is_shell = kind == Lines::Dotenv;
     let mut value = String::new();
@@ -379,7 +381,7 @@ fn quoted(text: &str, quote: char, kind: Lines) -> Option<(String, usize)> {
     None
 }
 
-/// The value of a text that contains `${NAME}`, `$NAME`, `${NAME:-default}`, `%env(NAME)%` or ERB's `<%= ENV['NAME']
+/// Interprets a text that may contain `${NAME}`, `$NAME`, `${NAME:-default}`, `%env(NAME)%` or ERB's `<%= ENV['NAME']
 /// %>`.
 pub(super) fn expanded(text: String, kind: Lines) -> Value {
     if kind == Lines::Directives && text.starts_with("ENV") {
@@ -393,7 +395,7 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
     if text.contains("<%") {
         return embedded(&text);
     }
-    // Strings of Elixir and Ruby with expressions in them.
+    // A string of Elixir or Ruby that contains an expression.
     let is_put_together = kind == Lines::Pairs && text.contains("#{");
     if text.contains("{{") || is_put_together {
         return Value::Hidden;
@@ -415,7 +417,7 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
     Value::Variable { name: name.to_owned(), fallback }
 }
 
-/// The value of Ruby's `ENV.fetch("PORT") { 3000 }` and `ENV["PORT"] || 3000`.
+/// Reads the variable and its default in Ruby's `ENV.fetch("PORT") { 3000 }` and `ENV["PORT"] || 3000`.
 fn of_ruby(text: &str) -> Value {
     let mut quoted = text.split(['"', '\'']).skip(1);
     let Some(name) = quoted.next().map(str::to_owned) else {
@@ -431,7 +433,7 @@ fn of_ruby(text: &str) -> Value {
     Value::Variable { name, fallback }
 }
 
-/// The value of an ERB expression, which may only be a single environment variable.
+/// Reads an ERB expression, which may contain only a single environment variable.
 fn embedded(text: &str) -> Value {
     let inside = text
         .strip_prefix("<%=")

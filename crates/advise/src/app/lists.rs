@@ -7,19 +7,19 @@ use super::setting::{Joins, MOST_SETTINGS, Setting, UNKNOWN, Value};
 use super::table::Role;
 use looptax_model::dsn::{Kind, Unspoken};
 
-/// Most servers of a list that are read.
+/// The most servers that are read from a list.
 const MOST_SERVERS: usize = 32;
 
-/// How another server is added to a list: after a comma. It also marks a server as one of several; when a person changes
-/// one of them, the others stay.
+/// How another server is added to a list: after a comma. This value also marks a server as one of several; when a
+/// person changes one of these servers, the others stay.
 pub(super) const OF_SEVERAL: Joins = Joins::With(",");
 
-/// The parts of such a value, as settings below it. Parts that contain escapes or quotes are left out.
+/// The parts of a value that is a list of settings, as settings below it. Parts with escapes or quotes are left out.
 pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
     let Value::Text(value) = &setting.value else {
         return Vec::new();
     };
-    // If a value contains escapes, the places of its parts are not known.
+    // If the value contains escapes in the file, the places of its parts are not known.
     let Some(base) = setting.item[setting.literal.clone()].find(&**value) else {
         return Vec::new();
     };
@@ -52,8 +52,8 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
                 found.push(part);
             }
         } else if at == 0 && !trimmed.is_empty() {
-            // In a StackExchange.Redis list, the first part is the address. In Perl's `DBI:mysql:database;host=…`, it
-            // is the database.
+            // The part without a name is the address in a StackExchange.Redis list, and the database in Perl's
+            // `DBI:mysql:database;host=…`.
             let is_dbi = trimmed.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
             let head = trimmed.match_indices(':').nth(1).filter(|_| is_dbi).map_or(0, |it| it.0 + 1);
             let name = if head > 0 { "database" } else { "" };
@@ -64,7 +64,7 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
     found
 }
 
-/// The parts of Perl's `DBI:mysql:database:host:port`.
+/// Splits Perl's `DBI:mysql:database:host:port`.
 fn of_short_dbi(setting: &Setting, value: &str, base: usize) -> Option<Vec<Setting>> {
     let is_dbi = value.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let head = value.match_indices(':').nth(1).filter(|_| is_dbi && !value.contains('='))?.0 + 1;
@@ -77,7 +77,7 @@ fn of_short_dbi(setting: &Setting, value: &str, base: usize) -> Option<Vec<Setti
     Some(parts.collect())
 }
 
-/// The options in `--db-host localhost --db-port=3306`, under their names without the dashes.
+/// Reads the options in `--db-host localhost --db-port=3306`, under their names without dashes.
 fn options(setting: &Setting, value: &str, base: usize) -> Vec<Setting> {
     let mut found = Vec::new();
     let mut name: Option<&str> = None;
@@ -102,8 +102,8 @@ fn options(setting: &Setting, value: &str, base: usize) -> Vec<Setting> {
     found
 }
 
-/// Repeats the connection for each server of a list: memcached's clients divide their keys among the servers, exporters
-/// query each server, and a client of `MongoDB` may connect to any of them first.
+/// Repeats a connection for each server of its list: memcached's clients divide their keys among the servers, exporters
+/// query each server, and a client of `MongoDB` may connect to any of the servers first.
 pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     let role = if bound.app.kind == Kind::Memcached { Role::Host } else { Role::Url };
     let list = bound.roles.get(&role).filter(|it| it.joins != Joins::Apart && it.quotes != Quotes::Instead);
@@ -125,7 +125,7 @@ pub(super) fn servers(bound: Bound) -> Vec<Bound> {
     all.collect()
 }
 
-/// One URL for each host in a URL with several hosts.
+/// Makes a URL for each host of a URL with several hosts.
 fn members(setting: &Setting) -> Vec<Setting> {
     let Value::Text(url) = &setting.value else {
         return Vec::new();
@@ -137,7 +137,7 @@ fn members(setting: &Setting) -> Vec<Setting> {
     urls.map(|url| Setting { value: Value::Text(url), joins: OF_SEVERAL, ..setting.clone() }).collect()
 }
 
-/// The parts between commas, semicolons and blanks, each as a setting with the name of the whole.
+/// Splits a value at commas, semicolons and blanks. Each part becomes a setting with the name of the whole.
 fn pieces(setting: &Setting, kind: Kind) -> Vec<Setting> {
     let Value::Text(value) = &setting.value else {
         return Vec::new();
@@ -148,7 +148,7 @@ fn pieces(setting: &Setting, kind: Kind) -> Vec<Setting> {
     let base = setting.literal.start + base;
     let mut at = base;
     let mut found = Vec::new();
-    // A path may contain blanks, and the address of PHP-FPM may be followed by a semicolon and its page.
+    // A path may contain blanks. After the address of PHP-FPM, a semicolon and the page may follow.
     let separators: &[char] = match value.contains('/') {
         true if kind == Kind::PhpFpm => &[','],
         true => &[',', ';'],

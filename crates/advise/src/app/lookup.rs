@@ -1,4 +1,4 @@
-//! Interprets an application's settings as the application does: which server, over which transport, as which user.
+//! Interprets an application's settings as the application does: finds the server, the transport and the user.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::url::{self, Parsed};
 use super::url_form::unproved;
 use crate::Takes;
 
-/// A connection as one application interprets its settings.
+/// A connection, as one application interprets its settings.
 pub(super) struct Lookup {
     pub(super) address: Option<Address>,
     /// The address of a server whose protocol looptax does not speak.
@@ -115,7 +115,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
     }
 }
 
-/// The name of a guessed socket setting without a host, if the usual drivers use another name for it.
+/// The name of a guessed socket setting without a host, if the usual drivers call this setting differently.
 fn unproved_socket(bound: &Bound) -> Option<&str> {
     let socket = bound.roles.get(&Role::Socket)?;
     let name = socket.path.last()?;
@@ -131,7 +131,7 @@ fn unproved_socket(bound: &Bound) -> Option<&str> {
 
 type Asked = Option<Result<String, String>>;
 
-/// Interprets a URL; other settings may provide user and password, and a socket that overrides the URL's host.
+/// Interprets a URL. Other settings may give the user and the password, and a socket that overrides the URL's host.
 fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: Asked) -> Lookup {
     let common = url::common(text);
     let text = common.as_deref().unwrap_or(text);
@@ -192,7 +192,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
     }
 }
 
-/// The transport of a URL; removes a socket that the driver ignores.
+/// The transport of a URL, with the reason. Removes a socket that the driver ignores.
 fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<PathBuf>) -> (Takes, String) {
     let is_local = matches!(host, None | Some("localhost" | "none"));
     let needs_localhost = match app.socket_rule {
@@ -230,8 +230,8 @@ fn address(
         host: place.host,
         port: place.port,
         user: or_none(Role::User),
-        // For SQL servers an empty password in the file is a known password. For other kinds it means that there is no
-        // password.
+        // For SQL servers, an empty password in the file is a known password. For other kinds of server, it means that
+        // there is no password.
         password: password.and_then(Result::ok).filter(|it| !it.is_empty() || has_accounts(app)).map(Secret::new),
         database: or_none(Role::Database),
         socket: place.socket,
@@ -244,7 +244,7 @@ fn has_accounts(app: &App) -> bool {
     matches!(app.kind.protocol(), Some(Protocol::Mysql | Protocol::Postgres))
 }
 
-/// Whether user and password are known: looptax does not log in with guessed ones.
+/// Whether the user and the password are known: looptax never guesses them to log in.
 fn credentials(
     app: &App,
     user: Option<Result<String, String>>,
@@ -262,7 +262,10 @@ fn credentials(
     }
 }
 
-/// A value as text, or the reason why the text is not known.
+/// Returns a setting's value as text.
+///
+/// # Errors
+/// Why the text is not known, as words.
 pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, String> {
     if let Some(doubt) = &setting.doubt {
         return Err(doubt.clone());
@@ -279,13 +282,13 @@ pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, 
     }
 }
 
-/// Whether the value is a variable that is not set in the environment; `false` if the environment is not known.
+/// Whether the value is a variable that the environment does not set; `false` if the environment is not known.
 pub(super) fn is_unset(value: &Value, source: &Source<'_>) -> bool {
     let is_missing = |name: &String| { source.environment }.is_some_and(|it| !it.contains_key(name));
     matches!(value, Value::Variable { name, fallback: None } if is_missing(name))
 }
 
-/// Replaces the words that Laravel's `.env` and Odoo use for an empty value.
+/// Replaces words that mean an empty value in Laravel's `.env` and in Odoo by an empty text.
 fn without_nothing(text: String) -> String {
     match &*text {
         "null" | "(null)" | "empty" | "(empty)" | "False" | "None" => String::new(),

@@ -1,11 +1,11 @@
-//! The direct dependencies of a project. They show to which application a common name like `DATABASE_URL` belongs.
+//! The direct dependencies of a project. They show which application uses a common name like `DATABASE_URL`.
 //!
-//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) do not show it: a program with
-//! an ORM depends indirectly on the driver, too, and does not pass its URL to that driver.
+//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) do not show this: a program with
+//! an ORM depends on the driver, too, but only indirectly, and does not pass its URL to that driver.
 
 use serde_json::Value;
 
-/// Names of the files, each with its package registry; files that people write come before files that tools write.
+/// The names of the manifests, each with its package registry. Files that people write come before generated files.
 const MANIFESTS: [(&str, &str); 11] = [
     ("package.json", "npm"),
     ("package-lock.json", "npm"),
@@ -20,7 +20,7 @@ const MANIFESTS: [(&str, &str); 11] = [
     ("mix.exs", "hex"),
 ];
 
-/// The signs in the manifests of a folder, each as `library:npm/NAME`. Manifests that cannot be read give no signs.
+/// The signs in the manifests of a folder, each as `library:npm/NAME`. A manifest that cannot be read gives no signs.
 pub fn libraries(read: impl Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
     let texts = MANIFESTS.iter().filter_map(|(file, whose)| Some((file, whose, read(file)?)));
     let signs = texts.flat_map(|(file, whose, text)| {
@@ -72,14 +72,15 @@ fn add_from(table: &toml::Table, names: &mut Vec<String>) {
     }
 }
 
-/// `psycopg2` from `psycopg2[binary]>=2.9 # why`. In Python's names case does not matter, and `_` is the same as `-`.
+/// Returns `psycopg2` for `psycopg2[binary]>=2.9 # why`. In Python's package names, case does not matter, and `_`
+/// equals `-`.
 fn of_python(line: &str) -> Option<String> {
     let line = line.trim();
     let end = line.find(|it: char| !it.is_ascii_alphanumeric() && !"-_.".contains(it)).unwrap_or(line.len());
     (end > 0 && !line.starts_with('-')).then(|| line[..end].to_lowercase().replace('_', "-"))
 }
 
-/// `pg` from `gem "pg", "~> 1.5"`, `postgrex` from `{:postgrex, ">= 0.0.0"}`.
+/// Returns `pg` for `gem "pg", "~> 1.5"`, and `postgrex` for `{:postgrex, ">= 0.0.0"}`.
 fn of_ruby_or_elixir(line: &str) -> Option<String> {
     let line = line.trim_start();
     let name = line.strip_prefix("gem ").or_else(|| line.strip_prefix("{:"))?;
@@ -87,8 +88,8 @@ fn of_ruby_or_elixir(line: &str) -> Option<String> {
     Some(name.split(['"', '\'', ',', ' ']).next()?.to_owned())
 }
 
-/// `github.com/jackc/pgx` from `github.com/jackc/pgx/v5 v5.5.0`. A module that only another library needs is marked in
-/// the file, and is left out.
+/// Returns `github.com/jackc/pgx` for `github.com/jackc/pgx/v5 v5.5.0`. The file marks modules that only another
+/// library needs; `None` for these.
 fn of_go(line: &str) -> Option<String> {
     let line = line.trim_start().trim_start_matches("require ");
     let name = line.split_once(" v").filter(|_| !line.contains("// indirect"))?.0.trim();
@@ -97,7 +98,7 @@ fn of_go(line: &str) -> Option<String> {
     Some(if is_version { before } else { name }.to_owned())
 }
 
-/// `rails` from `  rails (~> 7.1)!`.
+/// Returns `rails` for `  rails (~> 7.1)!`.
 fn first_word(line: &str) -> Option<String> {
     line.split([' ', '!']).find(|it| !it.is_empty()).filter(|_| line.starts_with("  ")).map(str::to_owned)
 }

@@ -1,10 +1,10 @@
 //! Configuration files of applications: the servers to which they connect, and the new text for a switch to the socket.
 //!
-//! Text in, connections out. Nothing is opened or run here, and every text is untrusted: it is read up to limits.
-//! `blocks`, `code`, `command`, `lines`, `shell`, `web`, `xml` and `yaml` turn a file into settings with their places.
-//! `bind` groups the settings into connections by the table (`data/apps.toml`), `lookup` and `place` find the transport
-//! of each, and `change` makes the lines to write. `drivers` does the same for calls in a program's text. Called by the
-//! command line.
+//! Takes texts, and returns connections. Opens and runs nothing. Every text is untrusted, and is read only up to
+//! limits. `blocks`, `code`, `command`, `lines`, `shell`, `web`, `xml` and `yaml` turn a file into settings with their
+//! places. `bind` groups the settings into connections by the table (`data/apps.toml`), `lookup` and `place` find the
+//! transport of each connection, and `change` makes the lines to write. `drivers` finds connections in the driver calls
+//! of a program's text. Called by the command line.
 
 mod bind;
 mod blocks;

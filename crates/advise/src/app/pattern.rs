@@ -1,10 +1,10 @@
-//! Patterns in the table: for names of files, names of settings, and values.
+//! The patterns of the table: for paths of files, names of settings, and values.
 
-/// Whether a path matches: `*` stands for anything except a slash, `**/` for any number of folders, or none.
+/// Whether a path matches: `*` stands for any text without a slash, `**/` for any number of folders, including none.
 pub(crate) fn fits_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_prefix("**/") {
         Some(rest) => {
-            // The path is cut to as many parts, from its end, as the pattern has.
+            // Keeps only the last parts of the path, as many as the pattern has.
             let slash = path.rmatch_indices('/').nth(rest.matches('/').count());
             fits_parts(rest, &path[slash.map_or(0, |(at, _)| at + 1)..])
         }
@@ -17,7 +17,7 @@ fn fits_parts(pattern: &str, path: &str) -> bool {
         && pattern.split('/').zip(path.split('/')).all(|(pattern, part)| fits(pattern, part))
 }
 
-/// Whether a text matches, regardless of case: `*` stands for anything.
+/// Whether a text matches, regardless of case: `*` stands for any text.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     if pattern.is_ascii()
         && text.is_ascii()
@@ -45,8 +45,8 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The same test without copies of the text, because there are thousands of names and hundreds of patterns. `None` for
-/// a pattern with several `*`.
+/// Does the same without copying the text, because there are thousands of names and hundreds of patterns. `None` if the
+/// pattern has several `*`.
 fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
     let Some((first, last)) = pattern.split_once('*') else {
         return Some(pattern.eq_ignore_ascii_case(text));
@@ -59,8 +59,8 @@ fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
     Some(is_long && fits(&text[..first.len()], first) && fits(&text[text.len() - last.len()..], last))
 }
 
-/// The texts that the wildcards match in a setting's name; `None` if the name does not match. `/` separates the parts.
-/// `*` matches one part, `{*}` a text within one part, a leading `**` any number of parts.
+/// The texts that the wildcards match in a setting's name; `None` if the name does not match. `/` separates the parts
+/// of a name. `*` matches one part, `{*}` a text inside one part, and a leading `**` any number of parts.
 pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     let (pattern, free) = match pattern.strip_prefix("**/") {
         Some(rest) => {
@@ -90,7 +90,7 @@ pub(crate) fn captured(pattern: &str, path: &[String]) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// The text that each `{*}` of a part matches; at the end of the part it may be empty.
+/// The texts that the `{*}` of a part match. A `{*}` at the end of the part may match an empty text.
 fn within(pattern: &str, part: &str) -> Option<Vec<String>> {
     let mut pieces = pattern.split("{*}");
     let mut rest = part.strip_prefix(pieces.next()?)?;

@@ -1,4 +1,4 @@
-//! The server and the transport that a connection's settings mean.
+//! Determines the server and the transport from a connection's settings.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use looptax_model::dsn::Kind;
 use super::table::{App, HostForm, PathPort, Role, SocketRule};
 use crate::Takes;
 
-/// The name of `PostgreSQL`'s socket in its folder, without the port at its end.
+/// The beginning of the name of `PostgreSQL`'s socket in its folder; the port follows.
 const POSTGRES_FILE: &str = ".s.PGSQL.";
 
-/// The texts of the settings that name the server.
+/// The texts of the settings that give the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Written<'a> {
     pub(crate) host: Option<&'a str>,
@@ -34,10 +34,10 @@ pub(crate) struct Place {
     pub(crate) fails: bool,
 }
 
-/// Finds server and transport by the application's rules.
+/// Finds the server and the transport by the application's rules.
 ///
 /// # Errors
-/// The reason, if server or transport cannot be determined.
+/// The reason, if the server or the transport cannot be determined.
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
     let text = text.strip_prefix("tcp://").filter(|_| app.is_guess() || !is_store(app)).unwrap_or(text);
@@ -83,7 +83,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let own_setting = own_setting.filter(|it| names_a_socket(it));
     let own_setting = own_setting.filter(|_| scheme.as_deref().is_none_or(|it| matches!(it, "unix" | "socket")));
     let of_socket = |path: &str| (Takes::Unix, format!("{path} is the socket"));
-    // Django's options override its host.
+    // The socket in Django's options overrides a socket in its host.
     let host_socket = split.socket.filter(|_| app.socket_rule != SocketRule::Localhost || own_setting.is_none());
     if let Some(path) = host_socket.filter(|_| is_local || split.host.is_empty())
         && let Some(why) = wrong_port(app, text, port)
@@ -121,7 +121,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     })
 }
 
-/// libpq's IP address overrides its host.
+/// The server according to libpq's `hostaddr`, which overrides the host.
 fn by_address(address: &str, port: u16) -> Place {
     Place {
         host: address.split(',').next().map(str::to_owned),
@@ -133,7 +133,8 @@ fn by_address(address: &str, port: u16) -> Place {
     }
 }
 
-/// Why looptax cannot determine the server: drivers disagree about this spelling.
+/// Returns the reason if looptax cannot determine the server because drivers disagree about the spelling of the
+/// settings.
 fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
     if !is_store(app) || app.format.proxy().is_some() {
         return None;
@@ -172,12 +173,12 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if split.port == Some("") {
         return not_tried(format!("the host `{text}`"));
     }
-    // PostgreSQL's own programs have no such setting, and other programs that have it need the folder.
+    // PostgreSQL's own programs have no socket setting, and other programs that have one need the folder.
     if app.is_guess() && app.kind == Kind::Postgres && beside.and_then(folder_of).is_some() {
         return not_tried("both a socket and a host".to_owned());
     }
     let port_number = port.parse::<u16>().ok();
-    // In phpBB, the port setting may hold the socket.
+    // In phpBB, the setting for the port may hold the socket.
     let is_socket = written.socket.is_some_and(|it| it.trim() == port);
     if !port.is_empty() && port_number.is_none() && !is_socket {
         return not_tried("this port".to_owned());
@@ -211,7 +212,8 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     (is_zero && beside.is_none()).then(|| not_tried("the port `0`".to_owned()))?
 }
 
-/// The text of a host in the form that may be shown: it could be a URL with a password.
+/// Returns a host in a form that may be shown. The text could be a URL with a password, so everything up to the last
+/// `@` is removed.
 fn without_login(text: &str) -> &str {
     let has_login = !text.starts_with(['/', '@']) && text.contains('@');
     if has_login { text.rsplit('@').next().unwrap_or_default() } else { text }
@@ -221,15 +223,16 @@ fn is_store(app: &App) -> bool {
     matches!(app.kind, Kind::Mysql | Kind::Postgres | Kind::Redis | Kind::Memcached)
 }
 
-/// Why a host cannot be resolved: it contains a port or brackets, which the driver treats as part of the name.
+/// Returns the reason if a host name cannot be resolved because it contains a port or brackets, which the driver treats
+/// as part of the name.
 fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
     let is_none = app.bare_ip && (host.starts_with('[') || has_port);
     is_none.then(|| format!("its driver reads `{host}` as a host name, and no host has that name"))
 }
 
-/// The host that is used. From a list in libpq's form it is the first host, if all hosts use one transport; the drivers
-/// of other lists may try any host first. A path may contain blanks.
+/// Returns the host that is used. Of a list in libpq's form this is the first host, if all hosts use the same
+/// transport. With other lists, drivers may try any host first. A path may contain blanks.
 fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if app.host_is.contains(&HostForm::List) && !text.contains('/') {
         let mut hosts = text.split([' ', ',']).filter(|it| !it.is_empty());
@@ -259,7 +262,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     Ok(first)
 }
 
-/// The result for a path that the application does not accept as a host: the connection fails, or does not use this
+/// The result for a path that the application does not accept as a host: the connection fails, or does not use the
 /// path.
 fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place> {
     let is_postgres = app.kind == Kind::Postgres;
@@ -276,7 +279,7 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         return None;
     }
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
-        // The driver uses the text before the first slash as the host; that text is empty.
+        // The driver uses the text before the first slash as the host. This text is empty.
         let why = format!(
             "`{text}` is only a path, which its program does not accept as a host: it ignores the path and uses the \
              usual socket"
@@ -300,7 +303,7 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     Some(Place { host: None, port, socket: Some(PathBuf::from(path)), takes: Takes::Tcp, why, fails: true })
 }
 
-/// Folder and port of a path that is `PostgreSQL`'s socket itself: libpq, and drivers that work like it, need the
+/// The folder and the port in the path of `PostgreSQL`'s socket file. libpq, and drivers that work like it, need the
 /// folder.
 pub(crate) fn folder_of(path: &str) -> Option<(String, u16)> {
     let (folder, name) = path.rsplit_once('/')?;
@@ -311,7 +314,7 @@ pub(crate) fn wants_folder(path: &str, port: u16) -> String {
     format!("`{path}` is the socket's file, but its driver needs the folder: it looks for {path}/{POSTGRES_FILE}{port}")
 }
 
-/// Why the driver does not use a path as host if this port is set.
+/// Returns the reason if the driver does not use a path as host because of this port.
 fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     let is_port_wrong = match app.path_port {
         PathPort::Any => false,
@@ -342,7 +345,7 @@ pub(crate) fn by_localhost(app: &App) -> (Takes, String) {
     }
 }
 
-/// Whether a text is a path or an abstract name; in Moodle, `1` means the usual socket.
+/// Whether a text is a path, an abstract name, or `1`, which in Moodle means the usual socket.
 pub(crate) fn names_a_socket(text: &str) -> bool {
     text.contains('/') || text.starts_with('@') || matches!(text, "1" | "true")
 }
@@ -353,7 +356,7 @@ struct Split<'a> {
     socket: Option<&'a str>,
 }
 
-/// Splits a path. Programs that split host and port at the last colon also do so with `PostgreSQL`'s folder.
+/// Splits a path. A program that splits host and port at the last colon also splits `PostgreSQL`'s folder there.
 fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     let takes_port = app.kind == Kind::Postgres && app.host_is.contains(&HostForm::Port);
     let with_port = text.rsplit_once(':').filter(|(_, port)| takes_port && port.parse::<u16>().is_ok());
@@ -361,7 +364,7 @@ fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     Split { host: "", port, socket: Some(path) }
 }
 
-/// The address without weight and name: `127.0.0.1:6379:1 name`, `/run/redis.sock:1`.
+/// Returns the address without its weight and name: `127.0.0.1:6379:1 name`, `/run/redis.sock:1`.
 fn without_weight(text: &str) -> &str {
     let Some(at) = text.rfind(':') else { return text };
     let weight = text[at + 1..].split(' ').next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Assigns each connection of a file to its container.
 //!
-//! `inside` in contrast reads the containers, and no connections. Called by `read` and `compose`.
+//! Unlike this module, `inside` reads the containers, and no connections. Called by `read` and `compose`.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) fn place_inside(found: &mut [Found], source: &Source<'_>, text: &str)
     }
 }
 
-/// The lines on which a connection's settings begin.
+/// The lines at which the settings of a connection begin.
 fn lines_of(found: &Found) -> BTreeSet<usize> {
     let place = [Role::Url, Role::Host, Role::Socket, Role::Port, Role::Database];
     let settings = found.bound.iter().flat_map(|it| &it.roles);

@@ -6,10 +6,10 @@
 use super::setting::{Setting, Value};
 use super::url::is_go;
 
-/// Why a setting with such a value is not known; the text follows "it is".
+/// The reason why the value of such a setting is not known; the text follows "it is".
 const DOUBT: &str = "a placeholder that something else fills in";
 
-/// Marks settings whose values are placeholders, so that looptax does not interpret their texts.
+/// Marks settings whose values are placeholders, so that looptax does not interpret the placeholders.
 pub(super) fn doubt_placeholders(settings: &mut [Setting]) {
     for setting in settings {
         let Value::Text(text) = &setting.value else {
@@ -47,8 +47,8 @@ fn is_placeholder(text: &str) -> bool {
         let inside = text.trim().strip_prefix(open).and_then(|it| it.strip_suffix(close));
         inside.is_some_and(is_name)
     };
-    // A password may contain any character; in an address, brackets and parentheses have no other meaning than a
-    // placeholder.
+    // A password may contain any character, so it is a placeholder only as a whole. In an address, brackets and
+    // parentheses can only be a placeholder.
     let is_part = |open: &str, close: &str, is_name: &dyn Fn(&str) -> bool| {
         if is_address(text) { is_within(open, close, is_name) } else { is_whole(open, close, is_name) }
     };
@@ -65,13 +65,13 @@ fn is_placeholder(text: &str) -> bool {
         || is_whole("%", "%", &is_word)
         || is_whole("PH_", "", &is_upper)
         || is_whole("YOUR_", "", &is_upper)
-        // Encrypted values of SOPS, eyaml and Jasypt.
+        // Values that SOPS, eyaml or Jasypt encrypted.
         || is_whole("ENC[", "]", &is_any)
         || is_whole("ENC(", ")", &is_any)
         || has_variable_as_host(text)
 }
 
-/// Whether a URL's host is a variable that has not been replaced: `mysql://$USER:$PASSWORD@$HOST/shop`.
+/// Whether the host of a URL is a variable that nothing has replaced: `mysql://$USER:$PASSWORD@$HOST/shop`.
 fn has_variable_as_host(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://") else {
         return false;

@@ -1,5 +1,5 @@
-//! The most connections that one process of an application opens: the size of its pool, recognised by the setting's
-//! name.
+//! The largest number of connections that one process of an application opens: the size of its pool, recognised by the
+//! name of the setting.
 //!
 //! Called by `read` for each connection that was found.
 
@@ -9,7 +9,7 @@ use super::bound::Bound;
 use super::setting::{Setting, Value};
 use super::table::Role;
 
-/// Ends of the names of such settings; only letters and digits are compared.
+/// The ends of the names of settings for the size of a pool. Only letters and digits are compared.
 ///
 /// # Source
 /// The manuals of Rails, `HikariCP`, Ecto, `SQLAlchemy`, Knex, mysql2, Go's database/sql in Gitea and Grafana, Odoo and
@@ -25,12 +25,12 @@ const NAMES: [&str; 9] = [
     "maxopenconnections",
     "dbmaxconn",
 ];
-/// Names of such settings in a block that is called `pool`.
+/// The names of such settings inside a block that is called `pool`.
 const WITHIN_POOL: [&str; 3] = ["max", "maxsize", "size"];
-/// Prisma has the setting in the query of its URL.
+/// In Prisma, the size of the pool is in the query of the URL.
 const OF_URL: &str = "connection_limit=";
-/// Words that show a kind of store: if a pool's name contains one outside a block, it must be the connection's own
-/// kind.
+/// Words for kinds of store. Outside a block, a pool setting belongs to a connection of such a kind only if the name of
+/// the setting contains the word, and to any other connection only if the name contains none of these words.
 const STORES: [&str; 6] = ["redis", "valkey", "memcache", "mongo", "amqp", "thread"];
 /// A larger number is not a pool size.
 const MOST: u32 = 100_000;
@@ -44,7 +44,7 @@ pub struct Pool {
     pub line: usize,
 }
 
-/// The largest pool that a setting gives for a connection.
+/// Finds the largest pool among the settings that give one for the connection.
 pub(super) fn pool_of<'a>(
     (bound, kind): (&[Bound], &str),
     settings: impl Iterator<Item = &'a Setting>,

@@ -18,7 +18,7 @@ pub enum Provider {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Assigned {
     pub name: String,
-    /// The value; `None` if it contains another variable or an expression.
+    /// The value; `None` if it contains a variable or an expression.
     pub value: Option<String>,
     pub line: usize,
 }
@@ -37,9 +37,9 @@ pub fn assigned(text: &str, provider: Provider) -> Vec<Assigned> {
     all.collect()
 }
 
-/// Changes variables at the places where the text sets them. A variable that the text does not set is added below the
-/// first variable of `near` that it does set. `None` if a variable is set twice, depends on others, or cannot be
-/// written there.
+/// Changes variables where the text sets them. A variable that the text does not set is added below the first variable
+/// of `near` that the text sets. `None` if a variable is set twice, depends on others, or has a value that cannot be
+/// written at that place.
 pub fn assign(text: &str, provider: Provider, wanted: &[Variable], near: &[String]) -> Option<Vec<Rewrite>> {
     let settings = settings(text, provider);
     let mut found = Vec::new();
@@ -77,8 +77,8 @@ pub fn assign(text: &str, provider: Provider, wanted: &[Variable], near: &[Strin
     Some(found)
 }
 
-/// A systemd drop-in that sets the variables and unsets the names in `unset`. `None` if a drop-in cannot contain one of
-/// the values.
+/// Makes a systemd drop-in that sets the variables and unsets the names in `unset`. `None` if a drop-in cannot contain
+/// one of the values.
 pub fn drop_in(variables: &[Variable], unset: &[String]) -> Option<String> {
     let mut text = String::from("[Service]\n");
     for (name, value) in variables {
@@ -117,8 +117,8 @@ fn settings(text: &str, provider: Provider) -> Vec<(String, Setting)> {
     named.collect()
 }
 
-/// A pool's setting as PHP interprets it: a value without quotes is split at these characters, or calculated (`php-fpm
-/// -tt` of 8.2 shows the result).
+/// Interprets a pool's setting as PHP does. PHP splits or calculates a value without quotes that contains one of these
+/// characters (`php-fpm -tt` of 8.2 shows the result).
 fn as_php_has_it(setting: Setting) -> Setting {
     if setting.quotes != Quotes::Bare(Bare::Ini) {
         return setting;
@@ -189,7 +189,7 @@ mod tests {
         check_pool("a\"b", None);
         check_pool("a$b", None);
         check_pool("", None);
-        // PHP has already cut it off, so the intended value is not known.
+        // PHP has already cut the value off at the `;`, so the intended value is not known.
         let cut = "[www]\nenv[DB_HOST] = mysql://127.0.0.1/rc;charset=utf8\n";
         check(cut, Provider::Pool, &[("DB_HOST", "x")], None);
     }

@@ -1,33 +1,33 @@
-//! A value as it is written in a file: the quotes around it, and the escapes for characters with a special meaning.
+//! How a value is written in a file: the quotes around it, and the escapes for characters with a special meaning.
 
 use looptax_model::dsn::masked;
 
 /// How a value is written in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quotes {
-    /// Between these quotes; characters that would end the value or have a special meaning are escaped by the rules of
+    /// Between these quotes. Characters that would end the value or have a special meaning are escaped by the rules of
     /// the dialect.
     Around(char, Dialect),
     /// Without quotes; the value cannot contain a character that would end it.
     Bare(Bare),
     /// XML: characters that would end the value become entities.
     Entities,
-    /// YAML: a new value after a colon that has no value yet.
+    /// YAML: a new value after the colon of a key that has no value yet.
     Behind,
     /// Kubernetes: a value that replaces `valueFrom`.
     Instead,
-    /// `.env`, YAML and PHP's INI: quoted if the value would otherwise be cut off or have another meaning.
+    /// `.env`, YAML and PHP's INI: in quotes if the value would otherwise be cut off or have another meaning.
     AsNeeded(Dialect),
 }
 
-/// The end of a value that is written without quotes.
+/// The end of a value without quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bare {
     Line,
     Ini,
-    /// A blank ends it; quotes have a meaning.
+    /// A blank ends the value; quotes have a meaning.
     Word,
-    /// It is part of another value.
+    /// The value is a part of another value.
     Part,
 }
 
@@ -64,7 +64,7 @@ impl Quotes {
         }
     }
 
-    /// Whether a reader of the literal gets this value back.
+    /// Whether a program that reads the literal gets this value back.
     pub(super) fn can_hold(self, value: &str) -> bool {
         let has = |signs: &str| value.contains(|sign| signs.contains(sign));
         match self {
@@ -107,7 +107,7 @@ impl Dialect {
     }
 }
 
-/// The value in quotes, with a backslash before each of these characters.
+/// Returns the value in quotes, with a backslash before each of the characters in `signs`.
 fn around(value: &str, quote: char, signs: &str) -> String {
     let mut text = String::from(quote);
     for sign in value.chars() {

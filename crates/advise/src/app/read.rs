@@ -1,5 +1,4 @@
-//! Reads a file or an environment as a whole: the applications to which it may belong, and the connections that they
-//! have in it.
+//! Reads a whole file or environment: finds the applications to which it may belong, and their connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
@@ -22,8 +21,8 @@ use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
 use super::{blocks, code, command, drivers, lines, shell, sqlite, web, xml, yaml};
 
-/// Paths below a folder at which the table's applications keep their connections; only paths without wildcards:
-/// `wp-config.php`, `app/etc/env.php`. Files that set where a server listens are left out.
+/// The paths below a folder at which the table's applications keep their connections: `wp-config.php`,
+/// `app/etc/env.php`. Only paths without wildcards. Files that set where a server listens are left out.
 pub fn usual_files() -> Vec<&'static str> {
     let files = clients().flat_map(|app| &app.files);
     let mut found: Vec<&str> = files.filter_map(|it| it.strip_prefix("**/")).filter(|it| !it.contains('*')).collect();
@@ -32,29 +31,30 @@ pub fn usual_files() -> Vec<&'static str> {
     found
 }
 
-/// Ends of the names of program texts that may call drivers, and of files that are recognised only by words in them.
+/// The file extensions of programs that may call drivers, and of files that are recognised only by words in them.
 const ENDS: [&str; 18] = [
     "conf", "php", "inc", "phtml", "py", "rb", "go", "java", "kt", "kts", "scala", "groovy", "cs", "pl", "pm", "lua",
     "jsx", "tsx",
 ];
 
-/// Whether a file of a source tree is worth reading, judged by its path: the table has it, or it has one of these ends.
+/// Whether a file of a source tree may contain connections, according to its path: the table has the path, or the path
+/// has one of the extensions in `ENDS`.
 pub fn is_worth_reading(path: &str) -> bool {
     let end = path.rsplit_once('.').map_or("", |it| it.1);
     ENDS.contains(&end) || clients().flat_map(|app| &app.files).any(|it| fits_path(it, path))
 }
 
-/// Whether the path by itself shows that it is a configuration file; a programming language's ending is not enough.
+/// Whether the path already shows a configuration file. The extension of a programming language is not enough.
 pub fn is_configuration(path: &str) -> bool {
     let mut named = clients().flat_map(|app| &app.files).filter(|it| !it.starts_with("**/*."));
     named.any(|it| fits_path(it, path))
 }
 
-/// Texts that show the target of a connection.
+/// Texts that occur in the address of a server.
 const PLACES: [&str; 5] = ["host", "127.", "::1", "0.0.0.0", "sock"];
 
-/// Whether a file's text may name a server: a program's text must contain one of `PLACES`, or the words of a driver's
-/// call. This is much faster than parsing the text.
+/// Whether a file may name a server: the path shows a configuration file, or the text contains one of `PLACES` or the
+/// words of a driver's call. This check is much faster than parsing the text.
 pub fn may_name_a_server(path: &str, bytes: &[u8]) -> bool {
     if is_configuration(path) {
         return true;
@@ -69,7 +69,7 @@ fn clients() -> impl Iterator<Item = &'static App> {
     apps().iter().filter(|it| it.side == Side::Client)
 }
 
-/// The variables that a `.env` sets.
+/// The variables that a `.env` sets to plain texts.
 pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     let (settings, _) = lines::read(&String::from_utf8_lossy(dotenv), Lines::Dotenv);
     let pairs = settings.into_iter().filter_map(|it| match it.value {
@@ -79,10 +79,10 @@ pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
-/// Shortest part of a name by which applications can be selected.
+/// The shortest part of a name that selects applications.
 const SHORTEST_PART: usize = 3;
 
-/// Some of the names that `--as` accepts: the first word of each name in the table.
+/// Some of the names that `--as` accepts: the first words of the names in the table.
 pub fn names() -> Vec<&'static str> {
     let names = apps().iter().map(|it| &*it.name);
     let names = names.filter(|it| *it != GUESSED);
@@ -92,14 +92,14 @@ pub fn names() -> Vec<&'static str> {
     found
 }
 
-/// Reads a source as that of one application, which is selected by its name in the table, its title, or a part of
-/// either. Several applications may share a part: `laravel`. `None` if no application has that name.
+/// Reads a source as the file of one application. `name` is the application's name in the table, its title, or a part
+/// of either. Several applications may share a part: `laravel`. `None` if no application has that name.
 pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
     let own = named(name, &|_| true);
     (!own.is_empty()).then(|| read_for(source, &own, false))
 }
 
-/// The places of a text that contain the port, if the application is a proxy and the text is in the form of its files;
+/// The places where a text contains the port, if the application is a proxy and the text has the form of its files;
 /// empty for other applications.
 pub fn named_ports(application: &str, text: &str, port: u16) -> Vec<web::NamedPort> {
     let all = named(application, &|_| true);
@@ -107,7 +107,7 @@ pub fn named_ports(application: &str, text: &str, port: u16) -> Vec<web::NamedPo
     proxy.map_or_else(Vec::new, |it| web::named_ports(text, it, port))
 }
 
-/// The applications that a name selects among those for which `may_be` is true.
+/// The applications that a name selects, from those for which `may_be` is true.
 pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static App> {
     let wanted = plain(name);
     let all = || apps().iter().filter(|it| it.name != GUESSED && may_be(it));
@@ -129,12 +129,12 @@ pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static A
     own
 }
 
-/// Whether no other of these applications has servers of the same kind.
+/// Whether no other application in `named` is for the same kind of server.
 pub(super) fn is_only_one(app: &App, named: &[&'static App]) -> bool {
     named.iter().all(|it| it.kind != app.kind || it.name == app.name)
 }
 
-/// Only letters and digits, in lower case.
+/// Returns only the letters and digits of a name, in lower case.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(|it| it.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
@@ -152,8 +152,8 @@ pub fn read(source: &Source<'_>) -> Reading {
     read_for(source, &candidates(source), true)
 }
 
-/// Reads the source as each of these applications. With `guesses`, connections that these do not find are also searched
-/// for by their keys.
+/// Reads the source as the file of each of these applications. If `guesses` is set, also searches for connections that
+/// they do not find: by the names of settings.
 fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> Reading {
     let mut reading = Reading::default();
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
@@ -177,8 +177,8 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     bound.extend(carried(candidates, &texts, source));
     if guesses && source.path.is_some() {
         let (own, lines) = drivers::connections(&text, format_of(source.path, &text), source);
-        // A connection that an application of the table has found belongs to that application, unless its kind is not
-        // known.
+        // A connection that an application of the table found belongs to that application, unless the kind of its
+        // server is not known.
         let of_calls = places_of(&own);
         let is_open = |it: &Bound| {
             let url = it.roles.get(&Role::Url);
@@ -216,8 +216,8 @@ fn places_of<'a>(bound: impl IntoIterator<Item = &'a Bound>) -> BTreeSet<usize> 
     settings.map(|it| it.start + it.literal.start).collect()
 }
 
-/// Adds connections that the table's applications did not find. These are URLs; if the applications found nothing, or
-/// if the text is an environment (which other programs may also read), also all other connections.
+/// Adds connections that the table's applications did not find: those with a URL. If the applications found nothing, or
+/// if the text is an environment, which other programs may also read, adds other connections, too.
 fn guess_more(
     reading: &mut Reading,
     candidates: &[&'static App],
@@ -225,12 +225,12 @@ fn guess_more(
     text: &str,
     source: &Source<'_>,
 ) {
-    // A container or a unit has separate names for its variables, and its other settings are not variables.
+    // The variables of a container or unit have their own names, and its other settings are not variables.
     let has_variables = |it: &&&App| texts.get(&(it.format as u8)).is_some_and(|(settings, _)| !settings.is_empty());
     let carriers = candidates.iter().filter(|it| it.is_carrier()).filter(has_variables);
     let format = carriers.map(|it| it.format).next().unwrap_or_else(|| format_of(source.path, text));
-    // A proxy's file contains only the connections that the reader of its format finds; the words in it have other
-    // meanings.
+    // In the file of a proxy, only the reader for its format finds connections, because the words in the file have
+    // other meanings.
     if format.proxy().is_some() {
         return;
     }
@@ -240,11 +240,11 @@ fn guess_more(
     let known = reading.found.iter().flat_map(|it| &it.bound);
     let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));
     let known: BTreeSet<Vec<String>> = known.collect();
-    // A container's variable has one name among the variables, and another as a value in the file.
+    // A container's variable has one name as a variable, and another name as a setting of the file.
     let places = places_of(reading.found.iter().flat_map(|it| &it.bound));
     let is_known = |it: &Setting| known.contains(&it.path) || places.contains(&(it.start + it.literal.start));
     let mut guessed = guess::connections(settings, format, text, &is_known);
-    // If there are known connections, only a URL can be another connection. It is left out if the application has
+    // If some connections are known, only a URL can be another connection. This URL is left out if the application has
     // settings at the same level, or if its value is a variable.
     let places: BTreeSet<&[String]> = { known.iter() }.filter_map(|path| Some(path.split_last()?.1)).collect();
     let is_apart = |url: &Setting| {
@@ -258,7 +258,8 @@ fn guess_more(
     };
     guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
     let guessed = merged(guessed, source, true);
-    // If a driver receives a value that looptax does not know, that connection is the one that the file names.
+    // If looptax does not know a value that a driver receives, the driver's connection is the one that the file's
+    // settings name.
     let is_meant = |it: &Found| {
         let is_open = it.takes.is_none() && it.bound.iter().any(|it| !it.app.calls.is_empty());
         is_open && guessed.iter().any(|other| !it.has_known_kind() || other.kind == it.kind)
@@ -267,7 +268,7 @@ fn guess_more(
     reading.found.extend(guessed);
 }
 
-/// The connections of programs that get their environment from a unit or a container.
+/// The connections of programs whose environment comes from a unit or a container.
 fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Source<'_>) -> Vec<Bound> {
     let carriers = candidates.iter().copied().filter(|it| it.is_carrier());
     let Some(carrier) = carriers.max_by_key(|it| it.files.iter().any(|it| !it.starts_with("**/*"))) else {
@@ -286,8 +287,8 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
     found
 }
 
-/// The applications to whose configuration the file may belong: by its whole path, or else by its name, since a copy
-/// may be anywhere. If the path shows only a file extension, also by its content.
+/// The applications to which the file may belong: by its whole path, or else by its name, since a copy of the file may
+/// be anywhere. If the path shows only the extension, the content is considered, too.
 fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let Some(path) = source.path else {
         let signs = Signs::of(source);
@@ -300,7 +301,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let mut by_path = whose(&|pattern| fits_path(pattern, path));
     let is_by_ending = |pattern: &str| pattern.starts_with("**/*.") && fits_path(pattern, path);
     if !whose(&is_by_ending).is_empty() {
-        // Many programs have files with this extension: the content shows more than the name.
+        // Many programs have files with this extension, so the content shows more than the name does.
         let named = by_path.clone();
         let is_new = |app: &&App| !named.iter().any(|it| ptr::eq(*it, *app));
         by_path.extend(by_content(source).into_iter().filter(is_new));
@@ -312,7 +313,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let name = last(path);
     let by_name = whose(&|pattern| {
         let pattern = last(pattern);
-        // A pattern that matches every name shows nothing.
+        // A pattern that matches every name does not show the application.
         !pattern.starts_with('*') && fits_path(&pattern, &name)
     });
     if by_name.is_empty() {
@@ -321,7 +322,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     by_name
 }
 
-/// The applications to whose configuration the file may belong by its content, whatever its name.
+/// The applications to which the file may belong according to its content, whatever its name.
 fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     let text = String::from_utf8_lossy(source.bytes);
     let format = format_of(source.path, &text);
@@ -336,8 +337,8 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     apps().iter().filter(is_own).collect()
 }
 
-/// Whether the application reads every environment that it gets. Some programs use variable names that have another
-/// meaning in other programs: for these, a sign is required.
+/// Whether the application reads any environment, or this one because of a sign. A sign is required if the
+/// application's variable names have another meaning in other programs.
 pub(super) fn is_of_environment(app: &App, signs: &Signs) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
     let is_own = is_general || signs.are_of(app);
@@ -376,14 +377,14 @@ fn hide_secrets(settings: &mut [Setting]) {
 
 fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
     let (mut settings, problems) = settings_by_format(text, format, included);
-    // Names of variables in a web server's file have a meaning only there.
+    // In a web server's file, names of variables have a meaning only for the web server.
     if format.proxy().is_none() {
         doubt_placeholders(&mut settings);
     }
     (settings, problems)
 }
 
-/// Whether it is a Kubernetes manifest.
+/// Whether the text is a Kubernetes manifest.
 pub fn is_manifest(text: &str) -> bool {
     let has = |head: &str| text.lines().any(|it| it.starts_with(head));
     has("apiVersion:") && has("kind:")
@@ -413,7 +414,7 @@ fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read
         if kind == Lines::Unit {
             settings.extend(shell::of_unit(text));
         }
-        // Several addresses of the same server do not contradict each other.
+        // A file of arguments may give several addresses of the same server, and these do not contradict each other.
         if kind != Lines::Arguments {
             doubt_unclear(&mut settings);
         }

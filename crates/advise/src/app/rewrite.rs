@@ -1,6 +1,6 @@
-//! Changes to a text as bytes: the places of changed, added and removed settings.
+//! Changes to a text as bytes: the places at which settings are changed, added and removed.
 //!
-//! Nothing outside these places changes: comments, indentation, line ends and other settings stay.
+//! Bytes outside these places do not change: comments, indentation, line ends and other settings stay.
 
 use std::fmt;
 use std::ops::Range;
@@ -26,9 +26,9 @@ impl fmt::Debug for Rewrite {
 pub struct Moves {
     /// The changes to the file that was read.
     pub here: Vec<Rewrite>,
-    /// The new values of environment variables; they may contain a password.
+    /// The new values of environment variables. They may contain a password.
     pub variables: Vec<Variable>,
-    /// Variables for the container's own environment, which override those that it takes from elsewhere.
+    /// Variables for the container's own environment, which override those that the container takes from elsewhere.
     pub own: Vec<Variable>,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Debug for Moves {
 
 /// Applies all rewrites to a text, each at its place.
 ///
-/// `None` if two of them change the same bytes: no text would be right.
+/// `None` if two rewrites change the same bytes: no result would be right.
 pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
     let mut sorted: Vec<&Rewrite> = rewrites.iter().collect();
     // Several rewrites at the same place keep their order.
@@ -64,8 +64,8 @@ pub(super) fn replaced(setting: &Setting, item: String) -> Rewrite {
     Rewrite { at: setting.place(), text: item }
 }
 
-/// Adds a setting next to another setting: on a separate line below it with the same indentation, or after it on its
-/// line.
+/// Adds a setting next to another setting: on a separate line below it, with the same indentation, or after it on the
+/// same line.
 pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite> {
     let end = anchor.place().end;
     let (at, text) = match anchor.joins {
@@ -94,8 +94,8 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
     Some(Rewrite { at: at..at, text })
 }
 
-/// The text before and after a setting on a separate line, taken from its neighbour: blanks, and, if the neighbour is
-/// an item of a list, `- "NAME=value"`, the dash and the quotes.
+/// The text to write before and after a setting on a separate line, like that of its neighbour: blanks. If the
+/// neighbour is an item of a list, as in `- "NAME=value"`, also the dash and the quotes.
 fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
     let blanks = before.len() - before.trim_start_matches([' ', '\t']).len();
     let dashes = &before[blanks..];
@@ -112,8 +112,8 @@ fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
     if is_list_item(neighbour) { (before.to_owned(), quote) } else { (before.replace('-', " "), "") }
 }
 
-/// The lines of an item of Kubernetes' variables, and the text before its name: blanks and the dash. `None` if the item
-/// is written in another way: in braces, or with anything except comments between name and value.
+/// The lines of a variable in a Kubernetes list, and the text before its name: blanks and the dash. `None` if the
+/// variable is written in another way: in braces, or with more than comments between name and value.
 fn pair_around<'a>(text: &'a str, value: &Setting) -> Option<(Range<usize>, &'a str)> {
     let own = line_around(text, &value.place())?;
     let is_nothing = |it: &str| it.trim().is_empty() || it.trim_start().starts_with('#');
@@ -127,17 +127,17 @@ fn pair_around<'a>(text: &'a str, value: &Setting) -> Option<(Range<usize>, &'a 
     (is_dash && is_below).then_some((start..own.end, dash))
 }
 
-/// Whether it is a whole item of a list: `NAME=value`.
+/// Whether the setting is a whole item of a list: `NAME=value`.
 fn is_list_item(setting: &Setting) -> bool {
     setting.quotes == Quotes::Bare(Bare::Part) && setting.joins == Joins::Line
 }
 
-/// Removes a setting: together with its line if nothing else is on the line, otherwise together with the separator from
-/// its neighbour.
+/// Removes a setting: with its line if nothing else is on the line, otherwise with the separator between the setting
+/// and its neighbour.
 pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     let place = setting.place();
     if setting.joins == Joins::Pair {
-        // looptax does not remove a comment between the two.
+        // looptax does not remove a comment between name and value.
         let lines = pair_around(text, setting)?.0;
         return (text[lines.clone()].lines().count() == 2).then(|| nothing_at(lines));
     }
@@ -150,8 +150,8 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     {
         return Some(nothing_at(line));
     }
-    // Between braces a comma has to be removed: the one after the setting, or the one before it if the setting is the
-    // last.
+    // Between braces a comma has to be removed, too: the comma after the setting, or the comma before it if the setting
+    // is the last.
     let own_comma = setting.item.ends_with(',');
     let behind = after.trim_start_matches([' ', '\t']);
     let is_last = !own_comma && matches!(setting.joins, Joins::With(between) if between.starts_with(','));
@@ -170,7 +170,7 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     if before.trim().is_empty() && rest.trim().is_empty() {
         return Some(nothing_at(line));
     }
-    // The rest of the line moves up to its place.
+    // The rest of the line moves to the place of the setting.
     at.end += rest.len() - rest.trim_start_matches([' ', '\t']).len();
     Some(nothing_at(at))
 }
@@ -179,7 +179,7 @@ fn nothing_at(at: Range<usize>) -> Rewrite {
     Rewrite { at, text: String::new() }
 }
 
-/// The lines that contain a place, with the end of the last line.
+/// The lines that contain a place, including the end of the last line.
 fn line_around(text: &str, place: &Range<usize>) -> Option<Range<usize>> {
     let start = text.get(..place.start)?.rfind('\n').map_or(0, |at| at + 1);
     let end = text.get(place.end..)?.find('\n');
@@ -223,7 +223,7 @@ mod tests {
         let new = rewritten(&text, &[added(&text, &settings[0], "E: f").unwrap()]).unwrap();
         assert_eq!(new, text.replace("# c\n", "# c\n    -  name: E\n       value: f\n"));
         assert_eq!(removed(&text, &settings[0]), None);
-        // Other forms are left to people.
+        // A person has to change other forms.
         for text in [
             "- {name: A, value: b}",
             "- name: &a A\n      kept: x\n      value: b",

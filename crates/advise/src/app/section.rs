@@ -1,6 +1,6 @@
-//! A section of an ini file of PHP-FPM or uWSGI: its settings, and how they are written.
+//! A section of an ini file of PHP-FPM or uWSGI: the settings in it, and how settings are written.
 //!
-//! If a section sets a name several times, both programs use the last line. Text in, places out.
+//! If a section sets a name several times, both programs use the last line. Takes texts, and returns places.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ impl<'a> Section<'a> {
         found
     }
 
-    /// A setting's value, without quotes and without the comment after `;`.
+    /// The value of a setting, without quotes and without the comment after `;`.
     pub fn value(&self, key: &str) -> Option<String> {
         let line = &self.text[self.line_of(key)?];
         let value = line.split_once('=')?.1.split(';').next()?.trim();
@@ -54,8 +54,9 @@ impl<'a> Section<'a> {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// The settings as bytes of the text, and as lines for a person. They replace the old settings; a new one is
-    /// written below the line that sets `anchor`. `None` if no line sets `anchor`.
+    /// Writes the settings: as bytes of the text, and as lines for a person. They replace the old settings. A setting
+    /// that the section does not have yet is written below the line that sets `anchor`. `None` if no line sets
+    /// `anchor`.
     pub fn written(&self, anchor: &str, wanted: &[(&str, String)]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         let below = self.line_of(anchor)?;
         let newline = if self.text[below.end..].starts_with('\r') { "\r\n" } else { "\n" };

@@ -1,4 +1,4 @@
-//! One setting of a file: its name, its value, and the places of both.
+//! One setting of a file: its name and its value, each with its place.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::quotes::{Bare, Quotes};
 use super::url;
 
-/// A value, as far as the file shows it.
+/// A value, as far as the file shows the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
@@ -22,12 +22,12 @@ pub(crate) enum Value {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// Its name, part by part: `databases`, `default`, `default`, `host`.
+    /// The name of the setting, part by part: `databases`, `default`, `default`, `host`.
     pub(crate) path: Vec<String>,
     pub(crate) value: Value,
-    /// Why another value may be used; the text follows "it is": `set under a condition`.
+    /// Why another value may take effect; the text follows "it is": `set under a condition`.
     pub(crate) doubt: Option<String>,
-    /// The line on which it begins, counted from 1.
+    /// The line on which the setting begins, counted from 1.
     pub(crate) line: usize,
     /// The byte of the text at which `item` begins.
     pub(crate) start: usize,
@@ -37,11 +37,11 @@ pub(crate) struct Setting {
     pub(crate) key: Range<usize>,
     /// The range in `item` of the value, with its quotes.
     pub(crate) literal: Range<usize>,
-    /// How a new value has to be quoted there.
+    /// How a new value has to be quoted at this place.
     pub(crate) quotes: Quotes,
-    /// A character that is doubled to stand for itself, because a single one begins a variable.
+    /// A character that is written twice in the value, because the single character begins a variable.
     pub(crate) doubled: Option<char>,
-    /// How another setting is added next to it.
+    /// How another setting is added next to this one.
     pub(crate) joins: Joins,
 }
 
@@ -52,16 +52,16 @@ pub(crate) enum Joins {
     Line,
     /// In a separate item below, as in Kubernetes' variables: `- name: NAME`, `value: VALUE`.
     Pair,
-    /// In the container's own environment: other containers may also read the place where the setting is now.
+    /// In the container's own environment, because other containers may also read the place of this setting.
     Apart,
-    /// After it, with this separator.
+    /// After the setting, with this separator.
     With(&'static str),
 }
 
 /// A part of a file that looptax could not read, for a person.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// The line, counted from one; `None`: the file as a whole.
+    /// The line, counted from 1; `None` if the problem concerns the whole file.
     pub line: Option<usize>,
     pub what: String,
 }
@@ -75,20 +75,21 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The settings of a file, and the parts that could not be read.
+/// The settings of a file, and the parts that looptax could not read.
 pub(crate) type Read = (Vec<Setting>, Vec<Problem>);
 
-/// Most settings of a file; parts of a YAML file that are merged several times count each time.
+/// The most settings of a file. A part of a YAML file that is merged several times counts each time.
 pub(crate) const MOST_SETTINGS: usize = 5_000;
-/// Longest part of a name. No program has longer names, and each setting below such a part holds a copy of it.
+/// The longest part of a name, in bytes. No program has longer names, and each setting below such a part holds a copy
+/// of it.
 const MOST_NAME_BYTES: usize = 128;
-/// Longest value that is kept; merged parts of a YAML file hold copies.
+/// The longest value that is kept, in bytes; merged parts of a YAML file hold copies.
 pub(crate) const MOST_VALUE_BYTES: usize = 4 << 10;
 
-/// Stands for an unknown part of a text.
+/// The character that replaces an unknown part of a text.
 pub(crate) const UNKNOWN: char = '\u{fffc}';
 
-/// A part of a name; `…` if it is too long.
+/// Returns a part of a name, or `…` if it is too long.
 pub(crate) fn named(name: &str) -> String {
     if name.len() > MOST_NAME_BYTES {
         return "…".to_owned();
@@ -97,7 +98,7 @@ pub(crate) fn named(name: &str) -> String {
 }
 
 impl Setting {
-    /// A copy of the setting for a part of its value: `host=…` within a longer text.
+    /// Makes a setting from a part of this setting's value: `host=…` in a longer text.
     pub(crate) fn part(&self, name: &str, value: &str, at: Range<usize>, key_bytes: usize, joins: Joins) -> Self {
         let start = self.start + at.start;
         let item = self.item[at].to_owned();
@@ -122,8 +123,8 @@ impl Setting {
         }
     }
 
-    /// Replaces a doubled character by the character itself. A single one makes the value an expression that only the
-    /// program can evaluate.
+    /// Replaces each doubled character by the single character. If the value also has a single one, it is an expression
+    /// that only the program can evaluate.
     pub(crate) fn read_doubled(&mut self, sign: char) {
         let twice = format!("{sign}{sign}");
         if let Value::Text(text) = &self.value {
@@ -141,17 +142,17 @@ impl Setting {
         }
     }
 
-    /// Whether a reader of the file would get this value back if it were written at this place.
+    /// Whether a program that reads the file would get this value back if the value were written at this place.
     pub(crate) fn can_hold(&self, value: &str) -> bool {
         self.quotes.can_hold(value)
     }
 
-    /// Its bytes in the text.
+    /// The bytes of the text at which the setting is written.
     pub(crate) fn place(&self) -> Range<usize> {
         self.start..self.start + self.item.len()
     }
 
-    /// The setting's text with another value, and perhaps another name.
+    /// Returns the setting's text with another value, and with another name if `key` is given.
     pub(crate) fn with(&self, key: Option<&str>, value: &str) -> String {
         let mut text = self.item.clone();
         let value = match self.doubled {
@@ -167,7 +168,7 @@ impl Setting {
 }
 
 /// Marks two kinds of settings as doubtful: settings that are set twice with different values, because the program
-/// decides which of them is used, and URLs in which the end of the login is not clear.
+/// decides which value takes effect, and URLs in which it is not clear where the login ends.
 pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     for setting in settings.iter_mut() {
         if matches!(&setting.value, Value::Text(text) if is_unencoded(text)) {
@@ -190,8 +191,8 @@ pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
 
 const UNENCODED: &str = "ambiguous: it may be a login with a `/`, `?` or `#` that is not percent-encoded";
 
-/// Whether the password in a server's URL may contain a character that ends a URL's authority: the text that a driver
-/// then uses as the host may be a part of the password.
+/// Whether the password in a server's URL may contain a character that ends the authority of a URL. If so, the text
+/// that a driver uses as the host may be a part of the password.
 fn is_unencoded(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://").filter(|it| url::kind_of_scheme(it.0).is_some()) else { return false };
     let Some((place, behind)) = rest.find(['/', '?', '#']).map(|end| rest.split_at(end)) else { return false };

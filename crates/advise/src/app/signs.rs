@@ -4,14 +4,14 @@ use super::pattern::fits;
 use super::source::Source;
 use super::table::App;
 
-/// The texts that signs are compared with.
+/// The texts with which signs are compared.
 #[derive(Debug)]
 pub(super) struct Signs {
-    /// `key:NAME` for each setting, in whatever way the file writes variables; `beside:FILE` for each file in the
-    /// folder, and `beside:FILE:TEXT` for a file that contains a text; `library:NAME`, `program:NAME`, and
-    /// `variable:NAME` for a variable of the process.
+    /// `key:NAME` for each setting, however the file writes variables; `beside:FILE` for each file in the folder, and
+    /// `beside:FILE:TEXT` for a file that contains a text; `library:NAME`; `program:NAME`; and `variable:NAME` for a
+    /// variable of the process.
     names: Vec<String>,
-    /// The text that is searched for a sign `text:…`.
+    /// The text in which signs `text:…` are searched.
     text: String,
 }
 
@@ -47,7 +47,7 @@ impl Signs {
         signs.iter().any(|it| self.has(it))
     }
 
-    /// Whether a sign distinguishes this application from others with the same keys.
+    /// Whether a sign is present that distinguishes this application from others with the same keys.
     pub(super) fn are_of(&self, app: &App) -> bool {
         self.has_any(&app.signs)
     }

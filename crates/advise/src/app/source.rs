@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use super::code::Included;
 
-/// Largest file that is read. Configuration that people write has a few kilobytes.
+/// The largest file that is read, in bytes. Configuration that people write has a few kilobytes.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
 /// A file or an environment that is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// The file's path; `None` for the environment of a process, as `NAME=value` lines.
+    /// The path of the file; `None` for the environment of a process, given as lines `NAME=value`.
     pub path: Option<&'a str>,
     pub bytes: &'a [u8],
-    /// Names of files in its folder, and the signs that [`libraries`](super::libraries) finds in its project's
-    /// manifests: they show to which application a `.env` belongs.
+    /// The names of the files in the same folder, and the signs that [`libraries`](super::libraries) finds in the
+    /// project's manifests. They show to which application a `.env` belongs.
     pub neighbours: &'a [String],
-    /// The program whose environment it is: `php-fpm8.2`. It, too, shows the application.
+    /// The program whose environment is read: `php-fpm8.2`. The program, too, shows the application.
     pub program: Option<&'a str>,
-    /// Of the other files that [`included`] lists, those that were read.
+    /// The files that were read, of those that [`included`] lists.
     ///
     /// [`included`]: fn@super::included
     pub included: &'a [Included],

@@ -1,8 +1,8 @@
-//! Databases in files: they have no server, so there is nothing to switch.
+//! Databases in files. They have no server, so there is nothing to switch.
 
 use super::setting::{Setting, Value};
 
-/// Last parts of the names of settings that hold the kind of a database.
+/// The last parts of the names of settings that give the kind of a database.
 const KINDS: [&str; 14] = [
     "driver",
     "adapter",
@@ -20,7 +20,7 @@ const KINDS: [&str; 14] = [
     "launch",
 ];
 
-/// The lines that certainly mean `SQLite`.
+/// The lines whose settings certainly mean `SQLite`.
 pub(super) fn lines(settings: &[Setting]) -> Vec<usize> {
     let is_sqlite = |it: &&Setting| {
         let Value::Text(text) = &it.value else {

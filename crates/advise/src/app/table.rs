@@ -27,7 +27,7 @@ pub(crate) enum Format {
     Ruby,
     Script,
     Go,
-    /// Java, Kotlin, Scala, C#.
+    /// Also Kotlin, Scala and C#.
     Java,
     Yaml,
     Xml,
@@ -35,23 +35,23 @@ pub(crate) enum Format {
     Directives,
     /// Definitions and module parameters of Kamailio.
     Kamailio,
-    /// `name {` and `name = {` around settings: Bacula, `FreeRADIUS`, Sphinx, Logstash, Play.
+    /// `name {` or `name = {` around settings: Bacula, `FreeRADIUS`, Sphinx, Logstash, Play.
     Blocks,
-    /// Blocks with values that only a program can evaluate.
+    /// Blocks, with values that only a program can evaluate.
     Lua,
     Dotenv,
     Ini,
     Pairs,
     Arguments,
-    /// A systemd unit: the environment of its program.
+    /// A systemd unit, which sets the environment of its program.
     Unit,
-    /// Compose files and Kubernetes manifests: the environment of their containers.
+    /// Compose files and Kubernetes manifests, which set the environment of their containers.
     Containers,
-    /// A Procfile: a command line for each process.
+    /// A Procfile, with a command line for each process.
     Procfile,
-    /// Scripts of a shell and crontabs.
+    /// Shell scripts and crontabs.
     Shell,
-    /// A Dockerfile: the environment of the image's containers.
+    /// A Dockerfile, which sets the environment of the image's containers.
     Dockerfile,
     Nginx,
     Apache,
@@ -103,7 +103,7 @@ impl Format {
     }
 }
 
-/// Forms of a host other than a name or an IP address.
+/// The forms of a host that an application reads, besides a name or an IP address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HostForm {
@@ -113,16 +113,16 @@ pub(crate) enum HostForm {
     Port,
     /// `localhost:/run/mysqld/mysqld.sock`; with another host, the connection uses TCP.
     Colon,
-    /// Besides [`Colon`](Self::Colon): `localhost:3307:/run/mysqld/mysqld.sock`, as in `WordPress`.
+    /// In addition to [`Colon`](Self::Colon), `localhost:3307:/run/mysqld/mysqld.sock`, as in `WordPress`.
     #[serde(rename = "port-colon")]
     PortColon,
-    /// Besides [`Path`](Self::Path): `@name`, libpq's abstract sockets.
+    /// In addition to [`Path`](Self::Path), `@name`: libpq's abstract sockets.
     Abstract,
     /// `unix:/run/mysqld/mysqld.sock`.
     Unix,
     /// `!/run/redis/redis.sock`.
     Bang,
-    /// Besides the others: followed by a number, and then by a name.
+    /// In addition to the other forms, a number after the host, and then a name.
     Weight,
     /// Several hosts, separated by commas or blanks; the driver may try any of them first.
     List,
@@ -131,7 +131,7 @@ pub(crate) enum HostForm {
     Several,
 }
 
-/// When a socket setting takes effect although there is a host setting.
+/// When a socket setting takes effect although there is also a host setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SocketRule {
@@ -141,7 +141,7 @@ pub(crate) enum SocketRule {
     Localhost,
     /// If the host is `localhost` or 127.0.0.1.
     Loopback,
-    /// By the rule of the driver in the URL's scheme: `SQLAlchemy`.
+    /// By the rule of the driver that the URL's scheme names, as in `SQLAlchemy`.
     Driver,
 }
 
@@ -151,17 +151,18 @@ pub(crate) enum SocketRule {
 pub(crate) enum PathPort {
     #[default]
     Any,
-    /// 0, which must be written in the file.
+    /// 0, and the file has to contain it.
     Zero,
     ZeroOrNone,
 }
 
-/// A key and its values. The first decision whose key occurs in the file decides whether the application applies.
+/// A key and its values. The first decision whose key occurs in the file decides whether the entry applies to a
+/// connection.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Decision {
     pub(crate) key: String,
-    /// Values; `*` stands for any text.
+    /// The values with which the entry applies; `*` stands for any text.
     pub(crate) is: Vec<String>,
     /// Whether the next decision is tried if no value matches.
     #[serde(default)]
@@ -223,14 +224,14 @@ impl Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Evidence {
-    /// A test checks the entry with the program itself.
+    /// A test checks the entry by running the program itself.
     Tried,
-    /// Taken from the program's source or manual.
+    /// The entry is taken from the program's source or manual.
     #[default]
     Read,
     Package,
     Report,
-    /// Generally known; not checked again.
+    /// The entry is generally known, and was not checked again.
     Known,
 }
 
@@ -239,13 +240,13 @@ pub(crate) enum Evidence {
 pub(crate) enum Side {
     #[default]
     Client,
-    /// The file of a server: where the server listens.
+    /// The file of a server, which sets where the server listens.
     Server,
-    /// The file of a server, with keys that other applications also use: it applies only if the user names it.
+    /// The file of a server, with keys that other applications also use. The entry applies only if the user names it.
     NamedServer,
 }
 
-/// One application and one format of its configuration.
+/// One application, and one format of its configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each flag is a separate fact")]
@@ -257,13 +258,13 @@ pub(crate) struct App {
     #[serde(default)]
     pub(crate) files: Vec<String>,
     pub(crate) format: Format,
-    /// Calls that have its settings as arguments, under the names of their libraries.
+    /// Driver calls that have the settings as arguments. Each call has the name of its library before it.
     #[serde(default)]
     pub(crate) calls: Vec<String>,
-    /// The dialect that has its text for the socket; empty if none has.
+    /// The dialect that has the driver's text for the socket; empty if no dialect has it.
     #[serde(default)]
     pub(crate) dialect: String,
-    /// The host that is used if none is given, by such a call or by an application with a port setting.
+    /// The host that is used if no host is given, by such a call or by an application with a port setting.
     pub(crate) usual: Option<String>,
     #[serde(default)]
     pub(crate) url: Vec<String>,
@@ -290,7 +291,7 @@ pub(crate) struct App {
     pub(crate) lists: Vec<String>,
     #[serde(default)]
     pub(crate) decide: Vec<Decision>,
-    /// Whether it applies if no key decides.
+    /// Whether the entry applies if no key decides.
     #[serde(default = "yes")]
     pub(crate) otherwise: bool,
     /// Why the kind is not certain if no key decides; empty if only this kind is possible.
@@ -300,17 +301,17 @@ pub(crate) struct App {
     /// application.
     #[serde(default)]
     pub(crate) content: Vec<String>,
-    /// Signs that distinguish the application from others with the same keys: `key:NAME`, `beside:FILE`,
+    /// Signs that distinguish the application from other applications with the same keys: `key:NAME`, `beside:FILE`,
     /// `library:NAME`, `program:NAME` and so on.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
     /// Whether the file belongs to a client or to a server.
     #[serde(default)]
     pub(crate) side: Side,
-    /// A character that is doubled in its files to stand for itself: `%` in Symfony's containers and Python's
-    /// `configparser`.
+    /// A character that is written twice for the character itself in the application's files: `%` in Symfony's
+    /// containers and in Python's `configparser`.
     pub(crate) doubled: Option<char>,
-    /// Settings that override all others of the connection: if one is present, the server is not known.
+    /// Settings that override all others of a connection. If one of them is present, looptax does not know the server.
     #[serde(default)]
     pub(crate) over: Vec<String>,
     /// The file belongs to another application if none of these signs is present.
@@ -322,28 +323,28 @@ pub(crate) struct App {
     /// Characters that a socket's path must not contain in this setting.
     #[serde(default)]
     pub(crate) unfit: String,
-    /// Whether its driver accepts an IPv6 address only without brackets.
+    /// Whether the driver accepts an IPv6 address only without brackets.
     #[serde(default)]
     pub(crate) bare_ip: bool,
     /// The text that stands for the section's name in values: `$pool`.
     pub(crate) section: Option<String>,
     #[serde(default)]
     pub(crate) host_is: Vec<HostForm>,
-    /// Example URLs for other forms that its driver also reads.
+    /// Example URLs in other forms that the driver also reads.
     #[serde(default)]
     pub(crate) url_is: Vec<String>,
     pub(crate) localhost: Option<Takes>,
     pub(crate) nowhere: Option<Takes>,
     #[serde(default)]
     pub(crate) socket_rule: SocketRule,
-    /// Roles for which the driver does not treat an empty value as a missing one.
+    /// Roles for which the driver distinguishes an empty value from a missing value.
     #[serde(default)]
     pub(crate) blank: Vec<Role>,
-    /// The port that it uses without a port setting, if that is not the default port of the kind of server.
+    /// The port that the application uses without a port setting, if it is not the default port of the kind of server.
     pub(crate) usual_port: Option<u16>,
-    /// The name that stands for all databases.
+    /// The database name that means all databases.
     pub(crate) all_databases: Option<String>,
-    /// Whether its file also contains connections of other programs or kinds, which are found by their keys.
+    /// Whether the file also contains connections of other programs or kinds of server, which are found by their keys.
     #[serde(default)]
     pub(crate) shares: bool,
     /// Whether port 0 means the default port.
@@ -376,13 +377,13 @@ pub(crate) struct App {
 #[serde(from = "WordsForm")]
 pub(crate) struct Words {
     pub(crate) text: String,
-    /// Signs of which at least one must be present, if any are listed.
+    /// Signs of which at least one must be present, if `when` lists any.
     when: Vec<String>,
     /// Signs of which none may be present.
     unless: Vec<String>,
 }
 
-/// The form in the table: advice for every application of the entry, or advice that depends on signs.
+/// The form in the table: a text for every application of the entry, or a text that depends on signs.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum WordsForm {
@@ -406,7 +407,7 @@ impl From<WordsForm> for Words {
 }
 
 impl Words {
-    /// Whether the advice is for a person who writes the lines by hand, and not about one application.
+    /// Whether the advice is general: it concerns a person who writes the lines by hand, and does not depend on signs.
     pub(crate) fn are_general(&self) -> bool {
         self.when.is_empty() && self.unless.is_empty()
     }
@@ -431,12 +432,12 @@ const fn yes() -> bool {
 }
 
 impl App {
-    /// Whether it is not an application but a carrier, whose file sets the environment of other programs.
+    /// Whether the entry is not an application but a carrier, whose file sets the environment of other programs.
     pub(crate) fn is_carrier(&self) -> bool {
         self.format.is_environment() && Role::ALL.iter().all(|it| self.patterns(*it).is_empty())
     }
 
-    /// Whether it stands for an application that was found only by the names of its settings.
+    /// Whether the entry stands for applications that are found only by the names of their settings.
     pub(crate) fn is_guess(&self) -> bool {
         self.name == GUESSED && self.calls.is_empty()
     }
@@ -446,7 +447,7 @@ impl App {
         self.change.iter().any(Step::writes_folder)
     }
 
-    /// All advice about the application.
+    /// All advice of the entry.
     pub(crate) fn words(&self) -> impl Iterator<Item = &Words> {
         self.traps.iter().chain([&self.advice])
     }
@@ -471,8 +472,8 @@ struct Table {
     app: Vec<App>,
 }
 
-/// Texts in other files on which signs of the table depend: the file, relative to the folder of the application's file,
-/// and the text. If the file contains the text, the source gets the neighbour `FILE:TEXT`.
+/// Texts in other files on which signs of the table depend. Each has the path of the file, relative to the folder of
+/// the application's file, and the text. If the file contains the text, the source gets the neighbour `FILE:TEXT`.
 pub fn texts_beside() -> &'static BTreeSet<(&'static str, &'static str)> {
     static TEXTS: LazyLock<BTreeSet<(&str, &str)>> = LazyLock::new(|| {
         let signs = |app: &'static App| {

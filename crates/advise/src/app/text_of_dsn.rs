@@ -1,6 +1,6 @@
-//! An address in the form of any driver, as a person types it: a URL, libpq's keywords, a DSN of JDBC, Go or PDO.
+//! Reads an address as a person types it, in the form of any driver: a URL, libpq's keywords, a DSN of JDBC, Go or PDO.
 //!
-//! Text in, an address out. Called by the commands that have an address as argument.
+//! Takes a text, and returns an address. Called by the commands that have an address as an argument.
 
 use looptax_model::dsn::{Address, AddressError, Protocol, Secret};
 
@@ -9,7 +9,7 @@ use super::url::{self, Parsed};
 /// Reads an address.
 ///
 /// # Errors
-/// If the text has another form, the error of [`Address::parse`].
+/// The error of [`Address::parse`], if the text has another form.
 pub fn address_of(text: &str) -> Result<Address, AddressError> {
     let text = text.trim();
     if let Some(address) = of_pdo(text) {
@@ -27,7 +27,7 @@ pub fn address_of(text: &str) -> Result<Address, AddressError> {
     }
 }
 
-/// The address in `mysql:host=127.0.0.1;port=3306;dbname=shop;user=u;password=p`, and in Perl's `dbi:mysql:host=…`.
+/// Reads an address like `mysql:host=127.0.0.1;port=3306;dbname=shop;user=u;password=p`, or Perl's `dbi:mysql:host=…`.
 fn of_pdo(text: &str) -> Option<Address> {
     let is_dbi = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let (driver, rest) = text[if is_dbi { 4 } else { 0 }..].split_once(':')?;
@@ -40,7 +40,7 @@ fn of_pdo(text: &str) -> Option<Address> {
         return None;
     }
     let mut address = Address::bare(protocol);
-    // In a DSN for libpq, blanks also separate.
+    // In a DSN for libpq, blanks separate the parts, too.
     let separators: &[char] = if protocol == Protocol::Postgres { &[';', ' '] } else { &[';'] };
     for part in rest.split(separators) {
         let Some((name, value)) = part.trim().split_once('=') else {
@@ -67,7 +67,7 @@ fn of_pdo(text: &str) -> Option<Address> {
 mod tests {
     use super::*;
 
-    /// `protocol host port user database socket`.
+    /// `expected` is `protocol host port user database socket`.
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let it = address_of(text).unwrap();

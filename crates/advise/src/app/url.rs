@@ -1,4 +1,4 @@
-//! URLs and connection strings in more dialects than [`Address`] reads.
+//! Parses URLs and connection strings in more forms than [`Address`] reads.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use looptax_model::dsn::{Address, Kind, Pair, Protocol, Query, Secret, Unspoken}
 
 #[derive(Debug)]
 pub(crate) enum Parsed {
-    /// For a server whose protocol looptax speaks.
+    /// The server's protocol is one that looptax speaks.
     Spoken {
         address: Address,
-        /// Parts of the query that stay when the URL is changed; they may contain secrets.
+        /// Parts of the query that stay when the URL is changed. They may contain secrets.
         rest: Vec<String>,
     },
     Unspoken(Unspoken),
@@ -24,11 +24,11 @@ impl Parsed {
     }
 }
 
-/// Prefixes before another URL: those of JDBC and R2DBC, Quarkus' word, Celery's prefix for the `SQLAlchemy` URL of its
-/// results, and `OpenDKIM`'s word.
+/// Prefixes of a complete URL: those of JDBC and R2DBC, Quarkus' `pool:` and `vertx-reactive:`, Celery's `db+` before
+/// the `SQLAlchemy` URL of its results, and `OpenDKIM`'s `dsn:`.
 const HEADS: [&str; 6] = ["jdbc:", "r2dbc:", "pool:", "vertx-reactive:", "db+", "dsn:"];
 
-/// Names in a query that hold the server's address.
+/// Names of parameters of a query that give the server's address.
 const PLACE_NAMES: [&str; 12] = [
     "host",
     "port",
@@ -44,7 +44,7 @@ const PLACE_NAMES: [&str; 12] = [
     "db",
 ];
 
-/// Parses a URL for a kind of server: the URL of PHP-FPM is a path, with the status page after a colon, or
+/// Parses a URL for a kind of server. The URL of PHP-FPM is a path, with the status page after a colon, or
 /// `fcgi://host:port/page`.
 pub(crate) fn parse_as(kind: Kind, text: &str) -> Option<Parsed> {
     if kind != Kind::PhpFpm {
@@ -65,14 +65,14 @@ pub(crate) fn parse_as(kind: Kind, text: &str) -> Option<Parsed> {
     place.map_or_else(|| parse(text), |place| parse(&format!("{scheme}://{place}")))
 }
 
-/// Parses a URL, or the first of several; `None` if the form is not known.
+/// Parses a URL, or the first of several URLs; `None` if the form is not known.
 pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let text = text.trim();
     let local = of_local_jdbc(text).or_else(|| common(text));
     let text = local.as_deref().unwrap_or_else(|| without_heads(text));
     if is_go(text) {
         return match text.split_once("://") {
-            // PEAR's form of Go's DSN, with a scheme.
+            // In PEAR's form, Go's DSN has a scheme.
             Some(("mysql" | "mysqli", body)) => go(body),
             Some(_) => None,
             None => go(text),
@@ -91,7 +91,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     if let Some(unspoken) = Unspoken::parse(text) {
         return unspoken.ok().map(Parsed::Unspoken);
     }
-    // PHP's sessions write a Redis address like this; several addresses are separated by commas or blanks.
+    // PHP's sessions write the address of Redis like this; commas or blanks separate several addresses.
     let text = if scheme == "tcp" { format!("redis://{}", body.split([',', ' ']).next()?) } else { text.to_owned() };
     let mut address = Address::parse(&text).ok()?;
     let query = Query::from_text(&text);
@@ -100,7 +100,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         find_login(&mut address, query);
     }
     if address.protocol == Protocol::Postgres {
-        // libpq's names, and Rails' name for the user.
+        // These are libpq's names, and Rails' name for the user.
         address.user = address.user.take().or_else(|| query.value(&["user", "username"]));
         address.password = address.password.take().or_else(|| query.value(&["password"]).map(Secret::new));
     }
@@ -115,7 +115,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     Some(Parsed::Spoken { rest: rest.map(|pair| pair.text.to_owned()).collect(), address })
 }
 
-/// Whether it is Go's `user@tcp(host:port)/database`; `tcp` may be missing.
+/// Whether the text is a DSN of Go: `user@tcp(host:port)/database`; `tcp` may be missing.
 pub(crate) fn is_go(text: &str) -> bool {
     let bare = || text.split_once("@(").and_then(|it| it.1.split_once(")/")).map(|it| it.0);
     let is_part = |c: char| c.is_alphanumeric() || ".-_:[]".contains(c);
@@ -123,7 +123,7 @@ pub(crate) fn is_go(text: &str) -> bool {
     text.contains("tcp(") || text.contains("unix(") || is_bare() || is_placeless(text)
 }
 
-/// Whether it is Go's `user:password@/database`, which means 127.0.0.1.
+/// Whether the text is a DSN of Go without a host: `user:password@/database`, which means 127.0.0.1.
 fn is_placeless(text: &str) -> bool {
     let Some((login, rest)) = text.split_once("@/") else { return false };
     let is_word = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
@@ -136,13 +136,13 @@ fn without_heads(text: &str) -> &str {
     HEADS.iter().fold(text, |rest, head| rest.strip_prefix(head).unwrap_or(rest))
 }
 
-/// The common form of pgjdbc's `jdbc:postgresql:database`, which means localhost.
+/// Returns pgjdbc's `jdbc:postgresql:database`, which means localhost, in the common form of a URL.
 fn of_local_jdbc(text: &str) -> Option<String> {
     let rest = text.strip_prefix("jdbc:postgresql:").filter(|it| !it.starts_with("//"))?;
     Some(format!("postgresql://localhost/{}", rest.trim_start_matches('/')))
 }
 
-/// Rewrites a program's own form of a URL in the common form: `OpenDKIM`'s `dsn:mysql://u@h/database/table=…`,
+/// Rewrites a URL in a program's own form to the common form: `OpenDKIM`'s `dsn:mysql://u@h/database/table=…`,
 /// `OpenSIPS`' `redis:group://h` and `mongodb:group://h/database.collection`, pgloader's
 /// `postgresql://u@unix:/folder:port/database`.
 pub(crate) fn common(text: &str) -> Option<String> {
@@ -156,7 +156,7 @@ pub(crate) fn common(text: &str) -> Option<String> {
         return Some(format!("redis://{body}"));
     }
     if scheme.starts_with("mongodb:") {
-        // The name of a collection follows the database.
+        // In the path, the name of a collection follows the database.
         let (place, path) = body.split_once('/').unwrap_or((body, ""));
         return Some(format!("mongodb://{place}/{}", path.split('.').next().unwrap_or_default()));
     }
@@ -172,14 +172,14 @@ pub(crate) fn common(text: &str) -> Option<String> {
     }
 }
 
-/// Whether the path of a Redis URL is the name of a stream, as in Symfony's queues; a database would have a number.
+/// Whether the path of a Redis URL is the name of a stream, as in Symfony's queues: a database would be a number.
 fn names_a_stream(address: &Address) -> bool {
     let is_number = |it: &String| it.chars().all(|c| c.is_ascii_digit());
     let is_redis = address.protocol == Protocol::Redis && address.host.is_some();
     is_redis && address.database.as_ref().is_some_and(|it| !is_number(it))
 }
 
-/// Whether a new URL keeps every part of the old URL's login, and all of its servers.
+/// Whether a new URL keeps every part of the old URL's login, and all its servers.
 pub(crate) fn keeps_login(old: &str, new: &str) -> bool {
     let said = |text: &str| match parse(text) {
         Some(Parsed::Spoken { address: it, .. }) => {
@@ -200,8 +200,8 @@ pub(crate) fn keeps_login(old: &str, new: &str) -> bool {
     old.matches("://").count() < 2 && pairs.all(|(was_said, is_said)| is_said || !was_said)
 }
 
-/// Whether the driver in `SQLAlchemy`'s scheme uses a socket with any host, as Python drivers do. The C library, which
-/// is the default driver, uses it only with localhost.
+/// Whether the driver in `SQLAlchemy`'s scheme uses a socket whatever the host is, as Python drivers do. The C library,
+/// which is the default driver, uses a socket only if the host is localhost.
 pub(crate) fn takes_any_socket(text: &str) -> bool {
     let driver = text.split_once("://").and_then(|(scheme, _)| scheme.split_once('+'));
     matches!(driver, Some((_, "pymysql" | "aiomysql" | "asyncmy" | "mysqlconnector")))
@@ -219,7 +219,7 @@ pub(crate) fn kind_of_scheme(scheme: &str) -> Option<Kind> {
     })
 }
 
-/// PHP's sessions have the login in the query: a password, or user and password as a list.
+/// Finds the login in the query, where PHP's sessions have it: a password, or a list of user and password.
 fn find_login(address: &mut Address, query: Query<'_>) {
     let values = |names: &[&str]| {
         let pairs = query.pairs().filter(|pair| names.contains(&&*pair.name()));
@@ -237,7 +237,7 @@ fn find_socket(address: &mut Address, query: Query<'_>) {
     if address.socket.is_some() {
         return;
     }
-    // In Symfony and ioredis, a path without a host is a socket.
+    // In Symfony and ioredis, the path of a URL without a host is a socket.
     if address.protocol == Protocol::Redis
         && address.host.is_none()
         && let Some(path) = address.database.take_if(|it| it.contains('/'))
@@ -249,7 +249,7 @@ fn find_socket(address: &mut Address, query: Query<'_>) {
     address.socket = by_factory.map(PathBuf::from);
 }
 
-/// Parses `user:password@tcp(127.0.0.1:3306)/database?x=y`.
+/// Parses a DSN of Go: `user:password@tcp(127.0.0.1:3306)/database?x=y`.
 fn go(text: &str) -> Option<Parsed> {
     let with_place = text.replacen("@/", "@tcp(127.0.0.1:3306)/", 1);
     let text = if is_placeless(text) { &*with_place } else { text };
@@ -282,7 +282,7 @@ fn go(text: &str) -> Option<Parsed> {
     })
 }
 
-/// Parses the form of Gitea and Macaron: `network=tcp,addr=127.0.0.1:6379,password=p,db=0,pool_size=100`.
+/// Parses the Redis form of Gitea and Macaron: `network=tcp,addr=127.0.0.1:6379,password=p,db=0,pool_size=100`.
 fn redis_list(text: &str) -> Parsed {
     let mut address = Address::bare(Protocol::Redis);
     let (mut place, mut is_unix, mut rest) = (String::new(), false, Vec::new());
@@ -307,7 +307,7 @@ fn redis_list(text: &str) -> Parsed {
     Parsed::Spoken { address, rest }
 }
 
-/// Parses the form of Predis and others: a path, followed by the number of the database.
+/// Parses the Redis form of Predis and others: a path, and the number of the database in the query.
 fn redis_socket(text: &str) -> Parsed {
     let path = text.split('?').next().unwrap_or_default();
     Parsed::Spoken {
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(common("mysql+mysqldb://a@unix:/s:3306/d"), None);
     }
 
-    /// `kind host port user database socket rest`.
+    /// `expected` is `kind host port user database socket rest`.
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let found = parse(text).unwrap();

@@ -1,8 +1,8 @@
-//! The form in which a URL contains its server, and whether that form was tested with the application's driver.
+//! The form in which a URL names its server, and whether that form was tested with the application's driver.
 //!
 //! The form that an entry of the table writes for a change was tested, so it shows which forms the driver reads;
-//! `url_is` lists more. Every driver reads a plain host. With any other form (a key of another driver, a list, a second
-//! host) the server is not known.
+//! `url_is` lists more forms. Every driver reads a plain host. In any other form (a key of another driver, a list, a
+//! second host) looptax cannot determine the server.
 
 use std::net::Ipv6Addr;
 
@@ -12,7 +12,7 @@ use super::table::{App, Role};
 use super::url::is_go;
 use crate::Takes;
 
-/// Names in a query whose value some drivers use as the server, instead of the URL's host.
+/// Names in a URL's query whose value some drivers use as the server, instead of the URL's host.
 const PLACE_NAMES: [&str; 13] = [
     "host",
     "hostaddr",
@@ -29,13 +29,13 @@ const PLACE_NAMES: [&str; 13] = [
     "path",
 ];
 
-/// The form in which a URL contains its server.
+/// The form in which a URL names its server.
 #[derive(Debug, PartialEq, Eq)]
 struct Form {
-    /// The scheme, if it determines how the rest is read: `unix`, `redis+socket`, `go`.
+    /// The scheme, if it determines how the rest of the URL is read: `unix`, `redis+socket`, `go`.
     family: String,
     authority: Authority,
-    /// The names from [`PLACE_NAMES`] that occur in its query, in order.
+    /// The names from [`PLACE_NAMES`] that occur in the URL's query, sorted.
     keys: Vec<String>,
 }
 
@@ -44,13 +44,13 @@ enum Authority {
     Empty,
     /// A name or an IP address.
     Host,
-    /// A path with `%2F` instead of a host.
+    /// A path, encoded with `%2F`, instead of a host.
     Path,
     /// No host, and a path of several parts: `redis:///run/redis.sock`.
     Behind,
 }
 
-/// Why looptax cannot determine the server in a URL; `None` if the driver is known to read this form.
+/// Returns why looptax cannot determine the server of a URL; `None` if the driver is known to read this form.
 pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     let form = Form::of(text);
     if text.starts_with("mongodb+srv:") {
@@ -67,7 +67,7 @@ pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     }
     let is_plain = form.keys.is_empty() && matches!(form.authority, Authority::Host | Authority::Empty);
     if is_plain && !is_socket_scheme(&form.family) {
-        // Ruby's drivers refuse a URL with a login and without a host.
+        // Ruby's drivers refuse a URL that has a login and no host.
         let is_login = text.contains('@');
         let is_own = || forms_of(app).any(|it| Form::of(&it).authority == Authority::Empty);
         let is_said = form.authority == Authority::Host || app.nowhere.is_some() && (!is_login || is_own());
@@ -88,7 +88,7 @@ fn forms_of(app: &App) -> impl Iterator<Item = String> {
     own.chain(app.url_is.iter().cloned())
 }
 
-/// Why drivers disagree about a path in a URL.
+/// Returns the reason if drivers disagree about a path in a URL.
 fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what}"));
     let values = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
@@ -167,7 +167,7 @@ impl Form {
         };
         let family = if is_socket_scheme(scheme) { scheme } else { "" };
         let pairs = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
-        // A name with an empty value counts as a different form.
+        // A name with an empty value is a different form.
         let key = |name: String, is_empty| if is_empty { format!("{name}=") } else { name };
         let mut keys: Vec<String> = pairs.map(|it| key(it.name(), it.value().is_empty())).collect();
         keys.sort();
@@ -184,22 +184,22 @@ fn host_of(text: &str) -> Option<&str> {
     let (scheme, rest) = text.split_once("://")?;
     let end = rest.find('?').unwrap_or(rest.len());
     let body = rest[..end].rsplit_once('@').map_or(&rest[..end], |(login, place)| {
-        // The second of two `@` belongs to the host.
+        // If there are two `@`, the second belongs to the host.
         if login.ends_with('@') { &rest[login.len()..end] } else { place }
     });
     let host = body.split('/').next().unwrap_or_default();
     (!is_socket_scheme(scheme) && !host.is_empty()).then_some(host)
 }
 
-/// Why drivers disagree about a host with its port.
+/// Returns the reason if drivers disagree about a host with its port.
 fn odd_host(app: &App, host: &str) -> Option<String> {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
         _ => (host, None),
     };
     let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
-    // A password with unencoded special characters would be cut off here and shown in part, so none of the text is
-    // shown.
+    // A password with unencoded special characters would be cut off at this place, and a part of it would be shown. The
+    // reason therefore contains nothing of the text.
     let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what} in its URL"));
     if port.is_some_and(|it| !is_port(it)) {
         return not_tried("this port");

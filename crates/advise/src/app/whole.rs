@@ -1,14 +1,14 @@
 //! A file and the files from which its containers take variables, joined into one text.
 //!
-//! Every finding then has one place, and each change is written back to the file that contains its place. Made by the
-//! code that reads the files; `share` uses it.
+//! Every finding then has one place, and each change is written to the file that contains this place. The code that
+//! reads the files makes the joined text; `share` uses it.
 
 use std::ops::Range;
 
 use super::code::Included;
 use super::rewrite::{Rewrite, newline};
 
-/// The text between two files: each manifest is a document of the joined text.
+/// The text between two files: it makes each manifest a document of the joined text.
 const BETWEEN: &str = "\n---\n";
 
 #[derive(Debug)]
@@ -20,10 +20,10 @@ pub struct Whole {
 /// One of the joined files.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// The words with which the first file names it; empty for the first file.
+    /// The words with which the first file names this file; empty for the first file.
     pub(super) words: String,
     pub(super) at: Range<usize>,
-    /// Number of lines before the file.
+    /// The number of lines before this file.
     pub(super) first_line: usize,
 }
 
@@ -58,19 +58,19 @@ impl Whole {
         self.parts.iter().skip(1).map(|it| (it, &self.text[it.at.clone()]))
     }
 
-    /// Whether a place is in the first file.
+    /// Whether a byte of the joined text is in the first file.
     pub fn is_own(&self, at: usize) -> bool {
         at <= self.parts[0].at.end
     }
 
-    /// The file that contains a line of the text, given by its words, and the number of the line in that file. The
-    /// first file has no words.
+    /// Returns the words that name the file which contains a line of the joined text, and the number of the line in
+    /// that file. The first file has no words.
     pub fn line(&self, line: usize) -> (Option<&str>, usize) {
         let part = self.parts.iter().rfind(|it| it.first_line < line).unwrap_or(&self.parts[0]);
         (Some(&*part.words).filter(|it| !it.is_empty()), line - part.first_line)
     }
 
-    /// Each file's words and text, with the changes to it. The first file has no words.
+    /// Each file with the words that name it, its text, and the changes to it. The first file has no words.
     pub fn parted(&self, rewrites: &[Rewrite]) -> Vec<(Option<&str>, &str, Vec<Rewrite>)> {
         let own = |part: &Part| {
             let text = &self.text[part.at.clone()];
@@ -104,7 +104,7 @@ mod tests {
         let end = at("A=b") + 3;
         let rewrites = [
             Rewrite { at: end..end, text: "\nG=h".to_owned() },
-            // A last line without an end, removed together with the separator between the files.
+            // Removes a last line that has no line end, together with the separator between the files.
             Rewrite { at: at("A=b")..end + 1, text: String::new() },
             Rewrite { at: at("E=f")..at("E=f") + 3, text: "E=g\nH=i".to_owned() },
         ];

@@ -1,8 +1,7 @@
 //! XML, read by the events of its parser: attributes and texts with their places.
 //!
-//! `<property name="url" value="…"/>` and `<property name="url">…</property>` become settings called `url` of the
-//! element around them, as in Spring, Hibernate and JPA; every other attribute and text is a setting under its own
-//! name.
+//! `<property name="url" value="…"/>` and `<property name="url">…</property>` become a setting `url` of the element
+//! around them, as in Spring, Hibernate and JPA. Every other attribute and text becomes a setting under its own name.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -12,7 +11,7 @@ use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Problem
 
 const MOST_DEPTH: usize = 64;
 
-/// The settings of an XML text; if the text is broken, those before the error.
+/// Reads the settings of an XML text. If the text is broken, returns the settings before the error.
 pub(crate) fn read(text: &str) -> Read {
     let mut walk = Walk { text, starts: LineStarts::from_text(text), open: Vec::new(), settings: Vec::new() };
     let mut reader = Reader::from_str(text);
@@ -108,7 +107,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Name and value of each attribute of a tag; the value is a range of bytes of the text.
+    /// The name and the value of each attribute of a tag; the value is a range of bytes of the text.
     fn attributes(&self, before: usize, after: usize) -> Vec<(String, usize, usize)> {
         let mut found = Vec::new();
         let mut at = before;
@@ -155,7 +154,7 @@ impl Walk<'_> {
     }
 }
 
-/// The text with its entities replaced; `None` if there are entities that the document itself defines.
+/// Replaces the entities in a text; `None` if it has entities that the document itself defines.
 fn unescaped(raw: &str) -> Option<String> {
     quick_xml::escape::unescape(raw).ok().map(Into::into)
 }

@@ -14,8 +14,8 @@ const MOST_DEPTH: usize = 64;
 
 const MOST_COPIES: usize = 1_000;
 
-/// The settings of a YAML text. Lines with only ERB are left out; if the text is broken, the settings before the error
-/// are returned.
+/// Reads the settings of a YAML text. Lines that contain only ERB are left out. If the text is broken, returns the
+/// settings before the error.
 pub(crate) fn read(text: &str) -> Read {
     let (text, is_within) = without_control_lines(text);
     let plain = with_words_for_templates(&text);
@@ -54,7 +54,7 @@ pub(crate) fn read(text: &str) -> Read {
     (walk.settings, problems)
 }
 
-/// Drops receivers of `OpenTelemetry`'s collector that are in no pipeline of the file, if the file has pipelines.
+/// Drops receivers of `OpenTelemetry`'s collector that no pipeline of the file uses, if the file has pipelines.
 fn started_only(settings: &mut Vec<Setting>) {
     let in_pipeline = |it: &Setting| match (it.path.as_slice(), &it.value) {
         ([service, pipelines, _, receivers, _], Value::Text(name))
@@ -72,14 +72,14 @@ fn started_only(settings: &mut Vec<Setting>) {
     settings.retain(|it| started.is_empty() || !is_idle(it));
 }
 
-/// The text with each template expression replaced by a word of the same length: Go's templates are not YAML until they
-/// are filled in.
+/// Replaces each template expression by a word of the same length: Go's templates are not YAML until they are filled
+/// in.
 fn with_words_for_templates(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
         let line_end = rest[start..].find('\n').map_or(rest.len(), |it| start + it);
-        // An expression must end on its line.
+        // An expression has to end on the line on which it begins.
         let Some(end) = rest[start..line_end].find("}}").map(|it| start + it + 2) else {
             plain.push_str(&rest[..line_end]);
             rest = &rest[line_end..];
@@ -93,8 +93,8 @@ fn with_words_for_templates(text: &str) -> String {
     plain
 }
 
-/// The text with blanks in place of lines that contain only control statements of ERB or Jinja, so that the other lines
-/// keep their places; and for each line, whether it is in a branch.
+/// Returns the text with blanks in place of lines that contain only control statements of ERB or Jinja, so that the
+/// other lines keep their places. Also returns, for each line, whether it is in a branch.
 fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     let mut plain = String::with_capacity(text.len());
     let mut is_within = Vec::new();
@@ -102,7 +102,7 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     let mut is_open = false;
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
-        // Helm's `{{- if … }}`, and expressions that insert whole lines.
+        // The line is only a template expression: Helm's `{{- if … }}`, or an expression that inserts whole lines.
         let is_alone = trimmed.starts_with("{{") && trimmed.find("}}").is_some_and(|at| at + 2 == trimmed.len());
         let is_control = is_open
             || is_alone
@@ -122,7 +122,7 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     (plain, is_within)
 }
 
-/// A quoted scalar without the text after its end, which the parser includes.
+/// Returns a quoted scalar without the text after its closing quote, which the parser includes.
 pub(super) fn quoted(raw: &str, quote: char) -> &str {
     let mut chars = raw.char_indices().skip(1).peekable();
     while let Some((at, c)) = chars.next() {
@@ -138,7 +138,7 @@ pub(super) fn quoted(raw: &str, quote: char) -> &str {
 
 struct Frame {
     is_mapping: bool,
-    /// The key whose value comes next, and its place.
+    /// The key whose value is read next, and the place of the key.
     key: Option<(String, Range<usize>)>,
     n_items: usize,
 }
@@ -189,7 +189,7 @@ impl Walk<'_> {
         parts.collect()
     }
 
-    /// Called when the value of a key or an item is complete.
+    /// Moves on to the next item, when the value of a key or an item is complete.
     fn done(&mut self) {
         if let Some(frame) = self.frames.last_mut() {
             frame.key = None;
@@ -208,7 +208,7 @@ impl Walk<'_> {
             && frame.is_mapping
             && frame.key.is_none()
         {
-            // Ruby's symbols as keys: `:url:`.
+            // Ruby's symbols can be keys: `:url:`.
             let symbol = text.strip_prefix(':').filter(|_| style == ScalarStyle::Plain);
             let from = at.start + usize::from(symbol.is_some());
             frame.key = Some((named(symbol.unwrap_or(text)), from..at.end));
@@ -217,7 +217,7 @@ impl Walk<'_> {
         let path = self.path();
         let key = self.frames.last().and_then(|frame| frame.key.as_ref());
         let key_at = key.map_or(at.start..at.start, |(_, at)| at.clone());
-        // The place of a missing value is after the colon.
+        // A missing value gets the place after the colon.
         let colon = self.text[key_at.end..].find(':').filter(|_| text.is_empty() && at.is_empty());
         let is_missing = colon.filter(|it| self.text[key_at.end..][..*it].trim_matches(['"', '\'', ' ']).is_empty());
         let at = is_missing.map_or(at, |it| key_at.end + it + 1..key_at.end + it + 1);
@@ -241,7 +241,7 @@ impl Walk<'_> {
         let value = match text {
             "~" | "null" if style == ScalarStyle::Plain => Value::Text(String::new()),
             _ if raw.contains("{{") => Value::Hidden,
-            // Kubernetes has no such variables, and a shell expands them itself.
+            // Kubernetes does not expand such variables, and a shell expands them itself.
             _ if is_of_pod(&path) => Value::Text(text.to_owned()),
             _ => expanded(text.to_owned(), Lines::Dotenv),
         };
@@ -268,15 +268,15 @@ impl Walk<'_> {
         self.done();
     }
 
-    /// How another setting is added: in a block each setting has its own line; between braces they are separated by
-    /// commas.
+    /// How another setting is added next to this one. In a block each setting has its own line; between braces a comma
+    /// separates the settings.
     fn joins(&self, start: usize) -> Joins {
         let before = self.text[..start].rsplit('\n').next().unwrap_or_default();
         // The first setting of a list item follows the dash.
         if before.chars().all(|it| it == '-' || it.is_whitespace()) { Joins::Line } else { Joins::With(", ") }
     }
 
-    /// Copies the settings of an anchor for `<<: *name` and `key: *name`, where they also apply.
+    /// Copies the settings of an anchor to the place of `<<: *name` or `key: *name`.
     fn copy(&mut self, anchor: usize) {
         self.n_copied += 1;
         let Some(from) = self.anchors.get(&anchor).cloned() else {

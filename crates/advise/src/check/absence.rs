@@ -1,4 +1,4 @@
-//! Explains a missing socket: no server has made it, or this client does not see it.
+//! Explains why a client finds no socket: no server made the socket, or the client cannot see it.
 
 use looptax_model::dsn::Protocol;
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
@@ -8,28 +8,29 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 pub struct Absence {
     /// The first part of the path that does not exist.
     pub missing: String,
-    /// Whether looptax sees the socket although the client does not.
+    /// Whether looptax sees the socket, but the client does not.
     pub is_there_for_us: bool,
     pub listener: Listener,
     /// Names of other sockets in the same folder.
     pub others: Vec<String>,
-    /// Whether looptax itself is the client. If not, the client is another process, which may see more.
+    /// Whether looptax itself is the client. If not, the client is another process, and looptax may not see all that
+    /// this process sees.
     pub is_us: bool,
 }
 
-/// The process that listens on a socket with this path, according to the kernel's list of sockets.
+/// The process that listens on the socket's path, according to the kernel's list of sockets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Listener {
-    /// No process on this machine listens on it.
+    /// No process on this machine listens on the path.
     #[default]
     Nobody,
-    /// No visible process listens on it; some namespaces were not read.
+    /// No visible process listens on the path, and looptax could not read some namespaces.
     NobodySeen,
-    /// This process listens on it: `mariadbd, pid 812`.
+    /// This process listens on the path: `mariadbd, pid 812`.
     Process(String),
 }
 
-/// The point for a client that finds no socket at the path.
+/// Makes the point for a client that finds no socket at the path.
 pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol) -> Point {
     let how = format!("tried to connect as {client}; asked the kernel for all listening sockets");
     let missing = &absence.missing;
@@ -74,12 +75,12 @@ fn hidden(socket: &str) -> &'static str {
     }
 }
 
-/// Whether the socket is in a folder of which a service may have its own copy.
+/// Whether the socket is in a folder of which a service may have its own copy, such as `/tmp`.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
 
-/// A sentence about the other sockets in the folder.
+/// Describes the other sockets in the folder.
 fn beside(absence: &Absence) -> String {
     if absence.others.is_empty() {
         return String::new();
@@ -89,7 +90,7 @@ fn beside(absence: &Absence) -> String {
     format!("; its folder has {them} {}", names.join(", "))
 }
 
-/// The next step: pass another socket, or start the server.
+/// Describes the next step: to pass another socket, or to start the server.
 fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
     let ports: Vec<&str> = absence.others.iter().filter_map(|it| it.strip_prefix(".s.PGSQL.")).collect();
     if protocol == Protocol::Postgres

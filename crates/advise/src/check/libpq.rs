@@ -1,12 +1,12 @@
-//! Conditions on which libpq insists, and whether a connection over the socket meets them.
+//! The conditions that libpq requires, and whether a connection over the socket meets them.
 
 use looptax_model::dsn::{Condition, OverSocket};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 const METHOD_ASKED: &str = "read the parameter; logged in over the socket and noted the server's method";
 
-/// A point for each condition. `method` is the server's method over the socket, in the words of `require_auth`, and
-/// `server_user` the user of the server's process; both are `None` if not known.
+/// Makes a point for each condition. `method` is the method with which the server logs in a client over the socket, in
+/// the words of `require_auth`. `server_user` is the user of the server's process. Both are `None` if not known.
 ///
 /// # Source
 /// `cargo lab oracle libpq`: libpq 13 to 18.

@@ -1,7 +1,7 @@
-//! Would the switch to the socket work? Points, each with an answer and with the way in which it was found.
+//! Whether a switch to the socket would work, as points. Each point has a result, and describes how it was found.
 //!
-//! Facts in, points out: the command line gathers the facts. A point that fails shows the necessary change, if possible
-//! as the statement or the line itself.
+//! Takes facts, and returns points; the command line gathers the facts. A point that fails shows the necessary change,
+//! if possible as a statement or a line to write.
 
 mod absence;
 mod account;

@@ -1,4 +1,4 @@
-//! The path to the socket, component by component, as the client reaches it.
+//! The path to the socket, component by component, as the client sees the path.
 
 use looptax_model::dsn::Protocol;
 use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
@@ -7,7 +7,7 @@ use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Step {
     pub path: String,
-    /// Its owner: a name, or a number.
+    /// The owner of the component: a name, or a number.
     pub owner: String,
     pub group: String,
     pub mode: u32,
@@ -16,8 +16,7 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum End {
     Connected,
-    /// The client lacks a permission at the last step: search permission on a folder, or write permission on the
-    /// socket.
+    /// The client lacks a permission at the last step: to search a folder, or to write to the socket.
     Denied,
     /// A component of the path does not exist.
     Missing {
@@ -25,9 +24,9 @@ pub enum End {
     },
     /// The file at the path is not a socket.
     NotASocket,
-    /// A socket on which no process listens.
+    /// No process listens on the socket.
     Refused,
-    /// The socket's queue of connections is full.
+    /// The queue of the socket is full.
     Full,
     /// The path is longer than the kernel accepts.
     TooLong {
@@ -35,38 +34,38 @@ pub enum End {
         /// The most bytes that the kernel accepts.
         most: usize,
     },
-    /// The permissions allow the connection, but it was denied: by a security module.
+    /// The permissions allow the connection, but a security module denied it.
     Confined,
-    /// Another error, in the kernel's words.
+    /// Another error, as the kernel reports it.
     Failed {
         why: String,
     },
 }
 
-/// How far a client gets on the path to a socket.
+/// How far a client gets on the path to the socket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reach {
-    /// Each component that could be examined, up to the one at which it ended.
+    /// Each component that could be examined, up to the component at which the attempt ended.
     pub steps: Vec<Step>,
     pub end: End,
 }
 
-/// Groups that no user should join to reach a database.
+/// Groups that no user should join only to reach a database.
 const POWERFUL_GROUPS: [&str; 9] = ["root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm"];
 
-/// Whether membership in a group allows far more than access to a database.
+/// Whether members of a group may do far more than use a database.
 pub fn is_powerful_group(name: &str) -> bool {
     POWERFUL_GROUPS.contains(&name)
 }
 
-/// The point about whether the client can connect to the socket. `client` describes the client, `user` is the name of
-/// its user.
+/// Makes the point about whether the client can connect to the socket. `client` describes the client; `user` is the
+/// name of the user that it runs as.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     way(reach, socket, (client, user), None)
 }
 
-/// The same point, with the lines of the server's own file that allow the client, if servers of this protocol have such
-/// lines.
+/// Makes the same point, and adds the lines of the server's own file that would allow the client, if servers of this
+/// protocol have such lines.
 pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Protocol) -> Point {
     way(reach, socket, (client, user), Some(protocol))
 }
@@ -123,12 +122,12 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
     }
 }
 
-/// Whether the socket is in a folder of which a service may have its own copy.
+/// Whether the socket is in a folder of which a service may have its own copy, such as `/tmp`.
 fn is_temporary(socket: &str) -> bool {
     ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
 
-/// For a server behind a web server: the lines of the server's own file that allow a user.
+/// The lines of the server's own file that allow a user, for a server behind a web server.
 fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
     match protocol {
         Protocol::Fastcgi => Some(format!(
@@ -156,8 +155,8 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         (PointCode::FolderDenied, "search permission (x) on the folder", 0o010)
     };
     let what = format!("{client} has no {wants} `{}` ({}:{} {:04o})", step.path, step.owner, step.group, step.mode);
-    // The smallest change: if the group already has the permission, the user only needs to join the group. But some
-    // groups allow far more than the use of a socket.
+    // This is the smallest change: if the group already has the permission, the user only has to join the group. But
+    // members of some groups may do far more than use a socket.
     let point = Point::new(Topic::Path, code, Outcome::Fail, what, how);
     if step.owner == user && !is_socket {
         let mend = format!("chmod u+x {}", quoted(&step.path));
@@ -205,7 +204,7 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
     }
 }
 
-/// The settings of a server that decide who may use its socket, in parentheses.
+/// Names the settings of a server that decide who may use its socket, in parentheses.
 fn by_setting(protocol: Option<Protocol>) -> &'static str {
     match protocol {
         Some(Protocol::Redis) => " (Redis: unixsocketperm 770, and Group= of its unit)",
@@ -214,7 +213,7 @@ fn by_setting(protocol: Option<Protocol>) -> &'static str {
     }
 }
 
-/// Quotes a path as one word of a shell.
+/// Quotes a path as one word of a shell command.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
     if path.chars().all(is_plain) {

@@ -1,36 +1,36 @@
-//! The server's side: whether both endpoints belong to one server, whether its queue is long enough for a burst, and
-//! which features are lost.
+//! The server: whether both endpoints belong to the same server, whether the queue of the socket is long enough for a
+//! burst, and which features of TCP are lost.
 
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use crate::connects::{Connects, on_full_socket};
 
-/// The connections that arrive together when the clients start.
+/// A burst of connections, which arrive together when the clients start.
 #[derive(Debug, Clone, Copy)]
 pub struct Burst<'a> {
     /// The backlog passed to listen(2), as the kernel reports it.
     pub backlog: u32,
-    /// Number of connections that arrive together; `None` if not known.
+    /// How many connections arrive together; `None` if not known.
     pub n_connections: Option<u32>,
-    /// The source of that number.
+    /// Where `n_connections` comes from, in words.
     pub from: &'a str,
-    /// `net.core.somaxconn` in the server's namespace, which limits every backlog; `None` if it cannot be read.
+    /// `net.core.somaxconn` in the server's namespace, which limits each backlog; `None` if it cannot be read.
     pub somaxconn: Option<u32>,
-    /// The clients that may connect, if looptax knows how they do.
+    /// The clients that may connect, if looptax knows how they connect.
     pub clients: &'a [&'static Connects],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confinement {
-    /// Not confined: the label is an unconfined one.
+    /// Not confined: the label means "unconfined".
     None,
-    /// Not confined, like every process: the kernel has no such module.
+    /// Not confined, like all processes on this machine: the kernel has no such module.
     Absent,
     Label(String),
     Unknown,
 }
 
-/// Whether both endpoints belong to one server, according to its own answers over each.
+/// Checks whether both endpoints belong to the same server, by the answer that the server gives over each of them.
 pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     let point = |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
@@ -51,13 +51,13 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     }
 }
 
-/// Whether the queue is long enough for a burst of connections while the server accepts none. If the queue is full, a
-/// socket returns EAGAIN immediately, while TCP tries again.
+/// Checks whether the queue is long enough for a burst of connections that arrive while the server accepts none. If the
+/// queue is full, a socket returns EAGAIN immediately, but over TCP the kernel tries again.
 ///
-/// `setting` is the server's setting for its backlog, `how` the source of the backlog.
+/// `setting` is the server's setting for its backlog; `how` describes how the backlog was found.
 ///
 /// # Source
-/// The kernel's `net/unix/af_unix.c`, `unix_recvq_full`: one more than the backlog may wait.
+/// The kernel's `net/unix/af_unix.c`, `unix_recvq_full`: one connection more than the backlog may wait.
 pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     let Burst { backlog, n_connections, from, somaxconn, clients } = burst;
     let room = backlog.saturating_add(1);

@@ -1,16 +1,16 @@
-//! TLS: whether it is demanded, and what that means for a socket.
+//! TLS: whether the URL or the server demands it, and what this means for a socket.
 
 use std::fmt;
 
 use looptax_model::dsn::{Address, Protocol};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
-/// The point about TLS on the socket, if the URL demands TLS or the server accepts the login only with TLS; otherwise
-/// `None`.
+/// Makes the point about TLS on the socket. `None` if the URL does not demand TLS, and the server accepts the login
+/// without TLS too (`is_alone` is false).
 ///
 /// # Source
-/// PostgreSQL answers every request for TLS on a socket with no (`backend_startup.c`); the reaction of the drivers is
-/// in their own code.
+/// PostgreSQL refuses each request for TLS on a socket (`backend_startup.c`). How the drivers react is in their own
+/// source.
 pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     let (demand, next, how) = match address.tls.as_deref() {
         Some(demand) => (
@@ -63,11 +63,11 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
 }
 
-/// The effect of libpq's `sslnegotiation=direct`, if `demand` contains it.
+/// Describes what libpq does because of `sslnegotiation=direct`; `None` if `demand` does not contain it.
 ///
 /// # Source
-/// psql 17.12: with sslmode `require` or stricter it connects over the socket without TLS, with a weaker one it refuses
-/// every connection, over the socket too.
+/// psql 17.12: with sslmode `require` or stricter, it connects over the socket without TLS. With a weaker sslmode it
+/// refuses every connection, over the socket too.
 fn direct(demand: &str) -> Option<&'static str> {
     demand.to_ascii_lowercase().contains("sslnegotiation=direct").then_some(
         "`sslnegotiation=direct` cannot stay either: libpq 17 and later refuse it, on the socket too, unless sslmode \
@@ -75,8 +75,8 @@ fn direct(demand: &str) -> Option<&'static str> {
     )
 }
 
-/// The point that `require_secure_transport` of MySQL and MariaDB accepts sockets; `None` if the setting is off or not
-/// known.
+/// Makes the point that sockets satisfy `require_secure_transport` of MySQL and MariaDB; `None` if the setting is off
+/// or not known.
 ///
 /// # Source
 /// dev.mysql.com, server system variables; mariadb.com, the variable of that name.
@@ -92,20 +92,20 @@ pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
     })
 }
 
-/// A session of this machine that the server lists as encrypted.
+/// A session of this machine that uses TLS, according to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedSession {
-    /// If false, the session uses TCP.
+    /// Whether the session uses the socket; if not, it uses TCP.
     pub is_on_socket: bool,
     pub user: String,
-    /// The name that the program reported; it may be empty.
+    /// The name that the program reported; may be empty.
     pub program: String,
-    /// The driver and its version, as it reported them; may be empty.
+    /// The driver and its version, as the driver reported them; may be empty.
     pub library: String,
 }
 
 impl SealedSession {
-    /// Whether the program is one of MariaDB's own. These request TLS by themselves and report their names; MariaDB's
+    /// Whether the program belongs to MariaDB. Such programs request TLS themselves and report their names. MariaDB's
     /// library, which other programs use too, requests TLS only if the program does.
     fn is_of_mariadbs_programs(&self) -> bool {
         let is_named = ["mariadb", "mysql"].iter().any(|name| self.program.starts_with(name));
@@ -124,11 +124,11 @@ impl fmt::Display for SealedSession {
     }
 }
 
-/// The points about encrypted sessions of this machine, one for each transport. `target` is the server's URL, and
-/// `kind` the name of its kind.
+/// Makes the points about this machine's sessions that use TLS, one for each transport. `target` is the server's URL,
+/// and `kind` the name of its kind.
 ///
 /// # Source
-/// `cargo lab clients tls`: which programs encrypt on which transport, and what ends it.
+/// `cargo lab clients tls` shows which programs use TLS on which transport, and how to switch TLS off.
 pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> Vec<Point> {
     let (on_socket, over_tcp): (Vec<_>, Vec<_>) = sessions.iter().partition(|it| it.is_on_socket);
     let how = match kind {
@@ -157,11 +157,11 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
 
 const INSISTS: &str = "remove the setting that makes their driver insist on TLS";
 
-/// The options that end TLS within the machine, by the name of the server's kind. MariaDB's own programs have no option
-/// that affects only one transport.
+/// Describes how to switch off TLS inside the machine, by the name of the kind of server. MariaDB's own programs have
+/// no option that affects only one transport.
 ///
 /// # Source
-/// As [`sealed_sessions`]; the groups of option files were tried with mariadb 11.8.9.
+/// The same as for [`sealed_sessions`]. The groups of option files were tried with mariadb 11.8.9.
 pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
     match (server_kind, is_on_socket) {
         (_, true) => {
@@ -182,7 +182,7 @@ pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
     }
 }
 
-/// The commands that measure the cost of TLS for a server of this kind and URL.
+/// Describes the commands that measure what TLS costs, for a server of this kind with this URL.
 pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
     let arms = if is_on_socket { "unix,tls-unix" } else { "unix,tls" };
     let of_request = format!("`looptax compare {target} --arms {arms}` measures how much a request saves");
@@ -197,8 +197,8 @@ pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
     }
 }
 
-/// Counts the sessions by program and user: ``mysql (libmariadb 3.4.10) of `u` (3 sessions), …``, the most frequent
-/// first.
+/// Counts the sessions by program and user, the most frequent first: ``mysql (libmariadb 3.4.10) of `u` (3 sessions),
+/// …``.
 fn counted(sessions: &[&SealedSession]) -> String {
     let mut names: Vec<(String, usize)> = Vec::new();
     for session in sessions {

@@ -1,12 +1,12 @@
-//! The verdict that follows from the points of a check.
+//! Decides the verdict of a check from its points.
 
 use looptax_model::record::{Outcome, Point, PointCode, SwitchVerdict, Topic};
 
-/// Topics that must be known for the verdict that the switch would work.
+/// Topics about which no point may be unknown in a check whose verdict is that the switch would work.
 const ESSENTIAL: [Topic; 5] = [Topic::Server, Topic::Path, Topic::Account, Topic::Login, Topic::Configuration];
 
-/// "Would not work" if a point fails; open if a point on an essential topic is unknown. If the client already uses the
-/// socket, there is nothing to move.
+/// The switch would not work if a point fails. The verdict is open if a point of an essential topic is unknown. If the
+/// client already uses the socket, there is nothing to move.
 pub fn verdict(points: &[Point]) -> SwitchVerdict {
     let is_essential = |it: &Point| ESSENTIAL.contains(&it.topic) || it.code == PointCode::AccountDemandsTls;
     let is_open = |it: &Point| it.outcome == Outcome::Unknown && is_essential(it);

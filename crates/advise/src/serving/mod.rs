@@ -1,8 +1,8 @@
-//! A server's own configuration file: the setting that makes the server listen on a socket, and the bytes that write
-//! it.
+//! A server's own configuration file: the setting with which the server listens on a socket, and the bytes that write
+//! this setting.
 //!
-//! `ALL` has one row for each family of servers. `lines` reads and writes the settings in each syntax. Called by
-//! `switch`; nothing here examines the machine.
+//! `ALL` has a row for each family of servers. `lines` reads and writes the settings in each syntax. Called by
+//! `switch`. Examines nothing on the machine.
 
 mod lines;
 #[cfg(test)]
@@ -12,28 +12,29 @@ pub use lines::Written;
 use lines::{Form, Lines, Setting};
 use looptax_model::dsn::Kind;
 
-/// The configuration file of a family of servers.
+/// The configuration files of a family of servers.
 #[derive(Debug)]
 pub struct ServerFile {
     pub kinds: &'static [Kind],
     form: Form,
-    /// The setting for the socket, or for its folder; of several names, the first is written.
+    /// The names of the setting for the socket or its folder. If there are several, the first is written.
     socket: &'static [&'static str],
-    /// The setting for the socket's mode; `None` if the server does not have such a setting.
+    /// The setting for the socket's mode; `None` if the server has no such setting.
     mode: Option<Mode>,
     /// Whether the setting holds the folder of the socket.
     pub is_folder: bool,
-    /// Whether a server that listens on a socket does not listen on a port.
+    /// Whether a server that listens on a socket listens on no port.
     pub is_exclusive: bool,
-    /// Settings by which such a file is recognised: it has two of them, or one of them and a matching file name.
+    /// Settings that show that a file is of this family. The file must have two of them, or one of them and a matching
+    /// name.
     marks: &'static [&'static str],
     names: &'static [&'static str],
     backlog: Backlog,
     /// The usual path of the socket (or of its folder) in packages.
     pub usual_socket: &'static str,
-    /// The usual paths of the file in packages; a server reads these by default.
+    /// The usual paths of the file in packages. A server reads these files by default.
     pub usual_places: &'static [&'static str],
-    /// Options on the server's command line that name another file.
+    /// Options of the server's command line that name another file.
     pub elsewhere: &'static [&'static str],
 }
 
@@ -43,16 +44,16 @@ struct Mode {
     form: ModeForm,
 }
 
-/// The way in which the number of connections that may wait on the socket is set.
+/// How the number of connections that may wait on the socket is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Backlog {
-    /// A setting, which also applies to the port.
+    /// By a setting, which also applies to the port.
     Setting(&'static [&'static str]),
-    /// The same number as at the port, without a separate setting: PostgreSQL uses twice its `max_connections`,
-    /// `FerretDB` the kernel's limit.
+    /// The number is the same as at the port, and there is no separate setting: PostgreSQL uses twice its
+    /// `max_connections`, `FerretDB` the kernel's limit.
     AsAtPort,
-    /// A number in the server's source. Pgpool-II uses 10,000 for the socket, and settings for the port (seen with
-    /// 4.3.5).
+    /// A number in the server's source. Pgpool-II uses 10,000 for the socket, and has settings only for the port (seen
+    /// with 4.3.5).
     Fixed,
 }
 
@@ -62,7 +63,7 @@ enum ModeForm {
     Bare,
     /// `0770`
     Padded,
-    /// `0007`: the bits that the server's process removes from the mode of every file that it makes.
+    /// `0007`: the bits that the server's process removes from the mode of each file that it makes.
     Mask,
 }
 
@@ -181,8 +182,7 @@ static ALL: [ServerFile; 7] = [
 ];
 
 impl ServerFile {
-    /// The families to which a configuration file may belong, by its name and settings. A text that fits several
-    /// families returns several.
+    /// The families to which a configuration file may belong, by its name and its settings.
     pub fn of(name: &str, text: &str) -> impl Iterator<Item = &'static Self> {
         let name = name.to_lowercase();
         ALL.iter().filter(move |it| {
@@ -193,17 +193,17 @@ impl ServerFile {
         })
     }
 
-    /// The family of a kind of server, if looptax knows the configuration file.
+    /// The family of a kind of server; `None` if looptax does not know its configuration file.
     pub fn family_of(kind: Kind) -> Option<&'static Self> {
         ALL.iter().find(|it| it.kinds.contains(&kind))
     }
 
-    /// A setting's value in the file.
+    /// The value of a setting in the file.
     pub fn value(&self, text: &str, key: &str) -> Option<String> {
         Lines::read(self.form, text).active(&[key]).map(|it| it.value.clone())
     }
 
-    /// The socket that the file sets, as written there; empty if it is switched off.
+    /// The socket that the file sets, as written in the file; empty if the file switches it off.
     pub fn socket(&self, text: &str) -> Option<String> {
         Lines::read(self.form, text).active(self.socket).map(|it| it.value.clone())
     }
@@ -215,29 +215,30 @@ impl ServerFile {
         proposed.filter(|it| it.starts_with('/'))
     }
 
-    /// The mode that the file sets for the socket; `None` if the file sets none, or if the server has no such setting.
+    /// The mode that the file sets for the socket; `None` if the file sets no mode, or if the server has no such
+    /// setting.
     pub fn mode(&self, text: &str) -> Option<u32> {
         let Mode { key, form } = self.mode?;
         let value = u32::from_str_radix(&self.value(text, key)?, 8).ok()?;
         Some(if form == ModeForm::Mask { 0o777 & !value } else { value })
     }
 
-    /// Whether the mode applies also to every other file that the server makes.
+    /// Whether the setting for the mode also applies to all other files that the server makes.
     pub fn is_mode_of_all(&self) -> bool {
         self.mode.is_some_and(|it| it.form == ModeForm::Mask)
     }
 
-    /// Whether a setting in the file decides the mode of the socket; if not, every user who can reach the folder may
+    /// Whether a setting in the file decides the mode of the socket. If not, every user who can reach the folder may
     /// connect.
     pub fn has_mode(&self) -> bool {
         self.mode.is_some()
     }
 
-    /// Words that make a server's program test its file and end; empty if the server has no such test.
+    /// Command-line words with which a server's program tests its file and exits; empty if the server has no such test.
     ///
     /// # Source
-    /// mariadbd(8), `--help --verbose`; dev.mysql.com, "Server Configuration Validation"; postgres(1), `-C`. Each exits
-    /// with an error code if the file contains an unknown setting (seen with 10.11, 9.7 and 15).
+    /// mariadbd(8), `--help --verbose`; dev.mysql.com, "Server Configuration Validation"; postgres(1), `-C`. Each
+    /// program exits with an error code if the file contains an unknown setting (seen with 10.11, 9.7 and 15).
     pub fn test_words(kind: Kind) -> &'static [&'static str] {
         match kind {
             Kind::Mariadb => &["--help", "--verbose"],
@@ -247,14 +248,14 @@ impl ServerFile {
         }
     }
 
-    /// How many connections may wait on the socket, according to the file; `None` if the file does not set it.
+    /// How many connections may wait on the socket, according to the file; `None` if the file does not set the number.
     pub fn backlog(&self, text: &str) -> Option<u32> {
         let Backlog::Setting(keys) = self.backlog else { return None };
         let own: u32 = Lines::read(self.form, text).active(keys)?.value.parse().ok()?;
         Some(own).filter(|it| *it > 0)
     }
 
-    /// Whether the file has a setting for the backlog.
+    /// Whether a file of this family can set how many connections may wait.
     pub fn has_backlog(&self) -> bool {
         matches!(self.backlog, Backlog::Setting(_))
     }
@@ -264,7 +265,7 @@ impl ServerFile {
         self.backlog != Backlog::Fixed
     }
 
-    /// The changes that let `n` connections wait; empty if the file has no setting for it.
+    /// The changes after which `n` connections may wait; empty if a file of this family has no such setting.
     pub fn waiting(&self, text: &str, n: u32) -> Written {
         let mut written = Written::default();
         if let Backlog::Setting(keys) = self.backlog {
@@ -273,8 +274,8 @@ impl ServerFile {
         written
     }
 
-    /// The changes that make the server listen on this socket, or in this folder, with this mode if it has a setting
-    /// for it.
+    /// The changes after which the server listens on this socket, or in this folder, with this mode if the server has a
+    /// setting for the mode.
     pub fn listening(&self, text: &str, socket: &str, mode: u32) -> Written {
         let lines = Lines::read(self.form, text);
         let mut written = Written::default();
@@ -301,12 +302,12 @@ impl ServerFile {
         written
     }
 
-    /// Whether the file is a systemd unit, which systemd reads.
+    /// Whether the file is a systemd unit, which systemd reads instead of the server.
     pub fn is_unit(&self) -> bool {
         self.form == Form::Unit
     }
 
-    /// The command-line words in a file of options or a unit; empty for other syntaxes.
+    /// The words of the command line in a file of options or a unit; empty for other syntaxes.
     pub fn options(&self, text: &str) -> Vec<String> {
         if self.is_unit() {
             let started = self.value(text, "ExecStart").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Changes to servers' files, as packages ship them.
+//! Changes to files of servers, with the texts that packages install.
 
 use super::*;
 use crate::app::rewritten;
@@ -8,7 +8,7 @@ fn check(name: &str, text: &str, socket: &str, expected: &str) {
     let file = ServerFile::of(name, text).next().expect("a server's file");
     let written = file.listening(text, socket, 0o770);
     assert_eq!(rewritten(text, &written.rewrites).as_deref(), Some(expected));
-    // The file then has the wanted settings, and needs no further change.
+    // After the change the file has the wanted settings, and needs no further change.
     let again = file.listening(expected, socket, 0o770);
     assert!(again.rewrites.is_empty(), "{again:?}");
     let set = file.socket(expected).unwrap();
@@ -117,7 +117,7 @@ fn ferretdb_gets_a_variable_in_its_unit() {
     assert!(ServerFile::of("other.service", unit).next().is_none());
 }
 
-/// Checks the queue of a file, and the file after a change to 700.
+/// Checks how many connections may wait according to a file, and the file after a change to 700.
 #[track_caller]
 fn check_backlog(name: &str, text: &str, now: Option<u32>, expected: &str) {
     let file = ServerFile::of(name, text).next().expect("a server's file");

@@ -1,4 +1,5 @@
-//! Every application of the table: recognised, its transport told, and its change really moves it.
+//! For every application of the table: looptax recognises it and reports its transport, and its change moves it to the
+//! socket.
 
 use std::collections::BTreeSet;
 
@@ -93,10 +94,10 @@ pub(crate) fn fields(kind: &str) -> Fields {
     }
 }
 
-/// The text with a change made as a person would make it.
+/// Returns the text with a change, made as a person would make it.
 fn changed(text: &str, change: &Change) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    // From below, so that lines that are added move nothing.
+    // The edits are made from the last line to the first, so that added lines do not move the others.
     let mut edits = change.edits.clone();
     edits.sort_by_key(|it| std::cmp::Reverse((it.line, it.before.is_none())));
     for edit in &edits {
@@ -106,7 +107,7 @@ fn changed(text: &str, change: &Change) -> String {
         let after = edit.after.clone().unwrap_or_default();
         match &edit.before {
             None => lines.insert(line, after),
-            // The password is hidden: the whole line is written again.
+            // The edit hides the password, so the whole line is replaced.
             Some(before) if before.contains("****") => {
                 let own = &lines[line - 1];
                 lines[line - 1] = own[..own.len() - own.trim_start().len()].to_owned() + &after;
@@ -192,10 +193,10 @@ fn a_port_that_is_not_the_usual_one_survives_every_change() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
-/// Returns an error of the change as bytes: it has to move the application, and to be the only change.
+/// Makes the change as bytes. Returns an error if the change does not move the application, or changes anything else.
 fn written_objection(case: &Case, found: &Found, change: &Change) -> Option<String> {
     let idx = found.titles.iter().position(|it| *it == case.app)?;
-    // Lines that end as on other systems are the same to their readers.
+    // Line ends of other systems mean the same.
     for text in [case.tcp.clone(), case.tcp.replace('\n', "\r\n")] {
         let before = reading(&case.path, text.as_bytes());
         let found = found_for(&before, &case.app)?;
@@ -247,7 +248,7 @@ fn every_application_of_the_table_has_a_case() {
     let found = readings.flat_map(|it| it.found).flat_map(|it| it.titles);
     let titles: BTreeSet<String> = found.collect();
     let apps = table.app.iter();
-    // Applications that read the same variable are found with the others, and those that only --as names have a
+    // Applications that read the same variable are found together. Applications that are found only with --as have a
     // separate test.
     let has_place = |it: &&App| !it.host.is_empty() || !it.url.is_empty();
     for app in apps.filter(|it| has_place(it) && it.side != "named-server") {
@@ -255,7 +256,7 @@ fn every_application_of_the_table_has_a_case() {
     }
 }
 
-/// The transport of a configuration, whatever else reads it.
+/// Checks the transport of a configuration for one application, whichever other applications read it.
 #[track_caller]
 fn check(path: &str, text: &str, app: &str, expected: &str, why: &str) {
     let found = reading(path, text.as_bytes());

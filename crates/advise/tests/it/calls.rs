@@ -1,4 +1,4 @@
-//! Calls of database drivers in programs: where each of them connects.
+//! Calls of database drivers in programs: the servers to which they connect.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::collection::claim_of;
 
 #[derive(Deserialize)]
 struct Cases {
-    /// The file's ending, its text, and what is claimed, divided by commas.
+    /// The file extension, the text, and the expected claims, separated by commas.
     case: Vec<[String; 3]>,
 }
 

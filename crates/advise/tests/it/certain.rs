@@ -1,11 +1,11 @@
-//! A setting that a file does not decide is never reported as certain, and never rewritten.
+//! looptax never reports a setting as certain that the file does not decide, and never changes it.
 
 use looptax_advise::Takes;
 use looptax_advise::app::{Found, Included, Source, included, read};
 
 use crate::apps::{fields, reading};
 
-/// The connection at `path` is open, says why, and gives no bytes to write.
+/// Checks that looptax does not know the transport of the connection at `path`, gives a reason, and changes no bytes.
 #[track_caller]
 fn check_open(path: &str, text: &str, why: &str) {
     let reading = reading(path, text.as_bytes());

@@ -1,4 +1,5 @@
-//! Configuration files as public repositories have them, and the right answers for each: no wrong one may be given.
+//! Configuration files with the form of files in public repositories, with the right claims for each. looptax may make
+//! no wrong claim.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,20 +12,20 @@ use serde::Deserialize;
 use crate::apps::{fields, reading};
 
 const TABLE: &str = include_str!("../collection/table.toml");
-/// Collected and answered by hand before the reader had seen one of them.
+/// Files that were collected, with right claims found by hand, before the reader was tried with any of them.
 const UNSEEN: &str = include_str!("../collection/unseen.toml");
-/// The same, after the reader was fixed with those.
+/// More such files, collected after the reader was fixed with `UNSEEN`.
 const LATER: &str = include_str!("../collection/later.toml");
-/// The same, after the rules of drivers were fixed; the ones without an answer are still to be fixed.
+/// More such files, collected after the rules of drivers were fixed. Those without an answer are still to be fixed.
 const THIRD: &str = include_str!("../collection/third.toml");
 const THIRD_RIGHT: usize = 144;
-/// The same, after the reader was fixed with those.
+/// More such files, collected after the reader was fixed with `THIRD`.
 const FOURTH: &str = include_str!("../collection/fourth.toml");
 const FOURTH_RIGHT: usize = 47;
-/// The same, after the reader was fixed with those.
+/// More such files, collected after the reader was fixed with `FOURTH`.
 const FIFTH: &str = include_str!("../collection/fifth.toml");
 const FIFTH_RIGHT: usize = 47;
-/// The same, after the reader was fixed with those.
+/// More such files, collected after the reader was fixed with `FIFTH`.
 const SIXTH: &str = include_str!("../collection/sixth.toml");
 const SIXTH_RIGHT: usize = 42;
 const PAGE: &str = include_str!("../../../../docs/src/results/switch.md");
@@ -48,7 +49,7 @@ enum Verdict {
     Unanswered,
 }
 
-/// The claims of a reading, in the table's words.
+/// The claims of a reading, in the form of the collection.
 fn said(reading: &Reading) -> Vec<String> {
     let whole = |it: &Found| claim_of(it) + &unspoken_place(it);
     let mut words: Vec<String> = reading.found.iter().map(whole).collect();
@@ -59,7 +60,7 @@ fn said(reading: &Reading) -> Vec<String> {
     words
 }
 
-/// Kind and transport, and where they are known place and `user/database`.
+/// The kind and the transport of a connection. If they are known, the place and `user/database` follow.
 pub(crate) fn claim_of(found: &Found) -> String {
     let kind = found.kind;
     let Some(takes) = found.takes else {
@@ -69,7 +70,7 @@ pub(crate) fn claim_of(found: &Found) -> String {
     let Some(address) = &found.address else {
         return format!("{kind} {takes}");
     };
-    // A container's loopback is its own: what listens there the file does not say.
+    // A container has its own loopback, and the file does not show which server listens there.
     let is_apart = found.inside.as_ref().is_some_and(|it| !matches!(it.loopback, Loopback::Machine));
     if is_apart && takes == "tcp" && address.host.as_deref().is_none_or(is_loopback) {
         return format!("{kind} open");
@@ -87,7 +88,7 @@ pub(crate) fn claim_of(found: &Found) -> String {
     format!("{kind} {takes} {place} {user}/{database}")
 }
 
-/// The place of a server that looptax does not talk to, which a claim leaves out.
+/// The place of a server whose protocol looptax does not speak. `claim_of` leaves this place out.
 fn unspoken_place(found: &Found) -> String {
     let (Some(it), None, Some(_)) = (&found.unspoken, &found.address, found.takes) else {
         return String::new();
@@ -100,7 +101,8 @@ fn unspoken_place(found: &Found) -> String {
     format!(" {place} {}/{}", or_dash(&it.user), or_dash(&it.database))
 }
 
-/// A claim that is not right is wrong; one that is missing, or left open where it is settled, is not an answer.
+/// Compares the claims with the right claims. A claim that contradicts them is wrong. If a claim is missing, or open
+/// although the file decides it, the file is unanswered.
 fn verdict(said: &[String], right: &[String]) -> Verdict {
     let mut left = right.to_vec();
     let mut others = Vec::new();
@@ -122,13 +124,13 @@ fn verdict(said: &[String], right: &[String]) -> Verdict {
     Verdict::Unanswered
 }
 
-/// Whether the claim has everything that is right.
+/// Whether the claim has all parts of the right claim.
 fn is_same(claim: &str, right: &str) -> bool {
     let mut claim = claim.split(' ');
     right.split(' ').all(|it| claim.next() == Some(it))
 }
 
-/// Whether a claim says no more than is right.
+/// Whether a claim has no other parts than the right claim.
 fn is_weaker(claim: &str, right: &str) -> bool {
     let kind = right.split(' ').next().unwrap_or_default();
     if claim == "unknown open" || claim == format!("{kind} open") {
@@ -156,7 +158,7 @@ fn judged_all() -> Vec<(File, Vec<String>, Verdict)> {
     [TABLE, UNSEEN, LATER].into_iter().flat_map(judged).collect()
 }
 
-/// The part of the page that is counted here.
+/// The part of the page that this test counts.
 fn counted(judged: &[(File, Vec<String>, Verdict)]) -> String {
     let mut groups: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for (file, _, verdict) in judged {
@@ -182,7 +184,7 @@ fn counted(judged: &[(File, Vec<String>, Verdict)]) -> String {
     text
 }
 
-/// The files without an answer, with their claims.
+/// The files that are not answered, with the claims about them.
 fn unanswered(judged: &[(File, Vec<String>, Verdict)]) -> String {
     let mut shown = String::new();
     for (file, said, verdict) in judged {
@@ -215,7 +217,7 @@ fn no_fewer_of_the_latest_collections_are_read_right() {
     }
 }
 
-/// Values of what is called a password or a secret, and passwords of URLs.
+/// Patterns for the values of settings whose names mean a password or a secret, and for passwords in URLs.
 const SECRETS: [&str; 2] = [
     r#"(?i)((?:pass|passwd|password|pwd|_pw|secret)["'\]\)]*\s*(?:=>|[:=,]|\s)\s*["']?)[A-Za-z0-9_.-]+"#,
     r#"(://[^:/@\s"']*:)[^@\s"'/$]+(?:@)"#,
@@ -231,7 +233,7 @@ fn no_secret_of_any_file_is_in_what_is_to_be_shown() {
         for file in table.file {
             let text = secrets[0].replace_all(&file.text, "${1}qZ7mark");
             let text = secrets[1].replace_all(&text, "${1}qZ7mark@");
-            // A directive of nginx is called so, too: its value is an address.
+            // Directives of nginx have names like `fastcgi_pass`, too, but their values are addresses.
             let text = directive.replace_all(&text, "_pass${1}h");
             n_marked += usize::from(text.contains("qZ7"));
             let reading = reading(&file.path, text.as_bytes());

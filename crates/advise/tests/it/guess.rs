@@ -1,11 +1,12 @@
-//! Files of applications that are not in the table, and files under other names.
+//! Files of applications that are not in the table, and files with other names.
 
 use looptax_advise::Takes;
 use looptax_advise::app::{Source, names, read_as, read_services};
 
 use crate::apps::{fields, reading};
 
-/// `kind transport label` of each connection; every one was found by its keys, and none is written.
+/// Compares `kind transport label` of each connection. All of them have to be found by their keys, and looptax must not
+/// change them.
 #[track_caller]
 fn check(path: &str, text: &str, expected: &[&str]) {
     let reading = reading(path, text.as_bytes());
@@ -103,7 +104,7 @@ fn a_file_under_another_name_is_recognised_by_its_content_or_named() {
     assert!(names().contains(&"wordpress") && !names().contains(&"guessed"));
 }
 
-/// Titles of whatever reads a file, in the order of its lines.
+/// Compares the titles of the applications that may read each connection, in the order of the lines.
 #[track_caller]
 fn check_titles(path: &str, text: &str, expected: &[&[&str]]) {
     let reading = reading(path, text.as_bytes());
@@ -131,7 +132,7 @@ fn uwsgis_file_is_known_by_its_section_whatever_it_is_called() {
     check_titles("/srv/production.ini", &pyramid, &[&["SQLAlchemy (CKAN, Pyramid)"], UWSGI]);
     let session = "[Session]\nsession.save_handler = redis\nsession.save_path = \"tcp://127.0.0.1:6379\"\n";
     check_titles("/srv/own.ini", session, &[&["PHP's sessions"]]);
-    // A file without the section gets no remark that uWSGI's settings were looked for.
+    // If the file lacks the section, there is no remark that looptax looked for uWSGI's settings.
     let nothing = reading("/srv/own.ini", b"[server]\nsocket = 127.0.0.1:3031\n");
     assert!(nothing.found.is_empty(), "{:?}", nothing.found);
     let looked_for = nothing.looked_for.join("; ");
@@ -205,7 +206,7 @@ fn commands_of_pods_have_the_environment_of_their_container() {
     check("      livenessProbe:\n        exec:\n          command: [mysqladmin, ping]\n", &[]);
 }
 
-/// The kind and the host of each connection.
+/// Compares the kind and the host of each connection.
 #[track_caller]
 fn check_all(path: &str, text: &str, expected: &[&str]) {
     let reading = reading(path, text.as_bytes());
@@ -247,7 +248,7 @@ fn forms_of_single_programs_are_read() {
     check("/etc/own.yaml", receivers, &["mysql tcp receivers.mysql/a"]);
 }
 
-/// The names that a connection of a service may have, and whether the only one is known.
+/// Compares the names that the connection of a service may have, and whether it has a sole reader.
 #[track_caller]
 fn check_names(service: &str, neighbours: &[&str], expected: &[&str], sole: Option<&str>) {
     let text = format!("services:\n  app:\n{service}  cache:\n    image: redis:7\n");
@@ -282,7 +283,7 @@ fn what_contradicts_a_name_leaves_it_out() {
     check("    build: ./api\n", &["library:pip/django"], &both, None);
     check("    image: php:8\n", &[], &both[..1], Some(both[0]));
     check("    image: own\n    command: [bundle, exec, puma]\n", &[], &both[1..], Some(both[1]));
-    // Something contradicts each of them: those that fit the variable.
+    // Something contradicts each name, so all names that fit the variable are kept.
     check("    image: nextcloud:29\n", &[], &both, None);
     check("    build: .\n", &["library:pip/django"], &both, None);
 }

@@ -1,5 +1,6 @@
-//! Random `pg_hba.conf` files: files that are reported as the same are the same for every login, and equal files are
-//! reported as such; likewise whether the socket lets in no login that TCP refuses.
+//! Random `pg_hba.conf` files. If looptax reports that a file treats both transports in the same way, this is true for
+//! every login, and if it is true, looptax reports it. The same for whether the socket accepts a login that TCP
+//! refuses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +12,7 @@ fn origin(is_v6: bool) -> Origin {
     Origin::Known { ip, is_localhost: true }
 }
 
-/// By file, whether it is called the same and what a login says that is not.
+/// Checks random files: compares what looptax reports about a file with the results of all logins.
 fn check(language: Language, seed: u64, n_files: usize) {
     let mut files = Files::new(seed, language);
     let (mut n_same, mut n_plain) = (0, 0);

@@ -1,10 +1,10 @@
-//! Files that mean harm: nothing of them ends in a panic, without end, or with a password in view.
+//! Hostile files: none of them causes a panic, a run without end, or an output that shows a password.
 
 use looptax_advise::Fields;
 
 use crate::apps::{cases, fields, reading};
 
-/// Bytes without meaning, the same ones each time.
+/// Random bytes, the same in each run.
 fn noise(n_bytes: usize, mut state: u64) -> Vec<u8> {
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

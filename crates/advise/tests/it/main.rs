@@ -1,4 +1,4 @@
-//! The applications' configuration files, from outside.
+//! The applications' configuration files, tested by the public functions of the crate.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "these are tests, and the files are their own")]
 

@@ -1,4 +1,4 @@
-//! How drivers read hosts, ports and sockets side by side: each was tried with the driver itself.
+//! How drivers interpret combinations of hosts, ports and sockets. Each rule was tried with the driver itself.
 
 use looptax_advise::app::{Found, Source, read};
 
@@ -18,7 +18,7 @@ fn found_in(path: &str, text: &str, beside: &[&str]) -> Vec<Found> {
     read(&source).found
 }
 
-/// Compares the claim about the only connection; `fails ` before it if nothing is reached.
+/// Compares the claim about the only connection. `fails ` precedes the claim if the connection fails.
 #[track_caller]
 fn check(path: &str, text: &str, expected: &str) {
     let found = found_in(path, text, &[]);
@@ -27,7 +27,7 @@ fn check(path: &str, text: &str, expected: &str) {
     assert_eq!(all, [expected], "{text}");
 }
 
-/// The lines to change, without what is there now.
+/// Compares the new lines of the change, without the old lines.
 #[track_caller]
 fn check_lines(path: &str, text: &str, port: u16, expected: &[&str]) {
     let found = found_in(path, text, &[]);
@@ -277,7 +277,7 @@ fn a_plan_to_write_has_words_about_this_application_alone() {
         let change = changes.iter().find(|it| it.title == application).unwrap();
         let told: Vec<&str> = change.traps.iter().chain([&change.advice]).map(|it| &**it).collect();
         assert_eq!(told.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>(), expected);
-        // A person who writes the lines by hand gets the general advice as well.
+        // A person who writes the lines by hand also gets the general advice.
         let all = own[0].changes(&fields(own[0].kind));
         let all = all.iter().find(|it| it.title == application).unwrap();
         assert!(change.traps.iter().all(|it| all.traps.contains(it)) && all.traps.len() >= change.traps.len());

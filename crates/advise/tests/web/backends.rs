@@ -1,19 +1,19 @@
-//! The servers behind a web server: PHP-FPM, uWSGI and memcached, each at a port and at a socket that answer
-//! differently.
+//! The servers behind a web server: PHP-FPM, uWSGI and memcached. Each listens at a port and at a socket, and its
+//! answers show which of them was used.
 
 use std::path::{Path, PathBuf};
 
 use super::place::{Place, Running, free_port, installed, is_root, php_fpm};
 use looptax_testkit::patience::wait_for;
 
-/// Something behind, at both.
+/// A server behind a web server, which listens at the port and at the socket.
 pub(super) struct Backend {
     pub(super) port: u16,
     pub(super) socket: PathBuf,
     _running: Vec<Running>,
 }
 
-/// Runs a script that says by which of its pools it came, and what it was asked for.
+/// Starts PHP-FPM with a script that prints the pool that ran it, and the request.
 pub(super) fn fpm(place: &Place) -> Option<Backend> {
     let program = php_fpm()?;
     let (port, socket) = (free_port(), place.file("php.sock"));
@@ -57,7 +57,7 @@ pub(super) fn uwsgi(place: &Place) -> Option<Backend> {
     Some(Backend { port, socket, _running: running })
 }
 
-/// Waits for both.
+/// Waits until a server listens at the port and at the socket.
 pub(super) fn listens(port: u16, socket: &Path) {
     let is_there = || {
         std::net::TcpStream::connect(("127.0.0.1", port)).ok()?;

@@ -1,7 +1,8 @@
-//! The texts that `dsn` prints for the web stack, pasted into the real programs' files: the request comes over the
-//! socket.
+//! The texts that `dsn` prints for the web stack, copied into files of the real programs: the request then comes over
+//! the socket.
 //!
-//! `crates/advise/data/proved.toml` says that of each dialect here, and with which versions it was first seen.
+//! `crates/advise/data/proved.toml` lists these dialects as proved, each with the versions with which it was first
+//! seen.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use super::fronts::{Make, apache, caddy, haproxy, nginx};
 use super::http::{ask_socket, serve_both};
 use super::place::{Place, Running, installed, is_root, php_fpm};
 
-/// The dialect's text for a socket; looptax reports it as proved.
+/// The dialect's text for a socket. Checks that the dialect is proved.
 #[track_caller]
 fn text(kind: Kind, name: &str, socket: &Path) -> String {
     let is_it = |it: &&Dialect| it.kind == kind && it.name == name;
@@ -23,7 +24,7 @@ fn text(kind: Kind, name: &str, socket: &Path) -> String {
     dialect.text(&Fields { socket: socket.display().to_string(), ..Fields::default() })
 }
 
-/// In front of PHP-FPM or uWSGI, within these lines.
+/// Checks a dialect of a web server in front of PHP-FPM or uWSGI. `lines` contains `DIALECT` in place of the text.
 #[track_caller]
 fn before(backend: fn(&Place) -> Option<Backend>, kind: Kind, name: &str, make: Make, lines: &str) {
     let place = Place::new();
@@ -33,7 +34,7 @@ fn before(backend: fn(&Place) -> Option<Backend>, kind: Kind, name: &str, make: 
     pasted(&place, &backend.socket, kind, (name, make, lines), "/page.php");
 }
 
-/// In front of the server of HTTP.
+/// Checks a dialect of a web server in front of the HTTP server.
 #[track_caller]
 fn before_http(name: &str, make: Make, lines: &str) {
     let place = Place::new();
@@ -78,7 +79,7 @@ fn web_servers_reach_applications_by_what_is_printed() {
     uwsgi("apache", apache, "DIALECT\n");
 }
 
-/// A server's own side: started with the text it answers on the socket.
+/// Checks a dialect for a server's own file: the server that was started with the text answers on the socket.
 #[track_caller]
 fn own_side(kind: Kind, name: &str, start: impl Fn(&Place, &str) -> Option<Running>) {
     let place = Place::new();
@@ -90,7 +91,7 @@ fn own_side(kind: Kind, name: &str, start: impl Fn(&Place, &str) -> Option<Runni
     };
     let answer = || match kind {
         Kind::Http => ask_socket(&socket, "/x").filter(|it| it.contains("200 OK")),
-        // They speak no HTTP: that somebody listens has to do.
+        // Such a server speaks no HTTP, so it is enough that a process listens.
         _ => std::os::unix::net::UnixStream::connect(&socket).ok().map(|_| String::new()),
     };
     place.answer(&text, answer);
@@ -131,7 +132,7 @@ fn servers_listen_by_what_is_printed() {
     own_side(Kind::PhpFpm, "php-fpm", |place, text| {
         let program = php_fpm()?;
         let log = place.file("fpm.log").display().to_string();
-        // Only root may give the socket away.
+        // Only root may change the owner of the socket.
         let text = if is_root() {
             format!("user = www-data\n{text}")
         } else {

@@ -1,5 +1,5 @@
-//! nginx, Apache, Caddy and `HAProxy`: the file with the port is read, moved as advised, and the page comes over the socket,
-//! otherwise the same.
+//! nginx, Apache, Caddy and `HAProxy`: looptax reads the file with the port, and changes it as it advises. The same
+//! page then comes over the socket.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::backends::{self, Backend};
 use super::http::{ask_port, serve_both};
 use super::place::{Place, Running, free_port, installed, moved};
 
-/// A web server: the path of its file, the whole file for a separate port, and how it is started.
+/// A web server: the path of its file, the whole file with an unused port, and the function that starts the server.
 pub(super) struct Front {
     path: &'static str,
     pub(super) text: String,
@@ -16,11 +16,11 @@ pub(super) struct Front {
     port: u16,
 }
 
-/// Makes one with these lines, for a server behind at this port.
+/// Makes a web server whose file has these lines, in front of a server at this port.
 pub(super) type Make = fn(&Place, &str, u16) -> Option<Front>;
 
 impl Front {
-    /// Its answer to a page with this file.
+    /// Starts the web server with this file, and returns its answer for a page.
     #[track_caller]
     pub(super) fn answer(&self, place: &Place, text: &str, page: &str) -> String {
         let name = Path::new(self.path).file_name().unwrap().to_str().unwrap();
@@ -29,7 +29,8 @@ impl Front {
         place.answer(self.path, || ask_port(self.port, page))
     }
 
-    /// Over the port first, and over the socket after the advice; `ends` follow the transport in the answers.
+    /// Asks for the page with the old file, then with the changed file. The first answer has to come over the port, the
+    /// second over the socket. `ends` are the texts that follow the transport in the answers.
     #[track_caller]
     fn follow(&self, place: &Place, (port, socket): (u16, &Path), page: &str, ends: [&str; 2]) {
         let [before, after] = ends;
@@ -47,7 +48,7 @@ fn expect_line(answer: &str, wanted: &str, place: &Place) {
     assert!(is_there, "no `{wanted}` in {answer}\n{}", place.log());
 }
 
-/// A trial of one file against the server of HTTP.
+/// Tests a file in front of the HTTP server.
 #[track_caller]
 fn over_http(front: Make, lines: &str, page: &str, ends: [&str; 2]) {
     let place = Place::new();
@@ -60,7 +61,7 @@ fn over_http(front: Make, lines: &str, page: &str, ends: [&str; 2]) {
     front.follow(&place, (port, &socket), page, [&ends[0], &ends[1]]);
 }
 
-/// The same against PHP-FPM or uWSGI.
+/// Tests a file in front of PHP-FPM or uWSGI.
 #[track_caller]
 fn over(backend: fn(&Place) -> Option<Backend>, front: Make, lines: &str, page: &str) {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! A request and its answer, over either way; and a server that says by which way it was asked.
+//! Sends a request over a port or a socket, and reads the answer. Also a server whose answer shows over which of them a
+//! request came.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,16 +9,16 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// Long enough for a slow machine, and the end for one that hangs.
+/// Long enough for a slow machine, and short enough to end a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A request, as by a web server for a client.
+/// A request as a web server sends it for a client.
 fn request(page: &str) -> String {
     let from = "X-Forwarded-For: 203.0.113.9";
     format!("GET {page} HTTP/1.1\r\nHost: shop.example\r\n{from}\r\nConnection: close\r\n\r\n")
 }
 
-/// The whole answer of a TCP port; `None` if no process listens.
+/// The whole answer from a TCP port; `None` if no process listens.
 pub(super) fn ask_port(port: u16, page: &str) -> Option<String> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -37,7 +38,7 @@ fn ask(mut stream: impl Read + Write, request: &str) -> Option<String> {
     (!answer.is_empty()).then(|| String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Answers every request with `way host page`, on a port and on a socket; the port.
+/// Starts a server that answers each request with `way host page`, on a port and on a socket. Returns the port.
 pub(super) fn serve_both(socket: &Path) -> u16 {
     let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = tcp.local_addr().unwrap().port();

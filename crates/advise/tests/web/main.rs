@@ -1,8 +1,8 @@
-//! Web servers and what they hand requests to, followed: the real programs, their files moved by what is advised, and a
-//! request that says by which way it came.
+//! Tests with real web servers and the servers behind them: looptax changes their files as it advises, and a request
+//! shows over which transport it came.
 //!
-//! Everything runs in a scratch folder on ports that the kernel chose; a program that is not installed is skipped with
-//! a message.
+//! Everything runs in a scratch folder, on ports that the kernel chose. A test whose program is not installed is
+//! skipped with a message.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "these are tests, and the programs are their own")]
 

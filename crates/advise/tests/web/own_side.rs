@@ -1,4 +1,5 @@
-//! The servers' own files: moved as advised they listen on the socket, and the port is closed.
+//! The servers' own files: after the change that looptax advises, the server listens on the socket, and not on the
+//! port.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,8 +9,8 @@ use super::backends::WSGI;
 use super::http::{ask_port, ask_socket};
 use super::place::{Place, Running, expect_closed, free_port, installed, is_root, moved};
 
-/// Asks a server with a file: at its port first, at the socket after the advice. Returns the socket's mode, and the
-/// answer there.
+/// Asks a server at its port with the old file, and at the socket with the changed file. Returns the mode of the
+/// socket, and the answer over the socket.
 #[track_caller]
 fn follow(place: &Place, path: &str, text: &str, port: u16, start: impl Fn(&str) -> Running) -> (u32, String) {
     let socket = place.file("own.sock");
@@ -28,7 +29,7 @@ fn follow(place: &Place, path: &str, text: &str, port: u16, start: impl Fn(&str)
     (mode, answer)
 }
 
-/// The words of a unit's or a Procfile's command, without the program.
+/// The words of a command in a unit or a Procfile, without the program.
 fn words(text: &str) -> Vec<String> {
     let line = text.replace("\\\n", " ");
     let command = line.lines().find_map(|it| it.strip_prefix("ExecStart=").or_else(|| it.strip_prefix("web: ")));
@@ -189,7 +190,7 @@ fn pgbouncer_listens_on_the_socket_beside_its_port() {
     let answer = place.answer("pgbouncer", || {
         use std::io::{Read, Write};
         let mut stream = std::os::unix::net::UnixStream::connect(&socket).ok()?;
-        // Whether it has TLS: one letter.
+        // A request for TLS; the answer is one letter.
         stream.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).ok()?;
         let mut letter = [0];
         stream.read_exact(&mut letter).ok()?;

@@ -1,4 +1,4 @@
-//! A scratch folder with the programs that run in it, and the advice followed in a file of theirs.
+//! A scratch folder with the programs that run in it. Changes a program's file as looptax advises.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -14,10 +14,10 @@ use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 
-/// Long enough for a slow machine, and the end for one that hangs.
+/// Long enough for a slow machine, and short enough to end a test that hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Where one test's programs run.
+/// The folder in which the programs of a test run.
 pub(super) struct Place {
     pub(super) scratch: Scratch,
 }
@@ -31,7 +31,7 @@ impl Place {
         self.scratch.file(name)
     }
 
-    /// Writes a file of its folder; the path.
+    /// Writes a file in the folder, and returns its path.
     pub(super) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.file(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -39,7 +39,7 @@ impl Place {
         path
     }
 
-    /// Starts a program there, in its own group.
+    /// Starts a program in the folder, in a separate process group.
     #[track_caller]
     pub(super) fn start(&self, program: &Path, args: &[&str]) -> Running {
         let log = fs::File::create(self.file("log")).unwrap();
@@ -74,7 +74,7 @@ impl Place {
     }
 }
 
-/// A program that ends with this.
+/// A program that ends when this value is dropped.
 pub(super) struct Running {
     child: Child,
 }
@@ -88,7 +88,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Asks it to end, then its whole group.
+    /// Asks the program to end, then kills its process group.
     fn drop(&mut self) {
         let group = format!("-{}", self.child.id());
         let kill = |signal: &str| {
@@ -103,12 +103,12 @@ impl Drop for Running {
     }
 }
 
-/// A port that was free just now.
+/// Returns a port that was free a moment ago.
 pub(super) fn free_port() -> u16 {
     free_address().port()
 }
 
-/// A program's path; says so where it is not here.
+/// The path of a program. Reports a skip if the program is not installed.
 pub(super) fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     let folders = path.split(':').chain(["/usr/local/sbin", "/usr/sbin", "/sbin"]);
@@ -120,7 +120,7 @@ pub(super) fn installed(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// PHP-FPM, whatever version is in its name.
+/// The path of PHP-FPM, whatever version is in its name.
 pub(super) fn php_fpm() -> Option<PathBuf> {
     let folder = fs::read_dir("/usr/sbin").ok()?;
     let mut names = folder.flatten().map(|it| it.path());
@@ -150,14 +150,14 @@ fn reading(path: &str, text: &str) -> Reading {
         program: None,
         environment: None,
     };
-    // Everybody has a PORT.
+    // Many programs have a variable PORT, so the application has to be named.
     let is_port = path.ends_with("/.env");
     let named = is_port.then(|| read_as(&source, "nodeport").unwrap());
     named.unwrap_or_else(|| read(&source))
 }
 
-/// A file as it is advised for this socket: its one connection leads to the port, and then to the socket. `path` is the
-/// usual path of such a file.
+/// Changes a file as looptax advises for this socket. The only connection to the port has to lead to the socket after
+/// the change. `path` is a usual path for such a file.
 #[track_caller]
 pub(super) fn moved(path: &str, text: &str, port: u16, socket: &Path) -> String {
     let before = reading(path, text);
@@ -183,7 +183,7 @@ pub(super) fn moved(path: &str, text: &str, port: u16, socket: &Path) -> String 
     new
 }
 
-/// Waits until no process listens on a port any more.
+/// Waits until no process listens on the port.
 #[track_caller]
 pub(super) fn expect_closed(port: u16) {
     let is_closed = || {

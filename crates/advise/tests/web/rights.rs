@@ -1,4 +1,5 @@
-//! Who may connect to the socket: PHP-FPM's pool without an owner keeps nginx out, and with the advice lets it in.
+//! Who may connect to the socket: if PHP-FPM's pool sets no owner, nginx may not connect; after the change that looptax
+//! advises, it may.
 
 use std::fs;
 

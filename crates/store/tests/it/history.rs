@@ -1,4 +1,5 @@
-//! The history: every added entry is found, also if two add at once, and a broken file is reported.
+//! The history: every added entry is found, also if two runs add entries at the same time, and a broken file is
+//! reported.
 
 use std::fs;
 use std::thread;
@@ -35,7 +36,7 @@ fn runs_are_listed_the_newest_first_and_found_by_the_start_of_their_names() {
     assert_eq!(ids(&history, 2), ["20260103-1", "20260103-12"]);
     assert_eq!(history.find("20260102").unwrap().id, "20260102-1");
     assert_eq!(history.find("last").unwrap().id, "20260103-1");
-    // The whole name of one run is the beginning of another's.
+    // The whole name of one run is the beginning of the name of another run.
     assert_eq!(history.find("20260103-1").unwrap().id, "20260103-1");
     assert!(matches!(history.find("2026"), Err(StoreError::SeveralRuns { .. })));
     assert!(matches!(history.find("%"), Err(StoreError::NoSuchRun { .. })));

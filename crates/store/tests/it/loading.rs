@@ -1,4 +1,4 @@
-//! Files that are not records, or not ours, or not whole.
+//! Files that are not records, were not written by looptax, or are incomplete.
 
 use std::error::Error;
 use std::fs;
@@ -49,7 +49,7 @@ fn a_record_of_another_version_says_which_are_read() {
     let expected = format!("has schema version 77; this looptax reads version {SCHEMA_VERSION}");
     assert!(error.to_string().ends_with(&expected), "{error}");
     assert!(error.hint().unwrap().contains("newer looptax"));
-    // The rest of such a record may look like nothing known.
+    // The rest of such a record may have any form.
     check(r#"{"schema_version": 78, "runs": {}}"#, "this looptax reads version 1");
 }
 

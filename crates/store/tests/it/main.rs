@@ -1,4 +1,4 @@
-//! Records go to disk whole or not at all, and what cannot be read says why.
+//! Records are saved completely or not at all, and an error says why a record cannot be read.
 //!
 //! Every test works in its own folder.
 
@@ -11,7 +11,7 @@ mod versions;
 
 use looptax_model::record::{Hex64, Record};
 
-/// A record in which only the id is worth looking at.
+/// A record in which only the id has a meaning for the test.
 fn record(id: &str) -> Record {
     Record { seed: Hex64(1), ..Record::begun(id.to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0") }
 }

@@ -1,4 +1,4 @@
-//! The files on disk after a save that worked and after one that did not.
+//! The files on disk after a save that succeeded and after a save that failed.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use looptax_store::{Existing, Saver, StoreError, load, save, save_for_all};
 
 use crate::record;
 
-/// The names in a folder, sorted.
+/// The names of the files in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -37,7 +37,8 @@ fn others_may_read_a_record_as_the_umask_allows() {
     assert_eq!(mode(&path), mode(&plain));
 }
 
-/// The umask is the process's own, so programs try it with another one: see `find` and `compare`.
+/// The umask belongs to the whole process, so tests of programs use another umask: see the tests of `find` and
+/// `compare`.
 #[test]
 fn all_may_read_what_is_saved_for_all_also_where_the_file_before_it_was_closed() {
     let folder = tempfile::tempdir().unwrap();

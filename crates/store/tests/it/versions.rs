@@ -1,4 +1,4 @@
-//! A record as looptax wrote it, `../records`, read, and refused where it is changed.
+//! Reads a record as looptax wrote it, from `../records`, and checks that changed copies of the record are refused.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn the_kept_record_is_of_this_version_and_is_read() {
     assert!(!record.comparisons.is_empty());
 }
 
-/// The kept record, changed, and what reading it gives.
+/// Changes the stored record, and returns the error of reading it.
 fn error_of(change: impl FnOnce(&mut Value)) -> StoreError {
     let text = fs::read(KEPT).unwrap();
     let mut record = serde_json::from_slice(&text).unwrap();
@@ -89,9 +89,9 @@ fn a_record_that_is_cut_off_says_in_which_field_it_ends() {
     for (end, field) in [
         (after("\"cpu_model\":\"A p"), "host.cpu_model"),
         (after("\"slices\":["), "comparisons[0].raw.epochs[0].slices"),
-        // Within a name that cannot be identified: the error names the object that contains it.
+        // A name that is cut off cannot be identified, so the error names the object that contains it.
         (after("\"slices\":[{\"arm_i"), "comparisons[0].raw.epochs[0].slices[0]"),
-        // The last one whole, and nothing behind it.
+        // The last object is complete, and nothing follows it.
         (whole - 1, "."),
     ] {
         let error = error_of_text(&text[..end]);
@@ -99,7 +99,7 @@ fn a_record_that_is_cut_off_says_in_which_field_it_ends() {
         assert!(error.to_string().ends_with(&message), "{error}");
         assert!(error.hint().unwrap().contains("ends too early"), "{end}");
     }
-    // Not each byte, for time's sake; a prime, so that all kinds of places are met.
+    // To save time not each length is tried. The step is a prime, so that all kinds of places are tried.
     for end in (0..whole).step_by(1009) {
         let error = error_of_text(&text[..end]);
         assert!(error.hint().unwrap().contains("ends too early"), "{end}");

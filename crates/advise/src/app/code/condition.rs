@@ -6,10 +6,10 @@ use super::Language;
 use super::lexer::{Kind, Token};
 use crate::app::setting::LineStarts;
 
-/// A range of bytes that does not always run, and the reason, which completes "it is …".
+/// A range of bytes that does not always run, and the reason, which follows "it is".
 pub(super) type Condition = (Range<usize>, &'static str);
 
-/// Most branches of a text that are distinguished.
+/// The most branches of a text that are distinguished.
 const MOST_CONDITIONS: usize = 500;
 
 pub(super) const BRANCH: &str = "set under a condition";
@@ -28,7 +28,7 @@ pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Ve
         Language::Ruby => program.ended(),
     };
     if found.len() >= MOST_CONDITIONS {
-        // The rest is not read, so nothing about it is certain.
+        // The rest of the text is not read, so no part of it is certain to run.
         found = vec![(0..text.len(), BRANCH)];
     }
     found
@@ -41,7 +41,7 @@ fn reason(word: &str, language: Language) -> Option<&'static str> {
         "foreach" | "for" | "while" | "until" => LOOP,
         "def" => FUNCTION,
         "sub" if language == Language::Perl => FUNCTION,
-        // Pydantic prefers environment variables to the values of the fields.
+        // Pydantic prefers environment variables to the values of the fields in a class.
         "class" if language == Language::Python => SETTINGS,
         "function" if language == Language::Php => FUNCTION,
         _ => return None,
@@ -52,7 +52,7 @@ pub(super) struct Program<'a> {
     text: &'a str,
     tokens: &'a [Token],
     starts: LineStarts,
-    /// For each opening bracket, the token after its closing one.
+    /// For each opening bracket, the token after its closing bracket.
     behind: Vec<usize>,
     /// For each token, the end of its statement.
     ends: Vec<usize>,
@@ -119,7 +119,7 @@ impl<'a> Program<'a> {
             let Some(reason) = reason(self.word(idx), language) else {
                 continue;
             };
-            // In OTRS and its forks, this is the function of every such file, and it is called.
+            // In OTRS and its forks, every such file has a function `Load`, and the program calls it.
             let is_called = self.word(idx) == "sub" && self.word(idx + 1) == "Load";
             let is_name = matches!(before, "." | "->" | "::" | "function" | "$")
                 || is_called
@@ -132,7 +132,7 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// The block or statement after a keyword that is before `at`.
+    /// Returns the block or the statement of a keyword; `at` is the token after the keyword.
     fn block(&self, at: usize, reason: &'static str, language: Language) -> Option<Condition> {
         let mut at = at;
         if reason == FUNCTION || language == Language::Go {
@@ -150,7 +150,7 @@ impl<'a> Program<'a> {
         (at < self.tokens.len()).then(|| (self.start(at)..self.start(end), reason))
     }
 
-    /// The end of a PHP `if (…): … endif;`.
+    /// Finds the end of PHP's `if (…): … endif;`.
     fn alternative_end(&self, at: usize) -> usize {
         let mut depth = 1_usize;
         let mut idx = at + 1;
@@ -172,7 +172,7 @@ impl<'a> Program<'a> {
         idx
     }
 
-    /// Each token that begins a line outside brackets, and the indentation of the line.
+    /// The tokens that begin a line outside brackets, each with the indentation of its line.
     fn statements(&self) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         let mut depth = 0_usize;

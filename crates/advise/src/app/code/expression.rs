@@ -1,16 +1,15 @@
-//! Reads an expression in the place of a literal: a string, a number, the environment, or something that cannot be
-//! evaluated here.
+//! Reads an expression: a string, a number, an environment variable, or something that only the program can evaluate.
 
 use super::lexer::{Kind, Token};
 use crate::app::setting::Value;
 
-/// The value of an expression; `None` if it is empty: `null`, `None`, `nil`.
+/// The value of an expression; `None` for no value: `null`, `None`, `nil`.
 pub(super) fn value(text: &str, tokens: &[Token]) -> Option<Value> {
     let word = |token: &Token| text[token.at.clone()].to_owned();
     match tokens {
         [] => None,
         [Token { kind: Kind::Text(found), .. }] => {
-            // The placeholder of a template is not a value.
+            // A template's placeholder is not a value.
             let found = found.clone().filter(|it| !it.contains("{{"));
             Some(found.map_or(Value::Hidden, Value::Text))
         }
@@ -24,7 +23,7 @@ pub(super) fn value(text: &str, tokens: &[Token]) -> Option<Value> {
     }
 }
 
-/// The name in PHP's `\Name\Of\A::class`.
+/// The class name in PHP's `\Name\Of\A::class`.
 fn class_name(text: &str, tokens: &[Token]) -> Option<Value> {
     let (first, last) = (tokens.first()?, tokens.last()?);
     let name = text.get(first.at.start..last.at.end)?.strip_suffix("::class")?;
@@ -71,12 +70,13 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     } else {
         texts.next()?
     };
-    // At most two texts: anything longer is built by code.
+    // The expression may contain at most two texts; code builds anything longer.
     let fallback = texts.next().or_else(|| number(text, rest));
     Some(Value::Variable { name, fallback })
 }
 
-/// The number that is used if the variable is not set, as in `env('X', 6379)`; the index of a list does not count.
+/// The number that is used if the variable is not set, as in `env('X', 6379)`. The index of a list is not such a
+/// number.
 fn number(text: &str, tokens: &[Token]) -> Option<String> {
     let word = |token: &Token| &text[token.at.clone()];
     let is_number = |token: &Token| token.kind == Kind::Word && word(token).bytes().all(|it| it.is_ascii_digit());
@@ -85,7 +85,7 @@ fn number(text: &str, tokens: &[Token]) -> Option<String> {
     (word(&pair[0]) != "[").then(|| word(&pair[1]).to_owned())
 }
 
-/// Whether it is a conditional expression: `a ? b : c`, `b if a else c`.
+/// Whether the expression is conditional: `a ? b : c`, `b if a else c`.
 fn chooses(text: &str, tokens: &[Token]) -> bool {
     let word =
         |at: usize| tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_))).map_or("", |it| &text[it.at.clone()]);

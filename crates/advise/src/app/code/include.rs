@@ -1,4 +1,4 @@
-//! Files that a program includes: which they are, and which settings they set.
+//! The files that a program includes, and the settings that these files set.
 
 use super::Language;
 use super::walk::{Sets, walked};
@@ -7,16 +7,16 @@ use crate::app::setting::Read;
 /// A file that another file includes.
 #[derive(Debug, Clone)]
 pub struct Included {
-    /// Its name as it is written in the other file.
+    /// The name of the file, as written in the including file.
     pub words: String,
     pub text: String,
 }
 
-/// Words with which programs set variables without an assignment.
+/// Words of code that sets variables without an assignment.
 const HIDDEN: [&str; 8] = ["eval", "extract", "exec(", "GLOBALS", "globals()", "locals()", "setattr", "$$"];
 
-/// The included files whose names are literals, each with the words that name it; relative to the folder of the
-/// including file, or absolute.
+/// The included files whose names are literals. Each has the words that name the file, and its path, which is absolute
+/// or relative to the folder of the including file.
 pub(crate) fn files(text: &str, language: Language) -> Vec<(String, String)> {
     let walk = walked(text, language);
     let named = walk.includes.into_iter().filter_map(|(_, words)| {
@@ -56,7 +56,7 @@ fn file(words: &str, language: Language) -> Option<String> {
     })
 }
 
-/// Reads the settings of a program's text, with a doubt about settings that an included file sets too.
+/// Reads the settings of a program's text. A setting that an included file may set too becomes doubtful.
 pub(crate) fn read(text: &str, language: Language, included: &[Included]) -> Read {
     let mut walk = walked(text, language);
     let sets = |(_, words): &(usize, String)| {
@@ -68,7 +68,7 @@ pub(crate) fn read(text: &str, language: Language, included: &[Included]) -> Rea
     (walk.settings, walk.problems)
 }
 
-/// The settings of an included file; `None` if it may set anything.
+/// The settings that an included file sets; `None` if the file may set anything.
 fn sets(included: &Included, language: Language) -> Option<Sets> {
     if HIDDEN.iter().any(|it| included.text.contains(it)) {
         return None;

@@ -20,7 +20,7 @@ pub(super) struct Token {
     pub(super) at: Range<usize>,
 }
 
-/// The tokens of a text. After a string that does not end, there are no more tokens.
+/// Splits a text into tokens. After a string without an end there are no more tokens.
 pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     let mut lexer = Lexer { text, at: 0, language };
     if language == Language::Php {
@@ -50,7 +50,7 @@ impl Lexer<'_> {
         &self.text[self.at..]
     }
 
-    /// The place after the next `mark`.
+    /// Finds the place after the next `mark`.
     fn after(&self, mark: &str) -> Option<usize> {
         Some(self.at + self.rest().find(mark)? + mark.len())
     }
@@ -88,7 +88,7 @@ impl Lexer<'_> {
             let rest = &rest[blank..];
             let comments = self.language.line_comments();
             let skipped = if comments.iter().any(|it| rest.starts_with(it)) {
-                // PHP's closing tag ends the code even within a comment.
+                // PHP's closing tag ends the code even inside a comment.
                 let line = rest.find('\n').unwrap_or(rest.len());
                 let end = rest[..line].find("?>");
                 end.filter(|_| self.language == Language::Php).unwrap_or(line)
@@ -112,7 +112,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether a prefix of a Python string begins here: `r'…'`, `f"…"`.
+    /// Whether the text before the current position is the prefix of a Python string, as in `r'…'` or `f"…"`.
     fn is_string_prefix(&self, start: usize) -> bool {
         self.language == Language::Python
             && self.at - start <= 2
@@ -130,8 +130,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The string that begins here. In a raw string a backslash stands for itself, but a quote after it does not end
-    /// the string.
+    /// Reads the string that begins at the current position. In a raw string a backslash has no special meaning, except
+    /// that a quote after it does not end the string.
     fn string(&mut self, is_raw: bool) -> Kind {
         let rest = self.rest();
         let quote = rest.chars().next().unwrap_or('"');
@@ -174,7 +174,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether a variable or expression begins here within a string.
+    /// Whether a variable or an expression begins at the start of `rest`, which is inside a string.
     fn is_variable(&self, quote: char, rest: &str) -> bool {
         match self.language {
             Language::Php | Language::Perl => {
@@ -191,8 +191,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The character that a backslash and the next character stand for; `None` if only the language's own parser can
-    /// decide. If the backslash has no meaning before a character, the character itself.
+    /// The character that a backslash and the next character mean, or that character itself if the backslash has no
+    /// meaning before it. `None` if only the language's own parser can decide.
     fn escaped(&mut self, quote: char) -> Option<char> {
         let c = self.rest().chars().next()?;
         let language = self.language;
@@ -226,7 +226,7 @@ impl Lexer<'_> {
         found
     }
 
-    /// The character for `u0026` after a backslash, as in JSON and most languages.
+    /// The character that `u0026` means after a backslash, as in JSON and most languages.
     fn by_number(&self) -> Option<char> {
         if matches!(self.language, Language::Php | Language::Perl) {
             return None;

@@ -1,10 +1,10 @@
-//! Configuration that is written in a programming language: PHP, Perl, Python, Ruby, JavaScript, JSON; and programs in
-//! these languages, in Go, and in Java and similar languages.
+//! Configuration in a programming language: PHP, Perl, Python, Ruby, JavaScript, JSON. Also programs in these
+//! languages, in Go, and in Java and similar languages.
 //!
 //! Nothing is executed. `lexer` splits the text into strings, words and signs, and handles comments and escapes;
 //! `condition` finds the parts that do not always run; `walk` follows assignments, `define` and nested lists to their
-//! literals; `expression` reads an expression in the place of a literal; `calls` finds the calls of database drivers.
-//! No existing lexer of these languages stops at their literals, and none distinguishes these four cases.
+//! literals; `expression` reads an expression that is used as a value; `calls` finds the calls of database drivers. No
+//! existing lexer of these languages stops at their literals, and none distinguishes these four cases.
 
 mod calls;
 mod condition;
@@ -26,12 +26,12 @@ pub(crate) enum Language {
     Ruby,
     Script,
     Go,
-    /// Java, Kotlin, Scala, C#.
+    /// Also Kotlin, Scala and C#.
     Java,
 }
 
 impl Language {
-    /// The signs that begin a comment up to the end of its line.
+    /// The signs that begin a comment which ends with its line.
     const fn line_comments(self) -> &'static [&'static str] {
         match self {
             Self::Php => &["//", "#"],
@@ -44,7 +44,7 @@ impl Language {
         matches!(self, Self::Php | Self::Script | Self::Go | Self::Java)
     }
 
-    /// Characters that begin, after a backslash in a string, an escape that only the language's own parser can
+    /// Characters that, after a backslash in a string, begin an escape which only the language's own parser can
     /// evaluate.
     const fn knows_alone(self) -> &'static str {
         match self {

@@ -1,5 +1,4 @@
-//! OCI bundles, images, ECS tasks, and jobs of continuous integration: files that describe another machine or container
-//! as a whole.
+//! OCI bundles, images, ECS tasks, and CI jobs: files that describe a whole other machine or container.
 //!
 //! # Source
 //! opencontainers/runtime-spec, `config.md` and `config-linux.md`: `mounts`, `linux.namespaces`.
@@ -8,7 +7,7 @@ use super::super::setting::{Setting, Value};
 use super::super::yaml;
 use super::container::{Container, Content, File, FileText, Network};
 
-/// Files for services that run a repository's jobs on their own machines.
+/// Files of CI services, which run a repository's jobs on their own machines.
 const JOBS: [&str; 9] = [
     ".gitlab-ci.yml",
     ".travis.yml",
@@ -55,7 +54,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
 }
 
 fn bundle(text: &str) -> Container {
-    // A JSON file is also YAML, except for tabs before the keys.
+    // A JSON file is also a YAML file, except for tabs before the keys.
     let (settings, problems) = yaml::read(&text.replace('\t', " "));
     let mut bundle = Container::new("", "the container of this bundle");
     let value = |setting: &Setting| match &setting.value {

@@ -19,7 +19,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
         return None;
     }
     let (settings, _) = yaml::read(file.text);
-    // The first version of the format has the services at the top level.
+    // In the first version of the format, the services are at the top level.
     let depth = usize::from(has_services);
     let mut services: BTreeMap<&str, Vec<&Setting>> = BTreeMap::new();
     for setting in &settings {
@@ -44,7 +44,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
 
 fn service(name: &str, settings: &[&Setting], depth: usize) -> Container {
     let mut service = Container::new(name, format!("the service `{name}`"));
-    // The parts of a mount in the long syntax, by the mount's place in the list.
+    // The parts of the mounts in the long syntax. The key is the place of the mount in the list.
     let mut long: BTreeMap<&str, [Option<&str>; 3]> = BTreeMap::new();
     for setting in settings {
         service.lines.insert(setting.line);

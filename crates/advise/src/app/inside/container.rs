@@ -1,33 +1,33 @@
-//! A container as a file describes it (name, network and mounts), before its own settings are known.
+//! A container as a file describes it: its name, network and mounts.
 
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
 pub(super) struct Container {
-    /// The name in the file.
+    /// The container's name in the file.
     pub(super) key: String,
-    /// The name for a person.
+    /// The container's name for a person.
     pub(super) name: String,
     pub(super) image: Option<String>,
     pub(super) network: Network,
-    /// The targets of its mounts, each with the content.
+    /// The targets of the mounts, each with the content.
     pub(super) mounts: Vec<(String, Content)>,
     pub(super) may_have_more_mounts: bool,
-    /// Files that set its environment, as the file names them.
+    /// Files that set the container's environment, as the file names them.
     pub(super) environment_files: Vec<String>,
     pub(super) has_machines_files: bool,
-    /// The lines of its own settings, counted from 1.
+    /// The lines of the container's own settings, counted from 1.
     pub(super) lines: BTreeSet<usize>,
-    /// The document or Pod to which it belongs: container names are unique within one group.
+    /// The document or Pod to which the container belongs. Names of containers are unique within a group.
     pub(super) group: usize,
-    /// Whether all containers of its group share one network, as in a Pod.
+    /// Whether all containers of the group share one network, as in a Pod.
     pub(super) shares_group: bool,
 }
 
 /// The containers of a file.
 pub(in crate::app) struct File {
     pub(super) containers: Vec<Container>,
-    /// The container to which all settings belong that are in none of the others.
+    /// The container to which all settings outside the other containers belong.
     pub(super) rest: Option<Container>,
     pub(super) volume: &'static str,
 }
@@ -49,7 +49,7 @@ impl FileText<'_> {
 }
 
 impl Container {
-    /// A container with its own network and without mounts.
+    /// Makes a container that has its own network and no mounts.
     pub(super) fn new(key: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -71,11 +71,11 @@ impl Container {
 pub(super) enum Network {
     Machine,
     Own,
-    /// It uses the network of another container of the same file.
+    /// The container uses the network of another container in the same file.
     Of(String),
-    /// It uses the network of something else, in words: the container `vpn`.
+    /// The container uses the network of something else, in words: the container `vpn`.
     Other(String),
-    /// The network is not known; the reason.
+    /// The network is not known; the text is the reason.
     Unknown(String),
 }
 
@@ -84,14 +84,15 @@ pub(super) enum Content {
     /// A path on the machine.
     Machine(String),
     Volume(String),
-    /// Content that no other container sees: a tmpfs.
+    /// Content that no other container sees, such as a tmpfs.
     Own,
     Unknown,
 }
 
-/// Source and target of `source:target` or `source:target:ro`, or only a target, as Compose and Podman write it.
+/// Splits `source:target`, `source:target:ro` or only a target, as in Compose and Podman, into a target and its
+/// content.
 pub(super) fn mount_of(text: &str) -> Option<(String, Content)> {
-    // A variable may contain anything, including colons.
+    // The value of a variable may contain anything, including colons.
     if text.contains('$') {
         let rest = text.rsplit('}').next().unwrap_or(text);
         let target = rest.split(':').rfind(|it| it.starts_with('/') && it.len() > 1)?;
@@ -105,7 +106,7 @@ pub(super) fn mount_of(text: &str) -> Option<(String, Content)> {
     Some((target.to_owned(), content_of(first)))
 }
 
-/// The content for the source of a mount: a path, or the name of a volume.
+/// Returns the content for the source of a mount. The source is a path, or the name of a volume.
 pub(super) fn content_of(source: &str) -> Content {
     if source.starts_with('/') || source.starts_with('.') {
         Content::Machine(source.to_owned())

@@ -1,4 +1,4 @@
-//! Containers that a command starts, and containers of the image that a Dockerfile builds.
+//! Containers that a command starts, and containers of an image that a Dockerfile builds.
 
 use super::super::shell::runs;
 use super::container::{Container, File, FileText, Network, mount_of};
@@ -33,7 +33,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
             own
         })
         .collect();
-    // All other lines are about the machine itself.
+    // All other lines concern the machine itself.
     let mut rest = Container::new("", "this machine");
     rest.network = Network::Machine;
     rest.has_machines_files = true;

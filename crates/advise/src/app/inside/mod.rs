@@ -1,9 +1,9 @@
-//! Finds out to which machine or container the 127.0.0.1 and the folders in a file belong, if the file describes
+//! Finds out to which machine or container 127.0.0.1 and the folders in a file belong, if the file describes
 //! containers.
 //!
-//! A Compose service, a Pod, a Podman unit and an OCI bundle have their own loopback and their own tree of files,
-//! unless they share the machine's. Text in, facts out: settings in other files (an override, a `.pod`) are not read.
-//! Called by `placed`; `looptax_switch` decides what the facts mean for a check.
+//! A Compose service, a Pod, a Podman unit and an OCI bundle have their own loopback and their own file system, unless
+//! they share those of the machine. Takes a text, and returns facts. Settings in other files (an override, a `.pod`)
+//! are not read. Called by `placed`; `looptax_switch` decides what the facts mean for a check.
 
 mod bundle;
 mod compose;
@@ -24,7 +24,7 @@ pub use whose::{Brought, Inside, Loopback, Neighbour, is_loopback};
 use whose::{Mount, Mounts};
 
 /// The services of a Compose file that use a file as their environment, or that mount a folder with the file; `None` if
-/// there are no such services. `path` is the path of the file, `compose` that of the Compose file.
+/// no service does. `path` is the path of the file, and `compose` the path of the Compose file.
 pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
     let folder = compose.parent()?;
     let name = compose.file_name()?.to_string_lossy().into_owned();
@@ -40,11 +40,11 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
     Some(inside)
 }
 
-/// The parts of the machine that a service of a Compose file uses.
+/// A service of a Compose file, and the folders of the machine that it uses.
 pub(super) struct Service {
     pub(super) name: String,
     pub(super) image: Option<String>,
-    /// Paths of the machine that are mounted, as the file writes them; each comes after its target.
+    /// Mounts of paths of the machine: each is the target and the path, as the Compose file writes them.
     pub(super) mounted: Vec<(String, String)>,
 }
 
@@ -60,8 +60,8 @@ pub(super) fn services(name: &str, text: &str) -> Vec<Service> {
     file.map_or_else(Vec::new, |it| it.containers.into_iter().map(service).collect())
 }
 
-/// The number of services of a Compose file that use a file as their environment, or that mount a folder with the file;
-/// `file` is its name in the Compose file.
+/// Counts the services of a Compose file that use a file as their environment, or that mount a folder with the file.
+/// `file` is its name in the Compose file. Returns `usize::MAX` if the text is not a Compose file.
 pub(super) fn n_takers(compose: &Path, text: &str, file: &str) -> usize {
     let name = compose.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let read = compose::read(&FileText { path: &name, name: &name, text, beside: &[] });
@@ -81,7 +81,7 @@ fn takers<'a>(file: &'a File, folder: &Path, path: &Path) -> Vec<&'a Container> 
     file.containers.iter().filter(takes).collect()
 }
 
-/// Removes `.` and `..` from the text of a path, without looking at the file system.
+/// Removes `.` and `..` from a path, without reading the file system.
 fn plain_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -100,12 +100,13 @@ impl File {
     /// Reads a file; `None` if it does not describe containers.
     pub(super) fn read(path: &str, text: &str, beside: &[String]) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        // CI jobs have a key `services:`, as Compose files do.
+        // CI jobs have a key `services:` too, so the reader of bundles, which knows CI jobs, comes before the reader of
+        // Compose files.
         let readers = [bundle::read, compose::read, pod::read, unit::read, image::read];
         readers.iter().find_map(|read| read(&FileText { path, name, text, beside }))
     }
 
-    /// The containers in which these lines are, combined into one with the facts that they share.
+    /// Finds the containers that contain these lines, and joins them into one with the facts that they share.
     pub(super) fn inside(&self, lines: &BTreeSet<usize>, service: Option<&str>) -> Option<Inside> {
         let is_named = |it: &&Container| service.is_some_and(|name| it.key == name);
         let has_line = |it: &&Container| !it.lines.is_disjoint(lines);
@@ -117,14 +118,14 @@ impl File {
             own = match &self.rest {
                 Some(rest) if rest.has_machines_files => return None,
                 Some(rest) => vec![rest],
-                // A setting outside every container may be for any of them.
+                // A setting outside all containers may belong to any of them.
                 None => self.containers.iter().collect(),
             };
         }
         self.common(&own)
     }
 
-    /// The facts that several containers have in common.
+    /// Returns the facts that several containers have in common.
     fn common(&self, own: &[&Container]) -> Option<Inside> {
         let first = own.first()?;
         let mut loopbacks = own.iter().map(|it| self.loopback(it));
@@ -134,7 +135,7 @@ impl File {
             || Loopback::Unknown("the containers that read these settings are in different networks".to_owned());
         let names: BTreeSet<&str> = own.iter().map(|it| &*it.name).collect();
         let is_shared = |it: &Loopback| matches!(it, Loopback::Own(_));
-        // If there are several, each has its own loopback, and none has the machine's.
+        // If several containers each have their own loopback, none of them has the machine's loopback.
         let all_own = own.iter().all(|it| is_shared(&self.loopback(it)));
         Some(Inside {
             name: names.into_iter().collect::<Vec<_>>().join(" and "),
@@ -184,7 +185,8 @@ impl File {
         Loopback::Own(neighbours.collect())
     }
 
-    /// Follows references to another container's network, and returns that container with the kind of its network.
+    /// Follows references to the network of another container, and returns the last container and the kind of its
+    /// network.
     fn root(&self, container: &Container) -> (String, Network) {
         let mut at = container;
         for _ in 0..=self.containers.len() {

@@ -9,7 +9,7 @@ use super::super::setting::{Setting, Value};
 use super::super::yaml;
 use super::container::{Container, Content, File, FileText, Network};
 
-/// Kinds of objects whose manifests contain that of a Pod.
+/// The kinds of objects whose manifests contain a Pod.
 const PODS: [&str; 7] = ["Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"];
 
 pub(super) const VOLUME: &str = "a hostPath volume of FOLDER, or an emptyDir that the server's container has too";
@@ -22,7 +22,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
         return None;
     }
     let mut containers = Vec::new();
-    // The values of a chart are not inside a document that describes a Pod.
+    // The values of a chart are not in a document that describes a Pod.
     let documents = if is_manifest { documents(file.text) } else { Vec::new() };
     for (group, (first_line, _, text)) in documents.into_iter().enumerate() {
         containers.extend(of_document(text, first_line, group));
@@ -34,7 +34,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     Some(File { containers, rest: Some(rest), volume: VOLUME })
 }
 
-/// The documents of a text, each with the number of lines and of bytes before it.
+/// The documents of a text. Each has the number of lines and the number of bytes before it.
 pub(in crate::app) fn documents(text: &str) -> Vec<(usize, usize, &str)> {
     let mut found = Vec::new();
     let (mut start, mut first_line, mut at) = (0, 0, 0);
@@ -50,7 +50,8 @@ pub(in crate::app) fn documents(text: &str) -> Vec<(usize, usize, &str)> {
     found
 }
 
-/// The containers of a document; if a template breaks the document's YAML, one container for all of its lines.
+/// The containers of a document. If a template breaks the YAML of the document, also one container for the lines that
+/// belong to no other container.
 fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
     let (settings, problems) = yaml::read(text);
     let value = |path: &[&str]| settings.iter().find(|it| it.path == path).and_then(text_of);
@@ -62,7 +63,7 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         (kind, name) if kind != "Pod" && PODS.contains(&kind) => format!("the Pod of the {kind} `{name}`"),
         (kind, name) => format!("the {kind} `{name}`"),
     };
-    // The containers of each Pod; the key is the part of the path before them.
+    // The settings of each Pod. The key is the path before the list of containers.
     let mut pods: BTreeMap<&[String], Vec<&Setting>> = BTreeMap::new();
     for setting in &settings {
         let is_list = |it: &String| matches!(&**it, "containers" | "initContainers");
@@ -115,7 +116,8 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         if found.is_empty() {
             found.push(whole);
         } else {
-            // The lines of these containers belong to them; the rest of the document belongs to all others.
+            // The lines of the containers that were found belong to these containers. The rest of the document belongs
+            // to the other containers.
             let known: Vec<usize> = found.iter().flat_map(|it| it.lines.iter().copied()).collect();
             whole.lines.retain(|it| !known.contains(it));
             found.push(whole);
@@ -124,7 +126,7 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
     found
 }
 
-/// The volumes of a Pod by their names.
+/// The volumes of a Pod, by their names.
 fn volumes<'a>(settings: impl Iterator<Item = &'a Setting>, depth: usize) -> BTreeMap<String, Content> {
     let mut names: BTreeMap<&str, String> = BTreeMap::new();
     let mut contents: BTreeMap<&str, Content> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Containers of files: whose loopback they have, and which files their mounts bring in.
+//! Containers in files: the owner of their loopback, and the files that are mounted into them.
 
 use super::super::read::{read, read_as};
 use super::super::source::Source;
@@ -20,7 +20,7 @@ fn inside(path: &str, text: &str) -> Vec<Inside> {
     found.into_iter().filter_map(|it| it.inside).collect()
 }
 
-/// Expects exactly one container of a file, as `name: loopback`.
+/// Expects that a file has exactly one container, described as `name: loopback`.
 #[track_caller]
 fn check(path: &str, text: &str, expected: &str) -> Inside {
     let all = inside(path, text);
@@ -58,7 +58,7 @@ fn a_service_has_its_own_loopback_unless_it_says_otherwise() {
     check(path, &compose("    network_mode: ${MODE}\n"), "the service `app`: ? `network_mode` is a variable");
     let circle = compose("    network_mode: service:db\n") + "    network_mode: service:app\n";
     check(path, &circle, "the service `app`: ? its containers refer to each other in a circle");
-    // The other service has joined the network of this one.
+    // The other service uses the network of this service.
     let joined = compose("") + "    network_mode: 'service:app'\n";
     check(path, &joined, "the service `app`: own `db` (image postgres:16)");
 }

@@ -1,4 +1,4 @@
-//! Units: Podman's `.container` files, and systemd services with their own network.
+//! Units: Podman's `.container` files, and systemd services that have their own network.
 //!
 //! # Source
 //! podman-systemd.unit(5): `Network=`, `Pod=`, `Volume=`, `PodmanArgs=`; systemd.exec(5): `PrivateNetwork=`,
@@ -24,7 +24,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     Some(File { containers: vec![unit], rest: None, volume })
 }
 
-/// Whether a `.container` unit mounts a volume of this name.
+/// Whether a `.container` unit mounts the volume with this name.
 pub fn has_volume(text: &str, volume: &str) -> bool {
     let is_it = |it: &(String, Content)| matches!(&it.1, Content::Volume(name) if name == volume);
     container("", &settings(text)).mounts.iter().any(is_it)
@@ -94,7 +94,7 @@ fn network(mode: &str) -> Network {
     }
 }
 
-/// A service that does not use the machine's network, but the machine's files.
+/// A service that uses the machine's files, but not the machine's network.
 fn service(name: &str, settings: &[UnitSetting<'_>]) -> Option<Container> {
     let last = |key: &str| {
         let mut own = settings.iter().filter(|it| it.section == "Service" && it.key == key);

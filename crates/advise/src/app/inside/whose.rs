@@ -1,7 +1,7 @@
-//! Whose loopback and folders a container has, according to its file.
+//! The owner of the loopback and of the folders that a container sees, according to its file.
 //!
-//! Plain data, with methods about paths. Filled in by `inside`; read by code that has to know what a path or 127.0.0.1
-//! means in the container.
+//! Plain data, with methods for paths. `inside` fills it in. Used by code that has to know what a path or 127.0.0.1
+//! means inside the container.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -14,46 +14,46 @@ use crate::app::keys;
 /// The container to whose settings a connection belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inside {
-    /// Its name in words: the service `app`, the Pod `shop`.
+    /// The container's name in words: the service `app`, the Pod `shop`.
     pub name: String,
     pub loopback: Loopback,
-    /// The setting that mounts the folder of a socket; `FOLDER` stands for the folder.
+    /// The setting that mounts the folder of a socket; the word `FOLDER` in it stands for the folder.
     pub volume: &'static str,
-    /// Whether it has the machine's folders, and only its network is separate.
+    /// Whether the container has the machine's folders, and only the network is separate.
     pub(super) has_machines_files: bool,
     pub(super) mounts: Vec<Mounts>,
 }
 
-/// The owner of the 127.0.0.1 that the container sees.
+/// The owner of the 127.0.0.1 that a container sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loopback {
     /// The machine: `network_mode: host`, `hostNetwork: true`, `Network=host`.
     Machine,
-    /// The container itself; these other containers of the file share it.
+    /// The container itself. These other containers of the file share the loopback.
     Own(Vec<Neighbour>),
-    /// Something that the file only names, in words: the container `vpn`.
+    /// The loopback of something that the file only names, in words: the container `vpn`.
     Other(String),
-    /// The file does not show it; the reason.
+    /// The file does not show the owner; the text is the reason.
     Unknown(String),
 }
 
-/// A container that has the same loopback.
+/// A container that shares the loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
     pub name: String,
     pub image: Option<String>,
 }
 
-/// The content at a path within a container.
+/// The content at a path inside a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Brought {
-    /// A path of the machine. A relative path is relative to the folder of the file.
+    /// A path of the machine. A relative path starts in the folder of the file.
     FromMachine(PathBuf),
-    /// A volume, which these other containers of the file mount, too.
+    /// A volume, and the other containers of the file that mount it.
     Volume { name: String, others: Vec<String> },
-    /// The content that the image has there.
+    /// The content that the image has at this path.
     Nothing,
-    /// The file does not show it.
+    /// The file does not show the content.
     Unknown,
 }
 
@@ -69,21 +69,21 @@ pub(super) struct Mounts {
 pub(super) struct Mount {
     pub(super) target: String,
     pub(super) content: Content,
-    /// Other containers of the file that mount the same volume.
+    /// The other containers of the file that mount the same volume.
     pub(super) others: Vec<String>,
 }
 
 impl Neighbour {
-    /// The kind of server that its image runs.
+    /// The kind of server that the container's image runs.
     pub fn kind(&self) -> Option<Kind> {
         let image = self.image.as_deref()?;
-        // A cloud provider's proxy in a sidecar is not the server.
+        // The proxy of a cloud provider in a sidecar is not the server.
         let name = image.rsplit('/').next().unwrap_or(image);
         let name = name.split([':', '@']).next().unwrap_or(name);
         keys::kind_in(name).filter(|_| !name.contains("proxy") && !name.contains("exporter"))
     }
 
-    /// Its name and image in words: `` `db` (image mysql:8) ``.
+    /// The name and the image in words: `` `db` (image mysql:8) ``.
     pub fn words(&self) -> String {
         match &self.image {
             Some(image) => format!("`{}` (image {image})", self.name),
@@ -98,7 +98,8 @@ impl Inside {
         self.volume == super::pod::VOLUME
     }
 
-    /// The only other container on the same network that runs a server of that protocol, according to its image.
+    /// The other container on the same network that runs a server of this protocol, according to its image, if there is
+    /// exactly one.
     pub fn server_beside(&self, protocol: Protocol) -> Option<&str> {
         let Loopback::Own(others) = &self.loopback else {
             return None;
@@ -118,8 +119,8 @@ impl Inside {
         if all.all(|it| it == first) { first } else { Brought::Unknown }
     }
 
-    /// The path inside the container under which a path of the machine is mounted; `None` if no mount contains it, or
-    /// if the file does not show it.
+    /// The path inside the container at which a path of the machine is mounted; `None` if no mount contains this path,
+    /// or if the file does not show the mount.
     pub fn path_within(&self, path: &str) -> Option<String> {
         if self.has_machines_files {
             return Some(path.to_owned());
@@ -129,7 +130,7 @@ impl Inside {
         all.all(|it| it.as_ref() == Some(&first)).then_some(first)
     }
 
-    /// A sentence about whose loopback a host is; `None` if it is the machine's loopback.
+    /// Describes the owner of the loopback that `host` means; `None` if it is the machine's loopback.
     pub fn whose(&self, host: &str) -> Option<String> {
         let name = &self.name;
         Some(match &self.loopback {
@@ -174,13 +175,13 @@ impl Mounts {
         });
         let (mount, rest) = own.max_by_key(|(it, _)| it.target.len())?;
         let within = format!("{}{rest}", mount.target.trim_end_matches('/'));
-        // Another mount may hide it.
+        // Another mount may hide this one.
         let leads_there = self.at(&within) == Brought::FromMachine(PathBuf::from(path));
         (leads_there || plain(path) != path).then_some(within)
     }
 }
 
-/// Whether a host is always the loopback of the program that connects to it.
+/// Whether a host always means the loopback of the program that connects to it.
 pub fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let bare = bare.strip_prefix("::ffff:").unwrap_or(bare);
@@ -190,13 +191,13 @@ pub fn is_loopback(host: &str) -> bool {
     }
 }
 
-/// Treats `/var/run` as `/run`, which it is nearly everywhere.
+/// Replaces `/var/run` by `/run`: they are the same folder on nearly every machine.
 fn plain(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)
 }
 
-/// The rest of a path below a folder: `/a.sock` for `/run/a.sock` below `/run`; empty for the folder itself.
+/// The rest of a path below a folder: `/a.sock` for `/run/a.sock` below `/run`; empty if the path is the folder itself.
 fn rest_below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let rest = plain(path).strip_prefix(plain(folder))?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)

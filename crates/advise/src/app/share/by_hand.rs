@@ -1,7 +1,7 @@
-//! Instructions for a person who writes the lines with which two containers share the folder of a socket: the volumes
-//! and modes that `--containers` would write.
+//! Instructions for a person who has to write the lines with which two containers share the folder of a socket: the
+//! same volumes and modes that `--containers` would write.
 //!
-//! Called for files that looptax does not write, and along with the command that writes the others.
+//! Called by the check, which shows the instructions as the next step if the server runs in a container.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use looptax_model::dsn::Protocol;
 use super::compose::OPTIONS;
 use super::image::{MODE, MYSQL, PHP, POSTGRES, REDIS};
 
-/// The folder in which the usual images have their socket, or may have one.
+/// The folder in which the usual images have their socket, or can have one.
 pub fn usual_folder(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql => MYSQL.0,
@@ -23,8 +23,8 @@ pub fn usual_folder(protocol: Protocol) -> &'static str {
     }
 }
 
-/// Explains how `server` and its application share a socket: two containers of a Pod, or two services of a Compose
-/// file.
+/// Explains how `server` and its application can share a socket: as two containers of a Pod, or as two services of a
+/// Compose file.
 pub fn by_hand(server: &str, protocol: Protocol, is_in_pod: bool) -> String {
     let folder = usual_folder(protocol);
     let volume = format!("sockets-{server}");

@@ -1,4 +1,4 @@
-//! Services of a Compose file into which looptax may write.
+//! The services of a Compose file, and the lines that looptax can write for them.
 //!
 //! # Source
 //! docs.docker.com, Compose file reference: `volumes`, `driver_opts`, `command`, `deploy`.
@@ -18,14 +18,13 @@ use crate::app::inside::is_loopback;
 use crate::app::whole::Whole;
 use crate::app::yaml;
 
-/// Keys of Compose's `deploy` that neither start several containers of a service nor place containers on other
-/// machines.
+/// Keys of Compose's `deploy` that neither start several containers of a service nor run containers on other machines.
 const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
 
-/// A new volume as a tmpfs in which every user may make sockets. If the image has the folder, Docker gives an empty
-/// volume the folder's owner and mode. Podman gives it those of the container that starts first, so the server may have
-/// no right to its own folder, unless the volume has an owner (seen with podman 4.3.1, 2026-11-28; parse.go and
-/// `fixVolumePermissions` in 5.4).
+/// Options for a new volume: a tmpfs in which every user may make sockets. Docker gives an empty volume
+/// the owner and the mode of the image's folder, if the image has the folder. Podman gives it the owner and the mode of
+/// the container that starts first, so the server may lack the right to write in its own folder, unless the volume has
+/// an owner (seen with podman 4.3.1, 2026-11-28; parse.go and `fixVolumePermissions` in 5.4).
 pub(super) const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
 
 pub(super) struct File<'a> {
@@ -33,7 +32,7 @@ pub(super) struct File<'a> {
     text: &'a str,
     root: Node,
     containers: Vec<Container>,
-    /// The files of variables, except for those whose variables must not be changed.
+    /// The places of the other files that were read. Variables in them that must not be changed have `Joins::Apart`.
     files: Vec<Range<usize>>,
 }
 
@@ -70,14 +69,14 @@ impl<'a> File<'a> {
         (Some(key), own)
     }
 
-    /// The names under which other services reach a service.
+    /// The names by which other services reach a service.
     pub(super) fn names(&self, idx: usize) -> Vec<&str> {
         let (key, own) = self.service(idx);
         let others = ["container_name", "hostname"].map(|key| own.get(key));
         key.into_iter().chain(others.into_iter().flatten()).filter_map(Node::text).collect()
     }
 
-    /// The key of a service that uses a port: the port is published, or the health check connects to it.
+    /// The key of a service that uses a port, because it publishes the port or its health check connects to the port.
     pub(super) fn says_port(&self, idx: usize, port: u16) -> Option<&'static str> {
         let port = port.to_string();
         let has_port = |it: &Node| it.text().is_some_and(|it| it.contains(&port));
@@ -99,7 +98,7 @@ impl Project for File<'_> {
     fn server(&self, _: usize, found: &Found) -> Option<Result<usize, String>> {
         let address = found.address.as_ref()?;
         let host = address.host.as_deref()?;
-        // They share a network, and the connection leads to its loopback.
+        // If the address is a loopback, the containers share a network, and the server is the one on the same network.
         let beside = found.inside.as_ref().and_then(|it| it.server_beside(address.protocol));
         let host = beside.filter(|_| is_loopback(host)).unwrap_or(host);
         let mut all = (0..self.containers.len()).filter(|it| self.names(*it).contains(&host));
@@ -138,7 +137,7 @@ impl Project for File<'_> {
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
         let title = &self.containers[container].title;
         let own = self.service(container);
-        // Names with values, or a list of `NAME=value`.
+        // `environment` is either a mapping, or a list of `NAME=value`.
         let is_map = own.1.get("environment").is_some_and(|it| matches!(it.kind, Shape::Map { .. }));
         if is_map {
             environment(self.text, own.1, "environment", title)?;
@@ -186,7 +185,7 @@ impl Project for File<'_> {
     }
 }
 
-/// A service according to its own settings.
+/// Reads a service, from its own settings only.
 pub(super) fn container_of(title: &str, service: &Node) -> Container {
     let has = |key: &&str| service.get(key).is_some();
     let environment = service.get("environment");
@@ -226,7 +225,7 @@ pub(super) fn container_of(title: &str, service: &Node) -> Container {
     }
 }
 
-/// A volume: `data:/var/lib/mysql:ro`, or a mapping with keys.
+/// Reads a mount: `data:/var/lib/mysql:ro`, or a mapping with keys.
 fn mount(item: &Node, is_tmpfs: bool) -> Mount {
     let is_name = |it: &&str| {
         let is_sign = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
@@ -245,7 +244,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
             target: target.map(str::to_owned),
         };
     };
-    // A variable may contain anything, including colons.
+    // The value of a variable may contain anything, including colons.
     if text.contains('$') {
         let target = text.rsplit('}').next().and_then(|it| it.split(':').rfind(|it| it.starts_with('/')));
         return Mount { target: target.map(str::to_owned), ..Mount::default() };
@@ -256,7 +255,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
         [target, ..] => (None, target, String::new()),
         [] => (None, "", String::new()),
     };
-    // With `Z`, only this container may use it if SELinux is on.
+    // With `Z` and SELinux, only this container may use the volume.
     let is_shared = |_: &&str| !options.split(',').any(|it| it == "ro" || it == "Z");
     Mount {
         volume: source.filter(is_name).filter(is_shared).map(str::to_owned),
@@ -265,7 +264,10 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
     }
 }
 
-/// The places of a container's variables; an error if another container uses them, too.
+/// The places of a container's variables.
+///
+/// # Errors
+/// If other containers use the same variables, or if they are not written in plain lines.
 pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Vec<Range<usize>>, String> {
     if own.get(key).is_none() {
         return Ok(Vec::new());
@@ -280,7 +282,7 @@ pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Res
     Ok(std::iter::once(node.at.start..line::line_end(text, node.at.end)).collect())
 }
 
-/// The facts about a service that its own lines do not show.
+/// Returns why a service is not fully described by its own lines, as words.
 fn unclear(key: &Node, service: &Node) -> Option<String> {
     let title = key.text().unwrap_or_default();
     if key.is_marked || is_shared(service) || service.get("extends").is_some() {
@@ -289,14 +291,14 @@ fn unclear(key: &Node, service: &Node) -> Option<String> {
     is_spread(service).then(|| format!("`{title}` may have several containers, or run on several machines"))
 }
 
-/// Whether the service may have several containers, or containers on other machines.
+/// Whether the service may have several containers, or run on other machines.
 fn is_spread(service: &Node) -> bool {
     let deploy = service.get("deploy").map_or(&[][..], Node::entries);
     let is_harmless = |key: &Node| key.text().is_some_and(|it| HARMLESS.contains(&it));
     service.get("scale").is_some() || deploy.iter().any(|(key, _)| !is_harmless(key))
 }
 
-/// Whether a mapping is also used elsewhere, or includes parts from elsewhere.
+/// Whether another place also uses a mapping, or the mapping includes parts from elsewhere.
 pub(super) fn is_shared(node: &Node) -> bool {
     let is_plain = matches!(node.kind, Shape::Map { is_flow: false, .. });
     !is_plain || node.is_marked || node.get("<<").is_some()

@@ -1,45 +1,45 @@
-//! A container according to its own settings, in any form of file.
+//! A container according to its own settings, for any form of file.
 //!
-//! Filled in by `compose`, `pods` and `quadlet`; read by `image` and `mount`. Nothing is written here.
+//! Filled in by `compose`, `pods` and `quadlet`; read by the other modules of `share`. Writes nothing.
 
 use super::taken::Given;
 
 #[derive(Debug, Default)]
 pub(super) struct Container {
-    /// The name that the file gives it.
+    /// The name that the file gives to the container.
     pub(super) title: String,
     pub(super) image: Option<String>,
-    /// A setting that replaces the image's program, so that the container may start anything.
+    /// A setting that replaces the image's program, so that the container may start any program.
     pub(super) replaced_by: Option<&'static str>,
-    /// The command, or the arguments of the image's command; empty if the image's own command is used.
+    /// The command, or the arguments of the image's command; empty if the container uses the image's own command.
     pub(super) words: Vec<String>,
-    /// Each in the form `NAME=value`.
+    /// The variables, each in the form `NAME=value`.
     pub(super) variables: Vec<String>,
     pub(super) mounts: Vec<Mount>,
-    /// Whether it has configuration that is not mounted.
+    /// Whether the container has configuration that is not mounted.
     pub(super) has_configs: bool,
-    /// The facts about it that its own lines do not show, as a sentence.
+    /// Facts about the container that its own lines do not show, in words.
     pub(super) unclear: Option<String>,
-    /// The facts about variables that it takes from elsewhere, as a sentence, if they are not known.
+    /// Variables that the container takes from elsewhere and that are not known, in words.
     pub(super) unread: Option<String>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Mount {
-    /// The name of a volume that is mounted whole and writable; `None` for every other mount.
+    /// The name of the volume, if it is mounted as a whole and writable; `None` for any other mount.
     pub(super) volume: Option<String>,
-    /// The path on the machine, as the file writes it; `None` if it is unknown.
+    /// The path on the machine, as the file writes it; `None` if it is not known.
     pub(super) from: Option<String>,
     /// The path in the container; `None` if it may be any path.
     pub(super) target: Option<String>,
 }
 
-/// The mount of a container at a folder.
+/// The kind of mount that a container has at a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mounted<'a> {
     Nothing,
     Volume(&'a str),
-    /// Another mount at the folder, above it, or in it; or a mount that the file does not describe.
+    /// Another mount at the folder, above it or inside it, or a mount that the file does not describe.
     Other,
 }
 
@@ -62,12 +62,12 @@ impl Container {
         found
     }
 
-    /// The mounts at a folder, above it, or in it.
+    /// The mounts at a folder, above it or inside it.
     pub(super) fn mounts_at<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a Mount> {
         self.mounts.iter().filter(move |it| it.target.as_deref().is_none_or(|it| touches(it, folder)))
     }
 
-    /// Whether it mounts its own configuration at one of the places where servers read it.
+    /// Whether the container mounts its own configuration at a place where servers read configuration.
     pub(super) fn has_own_configuration(&self) -> bool {
         let places = ["/etc/mysql", "/etc/my.cnf", "/etc/postgres", "/etc/pgbouncer", "/bitnami/pgbouncer"];
         let is_place = |target: &Option<String>| {
@@ -77,21 +77,21 @@ impl Container {
         self.has_configs || self.mounts.iter().any(|it| is_place(&it.target))
     }
 
-    /// Adds the variables that it takes from elsewhere. Its own variables take precedence; of the others, the last one
-    /// with a name does.
+    /// Adds the variables that the container takes from elsewhere. Its own variables take precedence. If several of the
+    /// others have the same name, the last of them takes precedence.
     pub(super) fn take(&mut self, given: Given) {
         self.unread = given.problems.first().cloned();
         let instead = given.instead.into_iter().filter_map(|it| it.1);
         self.variables.extend(instead.chain(given.taken.into_iter().rev()).map(|it| it.pair()));
     }
 
-    /// The value of a variable of its environment.
+    /// The value of a variable in the container's environment.
     pub(super) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.iter().find_map(|it| it.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
-/// Treats `/var/run` as `/run`, which it is in these images and nearly everywhere.
+/// Replaces `/var/run` by `/run`: they are the same folder in these images, and on nearly every machine.
 fn plain(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)

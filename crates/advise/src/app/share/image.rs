@@ -1,4 +1,4 @@
-//! The sockets in images of known servers, and whether a container has its socket at the same place.
+//! The sockets in the images of known servers, and whether a container's socket is at the same place as in its image.
 
 use looptax_model::dsn::Protocol;
 
@@ -6,40 +6,43 @@ use super::container::Container;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Socket {
-    /// The folder that both containers share; it contains nothing else.
+    /// The folder that both containers mount. It contains nothing except the socket.
     pub(super) mount: String,
-    /// The folder of the socket: the shared folder, or a folder in it.
+    /// The folder of the socket: the mounted folder, or a folder inside it.
     pub(super) folder: String,
     pub(super) name: String,
-    /// The port of the same server.
+    /// The port of the server.
     pub(super) port: u16,
 }
 
-/// A server's socket, and the settings that have to be added for it.
+/// A server's socket, and the settings that have to be added so that the server creates it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Serving {
     pub(super) socket: Socket,
-    /// Words to add at the end of its command; if it has no command, they follow `program`.
+    /// Words to add at the end of the server's command. If it has no command, `program` and these words are the
+    /// command.
     pub(super) options: Vec<String>,
     pub(super) program: &'static str,
-    /// A variable that has to be added to its environment, with the value.
+    /// A variable to add to the server's environment, with its value.
     pub(super) variable: Option<(&'static str, String)>,
 }
 
-/// An image of `PgBouncer` that is configured by its environment.
+/// An image of `PgBouncer` that variables configure.
 struct Pooler {
     images: &'static [&'static str],
-    /// The variables for the folder of the socket and for the port.
+    /// The variable for the folder of the socket.
     folder: &'static str,
     port: &'static str,
     usual_port: u16,
-    /// The variable for the socket's mode, if there is one; without this variable every user may use the socket.
+    /// The variable for the socket's mode, if the image has one. Without this variable, every user may use the socket.
     mode: Option<&'static str>,
 }
 
+/// The known images of `PgBouncer`. The default folder of bitnami's image is /tmp, which is not a separate folder.
+///
 /// # Source
 /// edoburu/docker-pgbouncer, entrypoint.sh; bitnami/containers, pgbouncer-env.sh and libpgbouncer.sh; pgbouncer.org,
-/// `unix_socket_dir`, `unix_socket_mode` (0777). The default folder of bitnami's image, /tmp, is not a separate folder.
+/// `unix_socket_dir`, `unix_socket_mode` (0777).
 const POOLERS: [Pooler; 2] = [
     Pooler {
         images: &["edoburu/pgbouncer"],
@@ -57,35 +60,39 @@ const POOLERS: [Pooler; 2] = [
     },
 ];
 
-/// The usual folder of the sockets of Google's proxy.
+/// The usual folder for the sockets of Google's proxy.
 const CLOUD_SQL: &str = "/cloudsql";
 
+/// The folder, the name and the port of the socket in MySQL's images. The folder contains nothing except the socket.
+///
 /// # Source
-/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: the folder contains
-/// nothing else.
+/// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres: their Dockerfiles.
 pub(super) const MYSQL: (&str, &str, u16) = ("/var/run/mysqld", "mysqld.sock", 3306);
 pub(super) const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL.5432", 5432);
 
-/// The folder for PHP-FPM's socket, the socket, and the port on which its images listen.
+/// The folder for PHP-FPM's socket, the name of the socket, and the port on which the images listen.
 pub(super) const PHP: (&str, &str, u16) = ("/run/php", "php-fpm.sock", 9000);
 
-/// Images of docker-library/php with PHP-FPM; `PLAIN` has the words of a command that leave their configuration files
-/// in effect.
+/// The images of docker-library/php with PHP-FPM. [`PLAIN`] has the words of a command that do not replace their
+/// configuration files.
 const FPM: [&str; 4] = ["php", "wordpress", "nextcloud", "drupal"];
 const PLAIN: [&str; 6] = ["-F", "--nodaemonize", "-R", "--allow-to-run-as-root", "-O", "--force-stderr"];
 
 /// The folder for Redis' socket, and the path of the socket.
 pub(super) const REDIS: (&str, &str) = ("/run/redis", "/run/redis/redis.sock");
 
-/// Words of a command that may move the socket, or select another configuration.
+/// Words of a command that may move the socket or select another configuration.
 const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_file", "-k"];
 
-/// The mode of a Redis socket. The users of two containers share no group, and a socket without this mode can be used
-/// only by its server (docker-entrypoint.sh: umask 0077). A container that mounts the volume may use the socket, as a
-/// container on the network may use the port.
+/// The mode of a Redis socket. The users of the two containers share no group, and without this mode only the server
+/// can use its socket (docker-entrypoint.sh: umask 0077). With it, every container that mounts the volume may use the
+/// socket, just as every container on the network may use the port.
 pub(super) const MODE: &str = "777";
 
-/// The socket of a container's server, or why it is not known.
+/// Finds the socket of a container's server.
+///
+/// # Errors
+/// Why the socket is not known, as words.
 pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Serving, String> {
     let image = server.image.as_deref();
     let family = image.map(repository).and_then(|it| match it {
@@ -93,7 +100,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         "valkey/valkey" => Some(("/run/valkey", "valkey-server")),
         _ => None,
     });
-    // For Kubernetes' `command`, the program's words are known.
+    // With Kubernetes' `command`, the words of the program are known.
     let is_proxy = image.map(repository).is_some_and(is_cloud_sql)
         && server.words.first().is_some_and(|it| it.ends_with("cloud-sql-proxy"));
     let is_known = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
@@ -150,7 +157,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
     Ok(Serving { socket: Socket::of(folder, name, port), options: Vec::new(), program: "", variable: None })
 }
 
-/// Whether an image starts PHP-FPM, judged by its tag.
+/// Whether an image starts PHP-FPM, according to its tag.
 pub(super) fn is_fpm(image: &str) -> bool {
     let tag = image.rsplit('/').next().and_then(|it| it.split(['@', '$']).next()?.split_once(':'));
     FPM.contains(&repository(image)) && tag.is_some_and(|it| it.1.split('-').any(|it| it == "fpm"))
@@ -165,7 +172,7 @@ impl Socket {
         Self { mount: folder.to_owned(), folder: folder.to_owned(), name: name.to_owned(), port }
     }
 
-    /// The socket's path, which is the same in both containers.
+    /// The path of the socket, which is the same in both containers.
     pub(super) fn file(&self) -> String {
         format!("{}/{}", self.folder, self.name)
     }
@@ -181,7 +188,7 @@ fn is_cloud_sql(image: &str) -> bool {
     own.is_some_and(|it| hosts.contains(&it))
 }
 
-/// Whether a container runs a proxy that speaks the server's protocol, for a server that may be anywhere.
+/// Whether a container runs a proxy that speaks the server's protocol. The server of such a proxy may be anywhere.
 pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     let image = container.image.as_deref().map(repository).unwrap_or_default();
     match protocol {
@@ -191,8 +198,8 @@ pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
     }
 }
 
-/// The socket that the environment of a `PgBouncer` sets, or the variables that have to be added. It requires passwords
-/// there as at its port.
+/// Finds the socket that the environment of a `PgBouncer` sets, or the variables that have to be added. `PgBouncer`
+/// requires passwords on this socket as on its port.
 fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
     let pooler =
         server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("looptax does not know its image")?;
@@ -217,8 +224,9 @@ fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
     Ok(Serving { socket, options: Vec::new(), program: "", variable })
 }
 
-/// The socket that Google's proxy has in addition to its port, or the words that have to be added. Each of its
-/// arguments is a separate place where it listens, so the same database may have two. Every user may use the socket.
+/// Finds the socket that Google's proxy has in addition to its port, or the words that have to be added. The proxy
+/// listens at a separate place for each of its arguments, so two arguments may be for the same database. Every user may
+/// use the socket.
 ///
 /// # Source
 /// GoogleCloudPlatform/cloud-sql-proxy, README ("`unix-socket` query param") and internal/proxy/proxy.go: `networkType`,
@@ -269,17 +277,17 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     Ok(Serving { socket, options, program: "", variable: None })
 }
 
-/// Whether a folder usually contains nothing but the socket.
+/// Whether a folder usually contains nothing except the socket.
 fn is_own_folder(folder: &str) -> bool {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
     let is_others = ["/tmp", "/data", "/run", "/var/run"].contains(&folder);
     folder.starts_with('/') && !is_others && folder.chars().all(is_plain)
 }
 
-/// The socket that the command of a Redis sets, or the words that have to be added.
+/// Finds the socket that the command of a Redis server sets, or the words that have to be added.
 ///
 /// # Source
-/// redis.io, "Passing arguments using the command line": options win over a file that is named before them.
+/// redis.io, "Passing arguments using the command line": options override a file that the command names before them.
 fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<Serving, String> {
     let first = server.words.first().map_or(program, |it| it.rsplit('/').next().unwrap_or(it));
     let is_file = first.strip_suffix(".conf").is_some_and(|it| !it.is_empty());
@@ -321,7 +329,7 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
     Ok(Serving { socket: Socket::of(folder, name, port), options, program, variable: None })
 }
 
-/// `mysql` from `docker.io/library/mysql:${TAG:-8}`.
+/// Returns `mysql` for `docker.io/library/mysql:${TAG:-8}`.
 fn repository(image: &str) -> &str {
     let known = image.split('$').next().unwrap_or_default();
     let is_cut = known.len() < image.len();
@@ -330,13 +338,13 @@ fn repository(image: &str) -> &str {
     let name = image.rfind('/').map_or(0, |at| at + 1);
     match image[name..].find([':', '@']) {
         Some(at) => &image[..name + at],
-        // The name itself may continue in the variable.
+        // The variable may contain the rest of the name.
         None if is_cut => "",
         None => image,
     }
 }
 
-/// Whether `PostgreSQL` was initialised so that it requires a password on its socket.
+/// Whether `PostgreSQL` was initialised to require a password on its socket.
 fn asks_for_passwords(server: &Container) -> bool {
     let methods = ["scram-sha-256", "md5"];
     let is_safe = |it: &str| methods.iter().any(|method| it.contains(&format!("--auth-local={method}")));

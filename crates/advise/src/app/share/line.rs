@@ -1,4 +1,4 @@
-//! Adds lines to a YAML file: an item of a list, an entry of a mapping, words of a command.
+//! Adds lines to a YAML file: an item to a list, an entry to a mapping, words to a command.
 //!
 //! Each addition is an insertion at the end of existing lines, which stay unchanged.
 
@@ -7,21 +7,21 @@ use looptax_model::record::Edit;
 use super::super::rewrite::{Rewrite, newline};
 use super::tree::{Node, Shape};
 
-/// The lines that are added to a file, in the form in which they are written and in the form in which they are shown.
+/// The added lines of a file: in the form that is written, and in the form that is shown.
 pub(super) type Inserted = (Vec<Rewrite>, Edit);
 
-/// A new item for a list; if the mapping has no such list, the list is added too.
+/// A new item for a list. If the mapping has no such list, the list is added, too.
 pub(super) struct Item<'a> {
     /// The owner of the list, for a person.
     pub(super) title: &'a str,
     pub(super) key: &'a str,
-    /// The item's lines without the dash; all except the first include their indentation.
+    /// The lines of the item, without the dash. All lines except the first include their indentation.
     pub(super) lines: &'a [String],
-    /// The entry below which a new list begins, if that entry exists.
+    /// A new list begins below this entry, if the entry exists.
     pub(super) below: &'a str,
 }
 
-/// The lines that add an item to a list of a mapping. `name` is the node that names the mapping, if it has one.
+/// Adds an item to a list of a mapping. `name` is the node with the mapping's name, if it has a name.
 pub(super) fn item(text: &str, (name, own): (Option<&Node>, &Node), item: &Item<'_>) -> Result<Inserted, String> {
     let Item { title, key, lines, below } = item;
     let shown = format!("- {}  # {key} of {title}", shown(lines));
@@ -56,7 +56,7 @@ pub(super) fn item(text: &str, (name, own): (Option<&Node>, &Node), item: &Item<
     Ok((vec![insertion(below, written(indent, dash))], edit(line_of(text, below), &shown)))
 }
 
-/// The lines that add a volume to the file's own `volumes`; `None` if it is there already.
+/// Adds a volume to the `volumes` of the file; `None` if the file has the volume already.
 pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) -> Result<Option<Inserted>, String> {
     let newline = newline(text);
     let shown = below.map_or_else(|| format!("{name}:"), |it| format!("{name}: {{ {it} }}"));
@@ -97,7 +97,7 @@ pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) 
     Ok(Some((vec![new], edit(line_of(text, at), &shown))))
 }
 
-/// The line that adds an entry to the mapping below `key`.
+/// Adds an entry to the mapping that is the value of `key`.
 pub(super) fn entry(text: &str, own: &Node, (title, key): (&str, &str), new: &str) -> Result<Inserted, String> {
     let by_hand = || format!("the {key} of `{title}` is not written as plain lines");
     let map = own.get(key).filter(|it| it.is_block() && it.ends_simply()).ok_or_else(by_hand)?;
@@ -107,7 +107,7 @@ pub(super) fn entry(text: &str, own: &Node, (title, key): (&str, &str), new: &st
     Ok((vec![inserted], edit(line_of(text, at), &format!("{new}  # {key} of {title}"))))
 }
 
-/// Adds words at the end of a command, which is the entry `key`; if there is no such entry, writes `whole` instead.
+/// Adds words at the end of the command in the entry `key`. If there is no such entry, writes `whole` as the command.
 pub(super) fn words(
     text: &str,
     (name, own): (Option<&Node>, &Node),
@@ -132,8 +132,8 @@ pub(super) fn words(
         Shape::Text { text: value, is_simple: true } => {
             let raw = &text[command.at.clone()];
             let is_quoted = raw.len() > 1 && raw.starts_with(['"', '\'']);
-            // A word after a comment sign or an open quote of a shell would belong to the comment or to the quoted
-            // text.
+            // A word that is added after a comment sign or an open quote of a shell would be part of the comment or of
+            // the quoted text.
             let is_open = ['"', '\''].iter().any(|it| value.matches(*it).count() % 2 == 1);
             if is_open || value.contains(['#', '\\']) || value.trim().is_empty() {
                 return Err(by_hand());
@@ -161,7 +161,8 @@ pub(super) fn words(
     }
 }
 
-/// The line below which a mapping's new entry begins: the line of its image, or else the line that names the mapping.
+/// The line below which a new entry of a mapping is added: the line of its image, or else the line of the mapping's
+/// name. Returns the end of this line and its number.
 fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, usize), String> {
     for (name, value) in ["image", "build"].iter().filter_map(|it| own.entry(it)) {
         let end = line_end(text, name.at.end);
@@ -179,15 +180,15 @@ fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, u
     Ok((end, line_of(text, end)))
 }
 
-/// The indentation of the lines of a block mapping: the spaces before its first key. The line of that key may begin
-/// with the dash of an item. `None` if it is not such a block.
+/// The indentation of a block mapping: the spaces before its first key. The line of this key may begin with the dash of
+/// an item. `None` if the mapping is not such a block.
 fn indent_of(text: &str, own: &Node) -> Option<String> {
     let at = own.entries().first().filter(|_| own.is_block())?.0.at.start;
     let before = &text[line_start(text, at)..at];
     before.chars().all(|it| it == ' ' || it == '-').then(|| " ".repeat(before.len()))
 }
 
-/// The text before an item in its line, in two parts: spaces, and the dash with the spaces after it.
+/// The text before an item on its line, in two parts: the spaces, and the dash with the spaces after it.
 fn dash_before<'a>(text: &'a str, item: &Node) -> Option<(&'a str, &'a str)> {
     let before = &text[line_start(text, item.at.start)..item.at.start];
     let dash = before.trim_start_matches(' ');
@@ -215,7 +216,7 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |it| it + 1)
 }
 
-/// The end of the line that contains a place, before its line break.
+/// The end of the line that contains the byte `at`, before the line break.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let line = rest.split('\n').next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The variables that a Kubernetes container takes from `ConfigMap`s and Secrets in the same files.
+//! The variables that a Kubernetes container takes from `ConfigMap`s and Secrets in the files that were read.
 //!
-//! These objects stay unchanged, because containers outside these files may use them too. Called by `read`; `taken`
+//! looptax does not change these objects, because containers in other files may use them too. Called by `read`; `taken`
 //! does the same for Compose.
 //!
 //! # Source
@@ -24,10 +24,10 @@ use crate::app::whole::Whole;
 /// The keys of a Pod that list containers.
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
-/// A document of the files, as a tree of objects.
+/// An object in a document of the files.
 pub(super) struct Document<'a> {
     text: &'a str,
-    /// The number of lines and of bytes before it.
+    /// The number of lines and the number of bytes before the document.
     before: [usize; 2],
     node: Node,
 }
@@ -37,9 +37,9 @@ struct Map {
     is_secret: bool,
     namespace: Option<String>,
     name: String,
-    /// Its keys, each as a variable with that name.
+    /// The keys of the object, each as a variable of the same name.
     entries: Vec<Setting>,
-    /// The number of containers in the files that use it.
+    /// The number of containers in the files that use the object.
     n_users: usize,
 }
 
@@ -82,7 +82,7 @@ impl Document<'_> {
     }
 }
 
-/// The object in a document, or the objects in its list.
+/// Returns the object of a document, or the objects in its list.
 pub(super) fn objects(node: Node) -> Vec<Node> {
     if !node.get("kind").and_then(Node::text).is_some_and(|it| it.ends_with("List")) {
         return vec![node];
@@ -104,8 +104,8 @@ impl Maps {
         Self(maps)
     }
 
-    /// The variables of the container that contains this byte of the text; `None` if the container is not written in
-    /// plain YAML.
+    /// The variables of the container that contains the byte `at` of the text; `None` if the container is not written
+    /// in plain YAML.
     pub(super) fn given(&self, documents: &[Document<'_>], name: &str, at: usize) -> Option<Given> {
         documents.iter().find_map(|document| {
             let is_it = |it: &&Node| (it.at.start + document.before[1]..it.at.end + document.before[1]).contains(&at);
@@ -162,7 +162,7 @@ impl Maps {
         given
     }
 
-    /// The object to which the reference points; `Err` if there are several.
+    /// The object to which a reference points; `Err` if there are several such objects.
     fn find(&self, wanted: &Ref<'_>) -> Result<Option<&Map>, ()> {
         let mut all = self.0.iter().filter(|it| it.named() == *wanted);
         let first = all.next();
@@ -223,7 +223,7 @@ fn map_of(document: &Document<'_>) -> Option<Map> {
             let Some(name) = key.text() else { continue };
             let value = value.text().unwrap_or_default();
             let value = if is_encoded { decoded(value) } else { Some(value.to_owned()) };
-            // For a Secret, only the name is shown.
+            // The setting shows only the name of the key, because the value may be from a Secret.
             let value = value.map_or(Value::Hidden, Value::Text);
             entries.retain(|it: &Setting| it.path[0] != name);
             entries.push(document.setting(name, key.at.clone(), value));
@@ -237,7 +237,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(STANDARD.decode(text).ok()?).ok()
 }
 
-/// The containers in an object that creates Pods.
+/// The containers of an object that creates Pods.
 fn containers(object: &Node) -> Vec<&Node> {
     let Some((_, spec)) = spec_of(object) else {
         return Vec::new();
@@ -245,7 +245,7 @@ fn containers(object: &Node) -> Vec<&Node> {
     LISTS.iter().filter_map(|it| spec.get(it)).flat_map(Node::items).collect()
 }
 
-/// The key and the value of the Pod's `spec` in a document, if it creates Pods.
+/// The key and the value of the Pod's `spec` in a document; `None` if the document creates no Pods.
 pub(super) fn spec_of(document: &Node) -> Option<(&Node, &Node)> {
     let path: &[&str] = match document.get("kind")?.text()? {
         "Pod" => &["spec"],
@@ -274,7 +274,7 @@ pub(crate) fn takes_maps(text: &str) -> bool {
     ["configMapRef", "secretRef", "configMapKeyRef", "secretKeyRef"].iter().any(|it| text.contains(it))
 }
 
-/// Keys of a `kustomization.yaml` that do not change the files that it lists; any other key may change them.
+/// Keys of a `kustomization.yaml` that do not change the files which it lists. Any other key may change them.
 const HARMLESS: [&str; 10] = [
     "apiVersion",
     "kind",
@@ -288,7 +288,7 @@ const HARMLESS: [&str; 10] = [
     "replicas",
 ];
 
-/// The files that a `kustomization.yaml` lists; `None` if it may change them.
+/// The files that a `kustomization.yaml` lists; `None` if it may change these files.
 pub fn resources(text: &str) -> Option<Vec<String>> {
     let root = tree::read(text)?;
     let is_harmless = |(key, _): &(Node, Node)| key.text().is_some_and(|it| HARMLESS.contains(&it));

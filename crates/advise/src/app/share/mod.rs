@@ -1,10 +1,10 @@
-//! Files of containers: the lines that have to be written so that an application and its server share a socket.
+//! Files that describe containers: the lines to write so that an application and its server share a socket.
 //!
-//! The socket's folder becomes a volume that both mount: two services of a Compose file (`compose`), two containers of
-//! a Pod (`pods`), or two `.container` units of Podman (`quadlet`). A server without a socket gets one through its
-//! command, PHP-FPM through its pool's file (`web`). A person has to write the change if settings are also used
-//! elsewhere (anchors, `extends`, `include`), if they are not plain lines, or if the server's socket is not known; the
-//! result then holds the reason. Called by the check of a file for `switch --containers`.
+//! The folder of the socket becomes a volume that both containers mount: two services of a Compose file (`compose`),
+//! two containers of a Pod (`pods`), or two `.container` units of Podman (`quadlet`). A server without a socket gets
+//! one by its command; PHP-FPM gets one by the file of its pool (`web`). A person has to write the change if settings
+//! are also used elsewhere (anchors, `extends`, `include`), if they are not written in plain lines, or if the server's
+//! socket is not known; the result is then the reason. Called when `switch --containers` checks a file.
 
 mod by_hand;
 mod compose;
@@ -47,47 +47,47 @@ pub use read::{follow, read_services};
 pub(super) use taken::env_files;
 pub(super) use web::own_files;
 
-/// The changes that make both containers of a connection use one socket.
+/// The changes with which the two containers of a connection use one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// The relation of the server to the application: `` `db` is a service of the same file ``.
+    /// The server's place in the files, as seen from the application: `` `db` is a service of the same file ``.
     pub server_is: String,
     pub image: String,
     /// The kind of volume that holds the folder.
     pub volume_is: &'static str,
-    /// The folder that both share: the folder of the socket, or one above it.
+    /// The folder that both containers mount: the folder of the socket, or a folder above it.
     pub folder: String,
-    /// The lines that have to be written besides the application's own lines, as they are shown.
+    /// The lines to write in addition to the application's own lines, as they are shown.
     pub edits: Vec<Edit>,
-    /// The command that recreates the containers, and the data that is lost by that.
+    /// The command that recreates the containers, and the data that is then lost.
     pub restart: String,
-    /// Facts that a person must know before writing it.
+    /// Facts that a person must know before the lines are written.
     pub traps: Vec<String>,
-    /// The lines for the server's own unit; `None` if both containers are in one file.
+    /// The lines for the server's unit; `None` if both containers are in one file.
     pub beside: Option<Beside>,
     socket: Socket,
     rewrites: Vec<Rewrite>,
-    /// The places of the application's variables that may be changed.
+    /// The places where the application's variables may be changed.
     places: Vec<Range<usize>>,
-    /// The lines that add a variable to its container, with [`NAME`] and [`VALUE`] as placeholders.
+    /// The lines that add a variable to the application's container, with [`NAME`] and [`VALUE`] as placeholders.
     variable: Result<Vec<Rewrite>, String>,
 }
 
-/// Placeholders for a variable's name and value.
+/// The placeholders for the name and the value of a variable.
 const NAME: &str = "\u{e001}";
 const VALUE: &str = "\u{e002}";
 
-/// The lines for the server's unit, if it is in another file than the application's.
+/// The lines for the server's unit, if it is in another file than the application's unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beside {
     pub rewrites: Vec<Rewrite>,
     pub edits: Vec<Edit>,
-    /// A new unit: its name and text.
+    /// The name and the text of a new unit.
     pub new: Option<(String, &'static str)>,
 }
 
 impl Share {
-    /// The values for the application's lines; `password` is shown instead of the real password.
+    /// The values for the application's lines; `password` is shown in place of the real password.
     pub fn fields(&self, address: &Address, password: Option<String>) -> Fields {
         Fields {
             page: None,
@@ -96,7 +96,8 @@ impl Share {
             database: address.database.clone(),
             socket: self.file(),
             folder: self.socket.folder.clone(),
-            // The name of PostgreSQL's socket contains a port, which may differ from the server's port.
+            // The name of PostgreSQL's socket contains a port, which may differ from the port on which the server
+            // listens.
             port: self.socket.name.strip_prefix(".s.PGSQL.").and_then(|it| it.parse().ok()).unwrap_or(address.port),
             // The URL in the application's lines keeps its own query.
             options: None,
@@ -108,8 +109,8 @@ impl Share {
         self.socket.file()
     }
 
-    /// All changes: the application's own lines, which are `moves`, and the volumes. `None` if those lines are not in
-    /// the application's container, or cannot be written there.
+    /// All changes: the application's own lines (`moves`), and the volumes. `None` if the application's lines are not
+    /// in its container, or cannot be written there.
     pub fn complete(&self, moves: Moves) -> Option<Moves> {
         let is_in = |it: &Rewrite, place: &Range<usize>| it.at.start >= place.start && it.at.end <= place.end;
         let is_inside = |it: &Rewrite| self.places.iter().any(|place| is_in(it, place));
@@ -118,7 +119,7 @@ impl Share {
         }
         let mut here = moves.here;
         for (name, value) in &moves.own {
-            // A value that needs quotes would be written differently in each kind of file.
+            // A value that needs quotes is written differently in each kind of file.
             let is_plain = Quotes::AsNeeded(Dialect::Yaml).around(value) == *value;
             for line in self.variable.as_ref().ok().filter(|_| is_plain)? {
                 let text = line.text.replace(NAME, name).replace(VALUE, value);
@@ -133,8 +134,8 @@ impl Share {
     }
 }
 
-/// For each connection from one container of the file to another: the changes with which both share the socket, or why
-/// a person has to make them; `None` for any other connection. `beside` lists the names of the other files in the
+/// For each connection between two containers of the file, the changes with which they share the socket, or the reason
+/// why a person has to make them; `None` for any other connection. `beside` has the names of the other files in the
 /// folder.
 pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<Result<Share, String>>> {
     if is_manifest(whole.own()) {
@@ -149,7 +150,8 @@ pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<R
     }
 }
 
-/// Moves all connections to a port that is given up, or records for each why none of them moves.
+/// Moves all connections to a port that the server gives up. If one of them cannot be moved, records the reason for
+/// all.
 fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut [Option<Result<Share, String>>]) {
     let leads = |it: &Found| file.server(file.own(it)?, it)?.ok();
     for server in 0..file.containers().len() {
@@ -187,7 +189,7 @@ fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut 
     }
 }
 
-/// The changes for an application's `.container` unit and the unit of its server.
+/// The changes for the `.container` units of an application and its server.
 pub fn shares_of_units(
     own: Unit<'_>,
     server: Unit<'_>,
@@ -219,7 +221,7 @@ fn all_of(project: &Result<impl Project, String>, found: &[Found]) -> Vec<Option
     all.into_iter().map(|it| it.map(|it| it.map(|(share, _)| share))).collect()
 }
 
-/// The changes with which the two containers of a connection share a socket, and the server's name.
+/// The changes with which the two containers of a connection share a socket, and the name of the server.
 fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String), String>> {
     let address = found.address.as_ref().filter(|it| it.socket.is_none())?;
     let own = project.own(found)?;
@@ -233,7 +235,7 @@ fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String)
     }))
 }
 
-/// Whether settings from elsewhere can be changed in the container's own environment.
+/// Checks that those settings which the container takes from elsewhere can be changed in its own environment.
 fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
     for (role, setting) in found.apart() {
         let name = setting.path.join("/");
@@ -332,13 +334,13 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
     Ok((share, name.clone()))
 }
 
-/// Separates the changes from the lines to show; drops the numbers of the containers.
+/// Separates the changes from the lines to show, and drops the numbers of the containers.
 fn parted(lines: Vec<(usize, Inserted)>) -> (Vec<Rewrite>, Vec<Edit>) {
     let (rewrites, edits): (Vec<_>, Vec<_>) = lines.into_iter().map(|it| it.1).unzip();
     (rewrites.concat(), edits)
 }
 
-/// The lines that make a server create its socket.
+/// The lines with which a server creates its socket.
 fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result<Vec<Inserted>, String> {
     let options = Some(&serving.options).filter(|it| !it.is_empty());
     let options = options.map(|it| project.command(server, serving.program, it));
@@ -346,7 +348,7 @@ fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result
     options.into_iter().chain(variable).collect()
 }
 
-/// A sentence about the data and clients that are lost when the containers are recreated.
+/// Describes the data and the clients that are lost when the containers are recreated.
 fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
     let port = "; PHP-FPM then listens only on the socket, and the files do not show which other clients use its port";
     let data = folder
@@ -354,8 +356,8 @@ fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
 }
 
-/// The name of the file that decides about logins over `PostgreSQL`'s socket, if the data may be older than the
-/// variables that the container has now.
+/// A warning that a `pg_hba.conf` in existing data decides who may log in over `PostgreSQL`'s socket. `None` if the
+/// server is not `PostgreSQL` or has no data from before.
 ///
 /// # Source
 /// docker-library/postgres, docker-entrypoint.sh: `POSTGRES_INITDB_ARGS` is for `initdb`, which runs only without data.
@@ -375,7 +377,7 @@ fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: 
     ))
 }
 
-/// The data folder in the images of a server whose command or environment is changed.
+/// The data folder in a server's image, for servers whose command or environment looptax changes.
 fn data_folder(protocol: Protocol) -> Option<&'static str> {
     match protocol {
         Protocol::Mysql => Some("/var/lib/mysql"),

@@ -1,4 +1,4 @@
-//! Pods into which looptax can write: Kubernetes manifests, and files of `podman kube play`.
+//! Pods, and the lines that looptax can write for them: in Kubernetes manifests, and in files of `podman kube play`.
 //!
 //! # Source
 //! kubernetes.io, "Volumes" (an emptyDir is open to every user) and "Define a Command and Arguments for a Container";
@@ -17,14 +17,14 @@ use crate::app::found::Found;
 use crate::app::inside::{Loopback, is_loopback};
 use crate::app::whole::Whole;
 
-/// The longest name of a volume, which is a DNS label.
+/// The longest name of a volume, which has to be a DNS label.
 const LONGEST_NAME: usize = 63;
 
 pub(super) struct File<'a> {
     text: &'a str,
     documents: Vec<Node>,
     containers: Vec<Container>,
-    /// For each container: its document, its list, and its index in the list.
+    /// For each container, the document, the list in it, and the index in the list.
     places: Vec<(usize, &'static str, usize)>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> File<'a> {
         spec_of(&self.documents[document]).expect("a document with containers has a Pod")
     }
 
-    /// A volume of the Pod that contains the container.
+    /// The volume with this name in the Pod of a container.
     fn volume(&self, container: usize, name: &str) -> Option<&Node> {
         let volumes = self.spec(self.places[container].0).1.get("volumes")?;
         volumes.items().iter().find(|it| it.get("name").and_then(Node::text) == Some(name))
@@ -159,7 +159,7 @@ impl Project for File<'_> {
 
     fn command(&self, server: usize, program: &str, options: &[String]) -> Result<Inserted, String> {
         let node = self.node(server);
-        // Without arguments, words may be added to the command.
+        // If the container has a command and no arguments, the words are added to the command.
         let has_own = node.get("args").is_none() && node.get("command").is_some();
         let key = if has_own { "command" } else { "args" };
         let words = std::iter::once(program).chain(options.iter().map(|it| &**it));
@@ -168,7 +168,7 @@ impl Project for File<'_> {
     }
 
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String> {
-        // A value must be a string; a number without quotes is not a string.
+        // A value has to be a string, and a number without quotes is not a string.
         let lines = [format!("name: {name}"), format!("value: \"{value}\"")];
         let title = &self.containers[container].title;
         line::item(
@@ -199,8 +199,8 @@ impl Project for File<'_> {
         let document = &self.documents[self.places[server].0];
         let is_pod = document.get("kind").and_then(Node::text) == Some("Pod");
         let how = if is_pod { "kubectl replace --force -f FILE" } else { "kubectl apply -f FILE" };
-        // For an emptyDir, Podman uses its own volume of that name, and a new volume would belong to the container that
-        // starts first: see `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
+        // For an emptyDir, Podman uses a volume of the same name. A new volume would belong to the container that
+        // starts first, as described in `compose` (podman 4.3.1, 2026-11-28; kube.go in 5.4).
         let volume = volume.map_or_else(String::new, |it| {
             format!(
                 "`podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 {it}` and "

@@ -1,7 +1,8 @@
-//! Finds the other clients of a port that a server gives up for its socket: PHP-FPM listens at only one place.
+//! Finds the other clients of a port that a server gives up for its socket. PHP-FPM is such a server, because it
+//! listens at only one place.
 //!
-//! Reads the files of one Compose project; clients outside the project are not seen. Called for all connections
-//! together.
+//! Reads only the files of one Compose project, so clients outside the project are not found. Called for all
+//! connections to the port together.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +16,12 @@ use crate::app::table::Role;
 use crate::app::web::{NamedPort, Proxy, named_ports};
 use crate::app::whole::{Part, Whole};
 
-/// Whether a connection leads to such a server.
+/// Whether a connection leads to a server that gives up its port.
 pub(super) fn is_given_up(found: &Found) -> bool {
     found.kind == Kind::PhpFpm.name()
 }
 
-/// A client of a pool's port that is not among the connections that move, if a file shows one.
+/// Finds a client of a pool's port that is not among the connections to move.
 pub(super) fn elsewhere(
     whole: &Whole,
     file: &File<'_>,
@@ -37,7 +38,8 @@ pub(super) fn elsewhere(
     }
     let is_of_several = |it: &&Found| {
         let host = it.bound.iter().find_map(|it| it.roles.get(&Role::Host));
-        // `upstream php 2`: see the reader of nginx's files.
+        // The name of an upstream with several servers is numbered, as in `upstream php 2`: see the reader of nginx's
+        // files.
         host.is_some_and(|it| it.path[0].starts_with("upstream ") && it.path[0].split(' ').count() > 2)
     };
     if own.iter().any(is_of_several) {

@@ -1,7 +1,7 @@
-//! The program of a container, as far as its image, its command and its project's dependencies show it: whether it is a
+//! The program of a container, according to its image, its command and the dependencies of its project: whether it is a
 //! database server, and which applications it cannot be.
 //!
-//! Filled in and used by `read`. Nothing here proves that it is a certain application.
+//! Filled in and used by `read`. Nothing in this file proves that the program is a certain application.
 
 use crate::app::pattern::fits;
 use crate::app::setting::{Setting, Value};
@@ -34,7 +34,8 @@ const SERVERS: [&str; 23] = [
     "proxysql",
 ];
 
-/// Client programs in these images: a container that starts one of them, for example a nightly dump, is not a server.
+/// Client programs in the images of servers. A container that starts one of them, for example for a nightly dump, is
+/// not a server.
 const CLIENTS: [&str; 12] = [
     "pg_dump",
     "pg_dumpall",
@@ -50,8 +51,8 @@ const CLIENTS: [&str; 12] = [
     "mongodump",
 ];
 
-/// A language: the words of images and commands that show it, and the applications of the table that are written in it,
-/// by the first words of their names.
+/// A language: words of images and commands that show the language, and the applications of the table that are written
+/// in it, given by the first words of their names.
 struct Language {
     words: &'static [&'static str],
     readers: &'static [&'static str],
@@ -89,10 +90,10 @@ const LANGUAGES: [Language; 6] = [
     Language { words: &["rust", "cargo"], readers: &["rust"] },
 ];
 
-/// Names in the table that stand for a library of any language.
+/// First words of names in the table that are libraries for any language.
 const OF_ANY_LANGUAGE: [&str; 3] = ["libpq", "mongodb", "memcached"];
 
-/// First words of names in the table that do not show an application if they occur in an image or a command.
+/// First words of names in the table that do not show the application if they occur in an image or a command.
 const TELLING_NOTHING: [&str; 19] = [
     "apache",
     "caddy",
@@ -115,7 +116,7 @@ const TELLING_NOTHING: [&str; 19] = [
     "systemd",
 ];
 
-/// Dependencies that show one of these applications, besides the table's own signs.
+/// Dependencies that show an application, in addition to the signs in the table.
 const LIBRARIES: [(&str, &str); 4] = [
     ("laravel", "library:composer/laravel/framework"),
     ("symfony", "library:composer/symfony/*"),
@@ -126,12 +127,12 @@ const LIBRARIES: [(&str, &str); 4] = [
 #[derive(Debug, Default)]
 pub(super) struct Program {
     image: Option<String>,
-    /// The words of its entry point and its command.
+    /// The words of the container's entry point and command.
     words: Vec<String>,
 }
 
 impl Program {
-    /// Adds a setting of a container; `path` is its path within the container.
+    /// Reads a setting of a container; `path` is its path inside the container.
     pub(super) fn take(&mut self, path: &[String], setting: &Setting) {
         let text = match &setting.value {
             Value::Text(text) => text.as_str(),
@@ -161,16 +162,16 @@ impl Program {
         self.words.extend(text.split_whitespace().map(str::to_owned));
     }
 
-    /// Whether it runs a known database server. Such a container is not an application, even if it shares a file of
-    /// variables with one.
+    /// Whether the program is a known database server. Such a container is not an application, even if it shares a file
+    /// of variables with an application.
     pub(super) fn is_a_server(&self) -> bool {
         let is_client = |it: &String| CLIENTS.contains(&last_part(it));
         let is_image = self.image.as_deref().is_some_and(|it| SERVERS.contains(&base_name(it)));
         is_image && !self.words.iter().any(is_client)
     }
 
-    /// Whether its project's dependencies, its image or its command show that it is another application. `beside` holds
-    /// the dependencies, if the image is built in the file's folder.
+    /// Whether the project's dependencies, the image or the command show that the program is another application.
+    /// `beside` has the dependencies, if the image is built in the folder of the file.
     pub(super) fn contradicts(&self, app: &App, beside: &[String]) -> bool {
         lacks_library(app, beside) || self.is_of_another(app)
     }
@@ -200,7 +201,7 @@ fn first_word(app: &App) -> &str {
     app.name.split('_').next().unwrap_or_default()
 }
 
-/// Whether the project's dependencies are known and none of them is a sign of the application.
+/// Whether the project's dependencies are known, and none of them is a sign of the application.
 fn lacks_library(app: &App, beside: &[String]) -> bool {
     let is_library = |it: &str| it.starts_with("library:");
     let more = LIBRARIES.iter().filter(|it| it.0 == first_word(app)).map(|it| it.1);
@@ -209,13 +210,13 @@ fn lacks_library(app: &App, beside: &[String]) -> bool {
     beside.iter().any(|it| is_library(it)) && !own.is_empty() && !own.iter().any(has)
 }
 
-/// `rails` from `./bin/rails`, without quotes and brackets around it.
+/// Returns `rails` for `./bin/rails`, without quotes and brackets around it.
 fn last_part(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or_default();
     name.trim_matches(|c: char| !c.is_ascii_alphanumeric())
 }
 
-/// `mysql` from `docker.io/library/mysql:${TAG:-8}` and from `${REGISTRY}/mysql:8`.
+/// Returns `mysql` for `docker.io/library/mysql:${TAG:-8}` and for `${REGISTRY}/mysql:8`.
 fn base_name(image: &str) -> &str {
     let known = image.split('$').next().filter(|it| !it.is_empty()).unwrap_or(image);
     let name = known.rsplit('/').next().unwrap_or_default();

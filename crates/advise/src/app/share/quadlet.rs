@@ -1,4 +1,4 @@
-//! Podman's `.container` units into which looptax can write: the application's and its server's.
+//! Podman's `.container` units of an application and its server, and the lines that looptax can write in them.
 //!
 //! # Source
 //! podman-systemd.unit(5): `Exec=`, `Volume=`, `Pod=`, `Network=`; `.volume` units: `Type=`, `Device=`, `Options=`.
@@ -14,11 +14,11 @@ use crate::app::found::Found;
 use crate::app::inside::is_loopback;
 use crate::app::rewrite::newline;
 
-/// A new volume as a tmpfs in which every user may make sockets: Podman gives any other volume the owner and mode of
-/// the container that starts first.
+/// The text of a unit for a new volume: a tmpfs in which every user may make sockets. Podman gives any other volume the
+/// owner and the mode of the container that starts first.
 pub(super) const VOLUME: &str = "[Volume]\nType=tmpfs\nDevice=tmpfs\nOptions=uid=0,gid=0,mode=1777\n";
 
-/// The text of a unit, and its name without `.container`.
+/// A unit: its text, and its name without `.container`.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit<'a> {
     pub name: &'a str,
@@ -28,9 +28,9 @@ pub struct Unit<'a> {
 struct Line<'a> {
     key: &'a str,
     value: String,
-    /// The line on which it begins, counted from 1.
+    /// The line on which the setting begins, counted from 1.
     number: usize,
-    /// The end of its last line, before the line break.
+    /// The end of the setting's last line, before the line break.
     end: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Pair<'a> {
     beside: &'a [String],
 }
 
-/// The index of the server's unit.
+/// The index of the server's unit in each array of [`Pair`]; the application's unit has index 0.
 const SERVER: usize = 1;
 
 impl<'a> Pair<'a> {
@@ -69,7 +69,7 @@ impl<'a> Pair<'a> {
         self.lines[unit].iter().filter(move |it| it.key == key).map(|it| &*it.value)
     }
 
-    /// Whether the two share a network, so that they have the same loopback.
+    /// Whether the two containers share a network, so that they have the same loopback.
     fn has_one_loopback(&self) -> bool {
         let pods = [0, SERVER].map(|it| self.last(it, "Pod").map(|it| &it.value));
         let joins = |one: usize, other: usize| {
@@ -80,7 +80,7 @@ impl<'a> Pair<'a> {
         pods[0].is_some() && pods[0] == pods[1] || joins(0, SERVER) || joins(SERVER, 0)
     }
 
-    /// A line below the last line with its key, or else below the line of the image.
+    /// Adds a line below the last line with the same key, or else below the line of the image.
     fn below(&self, unit: usize, key: &str, value: &str) -> Result<Inserted, String> {
         let anchor = self.last(unit, key).or_else(|| self.last(unit, "Image"));
         let anchor = anchor.ok_or_else(|| format!("{}.container has no `Image=`", self.units[unit].name))?;
@@ -120,7 +120,7 @@ impl Project for Pair<'_> {
     }
 
     fn may_take(&self, _: usize, volume: &str) -> Result<(), String> {
-        // A relative path is relative to the folder of each unit, and these may differ.
+        // A relative path starts in the folder of its unit, and the two units may be in different folders.
         if volume.starts_with('.') { Err(format!("`{volume}` is the relative path of a folder")) } else { Ok(()) }
     }
 
@@ -236,7 +236,7 @@ fn container_of(name: &str, lines: &[Line<'_>]) -> Container {
     }
 }
 
-/// The mount in a line like `data.volume:/var/lib/mysql:Z`.
+/// Reads the mount in a line like `data.volume:/var/lib/mysql:Z`.
 fn mount(text: &str) -> Mount {
     let parts: Vec<&str> = text.split(':').collect();
     let has_variable = text.contains(['%', '$']);
@@ -247,7 +247,7 @@ fn mount(text: &str) -> Mount {
         [] => (None, "", ""),
     };
     let is_name = |it: &&str| !it.starts_with(['/', '.', '~']) && !it.is_empty() && !has_variable;
-    // With `Z`, only this container may use it.
+    // With `Z`, only this container may use the volume.
     let is_its_own = options.split(',').any(|it| it == "ro" || it == "Z");
     let volume = source.filter(is_name).filter(|_| !is_its_own);
     let target = Some(target).filter(|it| it.starts_with('/')).map(str::to_owned);

@@ -1,6 +1,6 @@
 //! The connections in a file of containers, each with the container to which its variables belong.
 //!
-//! Text in, connections out; `read` reads a file as a whole.
+//! Takes texts, and returns connections; the other module `read` reads whole files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,12 +25,12 @@ use crate::app::table::{App, Format, GUESSED, apps};
 use crate::app::whole::Whole;
 use crate::app::yaml;
 
-/// Most containers of a file that are read.
+/// The most containers that are read from a file.
 const MOST_CONTAINERS: usize = 64;
 
-/// Reads a Compose file, a manifest or a `.container` unit container by container: the connections in each container's
-/// own variables, and in a Compose file also those in the files that nginx mounts. With a name, it reads them as
-/// connections of that application. `None` if the file has no containers.
+/// Reads a Compose file, a manifest or a `.container` unit, container by container: the connections in each container's
+/// own variables, and for a Compose file also the connections in the files that nginx mounts. If `application` is
+/// given, reads them as connections of that application. `None` if the file has no containers.
 pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<Reading> {
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
     let unit = source.path.and_then(|it| it.rsplit('/').next()?.strip_suffix(".container"));
@@ -46,7 +46,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     let wanted = application.map(|name| named(name, &|it| it.format == Format::Dotenv));
     let mut reading = Reading { problems, ..Reading::default() };
     for it in all.into_iter().take(MOST_CONTAINERS) {
-        // The files next to this file belong to a service that is built in the folder.
+        // The files next to this file belong to the service that is built in the same folder.
         let source = Source { neighbours: if it.is_built_here { source.neighbours } else { &[] }, ..*source };
         let mut own = if unit.is_some() { it.settings } else { in_containers(&it.settings) };
         doubt_unclear(&mut own);
@@ -55,7 +55,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let is_said = !it.given.problems.is_empty();
         let (mut own, origins) = it.given.with(own, &it.asked);
         doubt_placeholders(&mut own);
-        // The server that shares its variables with the application has no connections.
+        // A server that shares its variables with the application has no connections itself.
         let mut found = if it.program.is_a_server() {
             Vec::new()
         } else {
@@ -86,8 +86,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     Some(reading)
 }
 
-/// Reads containers that take variables from elsewhere a second time, with those variables, and reports missing
-/// sources.
+/// Reads the containers that take variables from elsewhere again, with these variables, and reports missing sources.
 pub fn follow(reading: &mut Reading, source: &Source<'_>) {
     let text = String::from_utf8_lossy(source.bytes);
     let Some(services) = Some(source).filter(|_| takes_elsewhere(&text)).and_then(|it| read_services(it, None)) else {
@@ -111,23 +110,23 @@ fn takes_elsewhere(text: &str) -> bool {
     if is_manifest(text) { maps::takes_maps(text) } else { has_files && text.contains(SERVICES) }
 }
 
-/// The environment of a container, according to its file.
+/// The environment of a container, as far as its file shows the environment.
 struct Environment {
     name: String,
     settings: Vec<Setting>,
     program: Program,
     is_built_here: bool,
-    /// The key through which it takes variables from elsewhere, if these are not read.
+    /// The key by which the container takes variables from elsewhere, if looptax does not read them.
     elsewhere: Option<&'static str>,
-    /// The key of its own variables.
+    /// The key of the container's own variables.
     own: &'static str,
-    /// Whether its name is unique in the file.
+    /// Whether the container's name is unique in the file.
     is_service: bool,
-    /// The variables that it takes from elsewhere, if they are read.
+    /// The variables that the container takes from elsewhere, if looptax reads them.
     given: Given,
-    /// Its variables without a value: Compose takes the values from its own environment.
+    /// The container's variables without a value. Compose takes their values from its own environment.
     asked: Vec<String>,
-    /// The line and the byte at which it begins, if its name is not unique.
+    /// The line and the byte at which the container begins, if its name is not unique.
     at: Option<(usize, usize)>,
 }
 
@@ -146,7 +145,7 @@ fn tell_origins(found: &mut Found, origins: &[Taken]) {
         let parts = [&address.host, &address.user, &address.database].into_iter().flatten().cloned();
         secrets.extend(parts.collect::<Vec<_>>());
     }
-    // The longest value first, because a shorter one may be part of it.
+    // Replaces the longest value first, because a shorter value may be a part of it.
     secrets.sort_by_key(|it| std::cmp::Reverse(it.len()));
     (found.taken, found.secrets) = (taken, secrets);
 }
@@ -216,7 +215,7 @@ fn of_unit(name: &str, text: &str) -> (Vec<Environment>, Vec<Problem>) {
     )
 }
 
-/// The containers in the documents of a manifest.
+/// The containers of a manifest's documents.
 fn of_manifest(whole: &Whole) -> (Vec<Environment>, Vec<Problem>) {
     let mut all: Vec<Environment> = Vec::new();
     let mut problems = Vec::new();
@@ -271,7 +270,7 @@ fn of_manifest(whole: &Whole) -> (Vec<Environment>, Vec<Problem>) {
     (all, problems)
 }
 
-/// The name of a variable that has no value: `- NAME`, `NAME:`.
+/// The name of a variable without a value: `- NAME`, `NAME:`.
 fn asked(setting: &Setting) -> Option<String> {
     let raw = setting.item[setting.literal.clone()].trim_matches(['"', '\'']);
     match &setting.path[3..] {
@@ -281,7 +280,7 @@ fn asked(setting: &Setting) -> Option<String> {
     }
 }
 
-/// Whether a setting builds a service in the file's own folder.
+/// Whether a setting builds the service in the folder of the file.
 fn is_build_of(service: &str, setting: &Setting) -> bool {
     let path: Vec<&str> = setting.path.iter().map(|it| &**it).collect();
     let is_context = match path[..] {
@@ -291,12 +290,12 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
     is_context && matches!(&setting.value, Value::Text(it) if it == "." || it == "./")
 }
 
-/// Whether only this application uses such variables, or other signs show the application. Neither is a proof.
+/// Whether only this application reads such variables, or other signs show the application. Neither is a proof.
 fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }
 
-/// The applications that would read the variables as the same connection.
+/// The applications that would read these variables as the same connection.
 fn readers_of(found: &Found, settings: &[Setting], source: &Source<'_>) -> Vec<&'static App> {
     let lines = |found: &Found| found.bound.iter().map(|it| it.anchor).collect::<BTreeSet<usize>>();
     let own = lines(found);
@@ -315,7 +314,8 @@ fn titles_of(readers: &[&App]) -> Vec<String> {
     titles
 }
 
-/// Records the applications that may read a connection, without those that are contradicted, unless all are.
+/// Records the applications that may read a connection. Leaves out applications that the program contradicts, unless it
+/// contradicts all of them.
 fn tell_readers(found: &mut Found, (settings, program): (&[Setting], &Program), source: &Source<'_>) {
     let fitting = readers_of(found, settings, source);
     let is_left = |it: &&&'static App| !program.contradicts(it, source.neighbours);
@@ -330,7 +330,7 @@ fn of_container(
     source: &Source<'_>,
     wanted: Option<&[&'static App]>,
 ) -> Vec<Found> {
-    // The code that finds an application by its variables expects lines.
+    // The functions that find an application by its variables expect lines.
     let lines = settings.iter().map(|it| match &it.value {
         Value::Text(text) => format!("{}={text}\n", it.path.join("/")),
         _ => format!("{}=\n", it.path.join("/")),
@@ -345,7 +345,7 @@ fn of_container(
     let all: Vec<&'static App> = apps().iter().collect();
     let is_meant = |app| wanted.is_some_and(|it| is_only_one(app, it));
     let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source, is_meant(app)));
-    // The variable that decides about this application may be elsewhere.
+    // The variable that decides between applications may be set elsewhere.
     let doubted = bound.map(|mut it| {
         let key = it.app.decide.first().filter(|_| wanted.is_none() && !it.is_kind_said);
         if let (Some(elsewhere), Some(decision), None) = (elsewhere, key, &it.doubt) {

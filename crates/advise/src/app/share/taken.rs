@@ -1,7 +1,8 @@
 //! The variables that a service of a Compose file takes from its `env_file`s.
 //!
-//! A file is read only as far as all readers interpret it in the same way: values that Compose inserts, unusual escapes
-//! and lines of other forms count as unknown. Called by `read`; `maps` does the same for Kubernetes.
+//! Only those values are known which all readers of such files interpret in the same way. A value that Compose inserts,
+//! an unusual escape or a line in another form counts as unknown. Called by `read`; `maps` does the same for
+//! Kubernetes.
 //!
 //! # Source
 //! docs.docker.com, Compose file reference: `env_file`; "Environment variables precedence in Docker Compose".
@@ -18,9 +19,9 @@ use crate::app::whole::Whole;
 /// A variable that a container takes from elsewhere.
 #[derive(Debug, Clone)]
 pub(super) struct Taken {
-    /// The variable under its name; with [`Joins::Apart`] if it must not be changed at its place.
+    /// The variable. It has [`Joins::Apart`] if it must not be changed at its place.
     pub(super) setting: Setting,
-    /// Its source in words: the `env_file` app.env.
+    /// The source of the variable, in words: the `env_file` app.env.
     pub(super) from: String,
     pub(super) is_secret: bool,
 }
@@ -28,25 +29,25 @@ pub(super) struct Taken {
 /// The variables that a container takes from elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct Given {
-    /// If several have the same name, the last one is used.
+    /// The variables; if several have the same name, the last one takes effect.
     pub(super) taken: Vec<Taken>,
-    /// Its own variables that refer to others, by their places; `None` if the other variable is missing, which means an
-    /// empty value.
+    /// For the container's own variables that refer to another variable: the place of each, and that other variable.
+    /// `None` if the other variable is missing, which means an empty value.
     pub(super) instead: Vec<(Range<usize>, Option<Taken>)>,
-    /// The sources that are missing or not read, each with a reason.
+    /// The sources that are missing or that looptax did not read, each with a reason.
     pub(super) problems: Vec<String>,
 }
 
-/// A file of variables, as a service refers to it.
+/// A file of variables, as a service names it.
 #[derive(Debug, Default)]
 struct Entry<'a> {
     path: &'a str,
     is_optional: bool,
-    /// Whether the path is a variable, or the lines have another form.
+    /// Whether the path contains a variable, or the lines of the file have another form.
     is_open: bool,
 }
 
-/// The files from which the services of a Compose file take variables, if they are in its folder or below.
+/// The files from which the services of a Compose file take variables, if these files are in the same folder or below.
 pub(crate) fn env_files(settings: &[Setting]) -> Vec<String> {
     let is_own = |it: &&Setting| matches!(&it.path[..], [top, _, key, ..] if top == SERVICES && key == "env_file");
     let own: Vec<&Setting> = settings.iter().filter(is_own).collect();
@@ -81,7 +82,7 @@ fn entries<'a>(service: &str, settings: &[&'a Setting]) -> Vec<Entry<'a>> {
     all.into_values().collect()
 }
 
-/// The variables that a service takes from elsewhere; `is_shared` returns whether other services read the same file.
+/// The variables that a service takes from elsewhere. `is_shared` returns whether other services read the same file.
 pub(super) fn of_service(
     service: &str,
     settings: &[Setting],
@@ -100,7 +101,7 @@ pub(super) fn of_service(
             None => "which is not there or cannot be read",
             Some((part, text)) => {
                 let from = format!("the `env_file` {path}");
-                // Compose also inserts the variables of this file into its own file.
+                // Compose replaces variables in the Compose file by values from the project's `.env`.
                 let is_asked = |name: &str| {
                     let is_projects = Path::new(path)
                         .components()
@@ -139,7 +140,7 @@ pub(super) fn of_service(
     given
 }
 
-/// The variables of such a file; `Err` has the number of a line that is not a variable.
+/// Reads the variables of such a file. `Err` has the number of a line that is not a variable.
 pub(super) fn variables(text: &str) -> Result<Vec<Setting>, usize> {
     if let Some(at) = text.lines().position(|it| !is_plain(it)) {
         return Err(at + 1);
@@ -159,8 +160,8 @@ pub(super) fn variables(text: &str) -> Result<Vec<Setting>, usize> {
     Ok(settings)
 }
 
-/// Whether a text in double quotes contains no unescaped dollar sign, and backslashes only before characters that need
-/// them.
+/// Whether a text in double quotes contains no unescaped dollar sign, and no backslash except before a backslash, a
+/// quote or a dollar sign.
 fn is_escaped_plainly(raw: &str) -> bool {
     let mut chars = raw.chars();
     while let Some(sign) = chars.next() {
@@ -210,7 +211,7 @@ fn is_plain(line: &str) -> bool {
 }
 
 impl Taken {
-    /// The variable as `NAME=value`; `value` is left out if it is unknown or secret.
+    /// The variable as `NAME=value`. The value is left out if it is not known or is a secret.
     pub(super) fn pair(&self) -> String {
         let name = &self.setting.path[0];
         match &self.setting.value {
@@ -221,8 +222,8 @@ impl Taken {
 }
 
 impl Given {
-    /// The variables of a container, with the source of each variable that comes from elsewhere. `own` are its own
-    /// variables, and `asked` those whose values Compose takes from its own environment.
+    /// All variables of a container, and the source of each variable that comes from elsewhere. `own` has the
+    /// container's own variables, and `asked` the names of those whose values Compose takes from its own environment.
     pub(super) fn with(self, mut own: Vec<Setting>, asked: &[String]) -> (Vec<Setting>, Vec<Taken>) {
         let mut origins = Vec::new();
         for (at, taken) in self.instead {

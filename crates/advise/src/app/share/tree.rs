@@ -1,7 +1,7 @@
-//! A YAML text as a tree with the place of each node, and with marks on nodes that must not be changed.
+//! A YAML text as a tree with the place of each node, in which nodes that must not be changed are marked.
 //!
-//! `yaml` in contrast returns only values. Limited in size; aliases are not followed. Called by `mount` and its
-//! siblings.
+//! Unlike this module, `yaml` returns only values. The size of a tree is limited, and aliases are not followed. Used by
+//! `compose`, `pods`, `maps` and `line`.
 
 use std::ops::Range;
 
@@ -14,16 +14,16 @@ const MOST_NODES: usize = 20_000;
 
 #[derive(Debug)]
 pub(super) struct Node {
-    /// The bytes of the node; a block ends with its last content.
+    /// The bytes of the node; a block ends with the end of its content.
     pub(super) at: Range<usize>,
-    /// Whether it has an anchor or a tag: it may then also be used elsewhere, or have another meaning.
+    /// Whether the node has an anchor or a tag: it may then also be used elsewhere, or have another meaning.
     pub(super) is_marked: bool,
     pub(super) kind: Shape,
 }
 
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// A text; `is_simple` is false for a block scalar, or a text over several lines.
+    /// A text. `is_simple` is false for a block scalar and for a text over several lines.
     Text {
         text: String,
         is_simple: bool,
@@ -71,13 +71,13 @@ impl Node {
         }
     }
 
-    /// The entries with that key; several if the file has the key twice.
+    /// The entries with this key. There are several if the file has the key more than once.
     pub(super) fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a (Self, Self)> {
         let entries = self.entries().iter();
         entries.filter(move |(name, _)| name.text() == Some(key))
     }
 
-    /// The key and the value; if there are several, the last one, which most readers use.
+    /// The entry with this key. If there are several, returns the last, which most readers use.
     pub(super) fn entry<'a>(&'a self, key: &'a str) -> Option<&'a (Self, Self)> {
         self.all(key).last()
     }
@@ -94,19 +94,19 @@ impl Node {
         }
     }
 
-    /// The texts of the node, word by word: its own text, or the texts of its items.
+    /// The words of the node's text, or of the texts of its items.
     pub(super) fn words(&self) -> Vec<String> {
         let own = self.text().into_iter();
         let all = own.chain(self.items().iter().filter_map(Self::text));
         all.flat_map(str::split_whitespace).map(str::to_owned).collect()
     }
 
-    /// Whether it is written in lines, without brackets.
+    /// Whether the node is a block: a mapping or a list that is written in lines, without brackets.
     pub(super) fn is_block(&self) -> bool {
         matches!(self.kind, Shape::Map { is_flow: false, .. } | Shape::List { is_flow: false, .. })
     }
 
-    /// Whether `is` is true for this node or a node in it.
+    /// Whether `is` is true for this node or a node inside it.
     pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         is(self)
             || match &self.kind {
@@ -116,7 +116,7 @@ impl Node {
             }
     }
 
-    /// Whether another line of the same block may follow the node's last line.
+    /// Whether another line of the same block can be added after the node's last line.
     pub(super) fn ends_simply(&self) -> bool {
         match &self.kind {
             Shape::Text { is_simple, .. } => *is_simple,
@@ -135,7 +135,7 @@ pub(super) fn read(text: &str) -> Option<Node> {
     all.pop().filter(|_| all.is_empty())
 }
 
-/// The documents of a text. `None` if the text is not YAML, or is too large.
+/// The documents of a text. `None` if the text is not YAML or is too large.
 pub(super) fn documents(text: &str) -> Option<Vec<Node>> {
     let chars = text.char_indices().map(|(at, _)| at);
     let mut build =
@@ -147,7 +147,7 @@ pub(super) fn documents(text: &str) -> Option<Vec<Node>> {
     Some(build.roots)
 }
 
-/// A collection whose end has not been reached yet.
+/// A mapping or a list whose end has not been reached yet.
 struct Open {
     start: usize,
     is_marked: bool,
@@ -161,7 +161,7 @@ struct Open {
 
 struct Build<'a> {
     text: &'a str,
-    /// The byte of each character.
+    /// The byte at which each character begins.
     bytes: Vec<usize>,
     open: Vec<Open>,
     roots: Vec<Node>,
@@ -236,7 +236,7 @@ impl Build<'_> {
 
     fn close(&mut self, at: &Range<usize>) -> Option<()> {
         let open = self.open.pop()?;
-        // The parser's end includes the text after a bracket.
+        // The parser's end includes the text after a bracket, so the end is the byte after the bracket.
         let end = if open.is_flow { at.start + 1 } else { open.end };
         let is_flow = open.is_flow;
         let kind = if open.is_map {
@@ -255,7 +255,7 @@ impl Build<'_> {
             self.roots.push(node);
             return;
         };
-        // An empty node does not have a place.
+        // An empty node has no place, so it does not move the end of the mapping or list.
         if !matches!(node.kind, Shape::Nothing) || node.at.start < node.at.end {
             open.end = open.end.max(node.at.end);
         }
@@ -272,7 +272,7 @@ impl Build<'_> {
 mod tests {
     use super::*;
 
-    /// The value of `a`: flow or not, and its bytes.
+    /// `expected` describes the value of `a`: whether it has brackets, and its bytes.
     #[track_caller]
     fn check(text: &str, expected: Option<(bool, &str)>) {
         let root = read(text);

@@ -1,7 +1,7 @@
-//! nginx in front of PHP-FPM, each in its own container, if the project contains the configuration files of both,
-//! mounted one by one.
+//! nginx in front of PHP-FPM, each in its own container. Both have their configuration files in the project, mounted
+//! one by one.
 //!
-//! Called by `read` for the connections and by `compose` for the changes; `image` describes the socket.
+//! Called by `read` to find connections and by `compose` to make changes; `image` describes the socket.
 //!
 //! # Source
 //! docker-library/php, Dockerfile-linux.template: `php-fpm.d`, commit f26909cd (2026-01-09); php.net, "FPM
@@ -34,14 +34,14 @@ pub(super) const SITES: &str = "/etc/nginx";
 const POOLS: &str = "/usr/local/etc/php-fpm.d";
 const MAIN: &str = "/usr/local/etc/php-fpm.conf";
 
-/// The last file of the pool in the image, which has `listen = 9000` in images from before 2026-01-09.
+/// The file that the image's pool reads last. It contains `listen = 9000` in images from before 2026-01-09.
 const LAST: &str = "zz-docker.conf";
 const POOL: &str = "www";
 
-/// Every user may connect, because the users of two containers share no group.
+/// The mode of the socket. Every user may connect, because the users of the two containers share no group.
 const MODE: &str = "0666";
 
-/// The files in a Compose file's folder that its services mount as files of nginx or PHP-FPM.
+/// The files in the folder of a Compose file that its services mount as files of nginx or PHP-FPM.
 pub(crate) fn own_files(name: &str, text: &str) -> Vec<String> {
     let all = services(name, text).into_iter().flat_map(|it| it.mounted);
     let own: BTreeSet<String> = all.filter(|it| is_own(&it.0) && is_below(&it.1)).map(|it| it.1).collect();
@@ -57,13 +57,13 @@ fn name_in<'a>(target: &'a str, folder: &str) -> Option<&'a str> {
     target.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// The file that is mounted, if it is one of the files that are read here.
+/// Returns the mounted file, if it is a file that nginx or PHP-FPM reads and that was read here.
 fn part_of<'a>(mount: &Mount, whole: &'a Whole) -> Option<(&'a Part, &'a str)> {
     let from = mount.from.as_deref().filter(|_| mount.target.as_deref().is_some_and(is_own))?;
     whole.others().find(|it| it.0.words == from)
 }
 
-/// The connections in the files that the services of a Compose file mount as nginx's own, and the problems of services
+/// The connections in the files that services of a Compose file mount as nginx's files, and a problem for each service
 /// whose files are missing.
 pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Vec<Problem>) {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
@@ -98,8 +98,10 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
     (all, problems)
 }
 
-/// The lines that make the server's pool listen on the socket; an error if not everything that decides about it is
-/// known.
+/// The lines that make the server's pool listen on the socket.
+///
+/// # Errors
+/// If something is not known that decides where the pool listens.
 pub(super) fn listening(
     (own, server): (&Container, &Container),
     whole: &Whole,
@@ -159,7 +161,8 @@ pub(super) fn listening(
     Ok(rewrites.into_iter().zip(edits).map(|(rewrite, edit)| (vec![at(rewrite)], below(edit))).collect())
 }
 
-/// Whether all files that nginx reads are known; the files in its image pass no requests to another container.
+/// Checks that all files that nginx reads are known. The files in nginx's own image pass no requests to other
+/// containers.
 fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
     let title = &own.title;
     let starts_it = own.words.first().is_none_or(|it| it == "nginx" || it == "nginx-debug");

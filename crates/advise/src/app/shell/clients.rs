@@ -4,11 +4,11 @@
 pub(super) struct Client {
     pub(super) family: &'static str,
     pub(super) names: &'static [&'static str],
-    /// Short options that have a value, each with its role.
+    /// The short options that have a value, each with its role.
     pub(super) short: &'static [(char, &'static str)],
-    /// Other short options that have a value.
+    /// The other short options that have a value.
     pub(super) others: &'static str,
-    /// The role of the program's first word without a dash.
+    /// The role of the first word without a dash.
     pub(super) first: &'static str,
     /// The host that the program uses by default.
     pub(super) host: &'static str,
@@ -83,11 +83,11 @@ pub(super) const CLIENTS: [Client; 10] = [
         variables: &[("password", "REDISCLI_AUTH")],
     },
     MONGODB,
-    // The first word may also be a host; if it is not a URL, the server is not known.
+    // The first word may also be a host. If it is not a URL, looptax does not know the server.
     Client { names: &["mongosh", "mongo"], others: "", first: "url", host: "", ..MONGODB },
 ];
 
-/// Long options whose value may be in the next word, each with its role.
+/// Long options with a value that may be the next word, each with its role.
 pub(super) const LONG: [(&str, &str); 16] = [
     // The option of OpenDMARC's programs.
     ("dbhost", "host"),
@@ -108,7 +108,7 @@ pub(super) const LONG: [(&str, &str); 16] = [
     ("protocol", "protocol"),
 ];
 
-/// Other options whose value may be in the next word; that word must not be taken for the name of a database.
+/// Other long options with a value that may be the next word. This word is not the name of a database.
 pub(super) const LONG_OTHERS: [&str; 12] = [
     "default-character-set",
     "execute",
@@ -124,5 +124,5 @@ pub(super) const LONG_OTHERS: [&str; 12] = [
     "login-path",
 ];
 
-/// Options that name a file which contains the server.
+/// Options that name a file in which the server is set.
 pub(super) const ELSEWHERE: [&str; 3] = ["defaults-file", "defaults-extra-file", "login-path"];

@@ -1,8 +1,8 @@
-//! Shell scripts, crontabs and the commands of systemd's units: their assignments, the variables that `docker run`
-//! passes to a container, and the servers on the command lines of client programs (`mysqldump`, `psql`, `redis-cli`).
+//! Shell scripts, crontabs and the commands of systemd's units. Reads assignments, the variables that `docker run`
+//! passes to a container, and the servers in the command lines of client programs (`mysqldump`, `psql`, `redis-cli`).
 //!
-//! Variables that the script assigns are replaced by their values; nothing else is expanded as a shell would expand it.
-//! Called by `read` and `inside`.
+//! Variables that the script assigns are replaced by their values. No other shell expansion is done. Called by `read`
+//! and `inside`.
 
 mod clients;
 pub(super) mod pods;
@@ -16,10 +16,10 @@ use super::lines::{Lines, depth_after, expanded};
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value, doubt_unclear, named};
 
-/// Most levels of commands that are quoted inside other commands.
+/// The most levels of commands quoted inside other commands.
 const MOST_DEPTH: usize = 3;
 
-/// Most variables of a script that are replaced: each word that is a variable is compared with all of them.
+/// The most variables of a script that are replaced. Each word that is a variable is compared with all of them.
 const MOST_ASSIGNED: usize = 500;
 
 /// Programs that start another program.
@@ -35,7 +35,7 @@ const REMOTE: [&str; 8] = ["docker", "podman", "docker-compose", "kubectl", "ssh
 #[derive(Debug, Clone)]
 struct Word {
     at: Range<usize>,
-    /// Whether the output of a command is part of the word.
+    /// Whether the output of another command is part of the word.
     is_open: bool,
 }
 
@@ -55,13 +55,13 @@ struct Walk<'a> {
     clients: Vec<Setting>,
     runs: Vec<Run>,
     n_calls: BTreeMap<String, usize>,
-    /// The settings of each call, by role.
+    /// For each call, the settings with their roles.
     calls: Vec<Vec<(&'static str, Value)>>,
     /// Whether the current line is in a branch or a loop.
     is_conditional: bool,
 }
 
-/// The settings of a script, a crontab or a unit.
+/// Reads the settings of a script, a crontab or a unit.
 pub(super) fn read(text: &str) -> Vec<Setting> {
     let walk = walked(text);
     let mut found = walk.assigned;
@@ -71,17 +71,17 @@ pub(super) fn read(text: &str) -> Vec<Setting> {
     found
 }
 
-/// The variables that a unit's commands pass to containers, and the options of the programs that the unit starts.
+/// Reads the variables that a unit's commands pass to containers, and the options of the programs that the unit starts.
 pub(super) fn of_unit(text: &str) -> Vec<Setting> {
     let mut found = walked(text).handed;
     for setting in &mut found {
-        // Specifiers like `%h` and `%i`.
+        // A single `%` begins a specifier like `%h` or `%i`.
         setting.read_doubled('%');
     }
     found
 }
 
-/// The containers that a script's commands start.
+/// The containers that the commands of a script start.
 pub(super) fn runs(text: &str) -> Vec<Run> {
     walked(text).runs
 }
@@ -102,7 +102,7 @@ fn walked(text: &str) -> Walk<'_> {
     let mut depth = 0;
     while start < text.len() {
         let mut end = start;
-        // A line continues on the next line after a backslash.
+        // A backslash at the end of a line continues the command on the next line.
         for line in text[start..].split_inclusive('\n') {
             end += line.len();
             let is_comment = text[start..].trim_start().starts_with('#');
@@ -129,13 +129,13 @@ fn walked(text: &str) -> Walk<'_> {
     walk
 }
 
-/// Whether a word is a variable that may hold options, judged by its name: `$MYSQL_OPTS`, `${CONN_ARGS}`.
+/// Whether a word is a variable that may hold options, according to its name: `$MYSQL_OPTS`, `${CONN_ARGS}`.
 fn may_be_options(word: &str) -> bool {
     let name = word.strip_prefix('$').unwrap_or_default().to_lowercase();
     ["opt", "arg", "param", "auth", "cred", "conn", "flag"].iter().any(|it| name.contains(it))
 }
 
-/// The commands of a text, each as its words.
+/// Splits a text into commands, and each command into words.
 fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
     let mut found = Vec::new();
     let mut left = vec![(at, 0)];
@@ -149,7 +149,7 @@ fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
     found
 }
 
-/// The commands of a text, and the places of its command substitutions, whose commands are not included.
+/// The commands of a text, without those in its command substitutions, and the places of these substitutions.
 fn outer_commands(text: &str, at: Range<usize>) -> (Vec<Vec<Word>>, Vec<Range<usize>>) {
     let mut found = vec![Vec::new()];
     let mut inner = Vec::new();
@@ -208,7 +208,7 @@ fn outer_commands(text: &str, at: Range<usize>) -> (Vec<Vec<Word>>, Vec<Range<us
     (found, inner)
 }
 
-/// The end of a command substitution: the second backtick, or the parenthesis that closes it.
+/// The end of a command substitution: the second backtick, or the closing parenthesis.
 fn end_of_output(text: &str, at: Range<usize>, sign: char) -> usize {
     let mut depth = 1_usize;
     let end = text[at.clone()].char_indices().find(|(_, c)| {
@@ -236,7 +236,7 @@ impl<'a> Walk<'a> {
         &self.text[word.at.clone()]
     }
 
-    /// A word without quotes around it.
+    /// The text of a word, without the quotes around it.
     fn plain(&self, word: &Word) -> &'a str {
         self.raw(word).trim_matches(['"', '\''])
     }
@@ -294,8 +294,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The words of `$MYSQL $OPTIONS -e …` with the variables replaced by the words that the script assigned to them: a
-    /// client program, and options.
+    /// Replaces the variables in a command like `$MYSQL $OPTIONS -e …` by the words that the script assigned to them:
+    /// the name of a client program, and options.
     fn called(&self, words: &[Word]) -> Option<Vec<Word>> {
         let is_variable = |it: &Word| self.raw(it).starts_with('$');
         words.iter().find(|it| is_variable(it) && self.assigned.len() <= MOST_ASSIGNED)?;
@@ -309,7 +309,7 @@ impl<'a> Walk<'a> {
         Some(words.iter().enumerate().flat_map(of_word).collect())
     }
 
-    /// The words of a variable's value; `None` if it is not known which value the variable has.
+    /// The words of the value of a variable; `None` if the value is not certain.
     fn assigned_words(&self, word: &Word) -> Option<Vec<Word>> {
         let name = self.raw(word).strip_prefix('$')?.trim_start_matches('{').trim_end_matches('}');
         let mut assigned = self.assigned.iter().filter(|it| it.path == [name]);
@@ -321,7 +321,7 @@ impl<'a> Walk<'a> {
         commands(self.text, self.inner(&Word { at, is_open: false })).into_iter().next()
     }
 
-    /// The options of the program that a unit starts.
+    /// Reads the options of the program that a unit starts.
     fn options(&mut self, at: Range<usize>) {
         let words: Vec<Word> = commands(self.text, at).into_iter().flatten().collect();
         for (idx, word) in words.iter().enumerate() {
@@ -366,7 +366,7 @@ impl<'a> Walk<'a> {
         Some(Setting { doubt: setting.doubt.clone().or(doubt), ..setting })
     }
 
-    /// A value with its variables replaced, if the script assigns them.
+    /// Makes a setting, in whose value variables are replaced if the script assigns them.
     fn setting(&self, path: Vec<String>, at: Range<usize>, is_open: bool) -> Setting {
         let raw = &self.text[at.clone()];
         let plain: String = raw.chars().filter(|it| !matches!(it, '"' | '\'')).collect();
@@ -410,7 +410,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reads `docker run -e NAME=value`.
+    /// Reads the options of `docker run`, such as `-e NAME=value`.
     fn run(&mut self, words: &[Word]) {
         let (mut network, mut mounts) = (None, Vec::new());
         let mut words_left = words.iter().peekable();
@@ -461,7 +461,7 @@ impl<'a> Walk<'a> {
         let mut options = None;
         while let Some(word) = words_left.next() {
             let text = self.raw(word);
-            // The value is the rest of this word, or the next word.
+            // The value of an option is the rest of its word, or the next word.
             let mut take = |from: usize| {
                 let (at, is_open) = if from < word.at.end {
                     (from..word.at.end, word.is_open)
@@ -535,7 +535,7 @@ impl<'a> Walk<'a> {
         }
         roles.retain(|role, it| *role != "url" || !matches!(it.value, Value::Text(_)) || is_uri(it));
         for (role, name) in client.variables {
-            // A crontab passes its variables to its commands; a script must export them.
+            // A crontab passes its variables to its commands; a script has to export them.
             let is_exported =
                 |it: &&Setting| !self.text.starts_with("#!") || self.text.contains(&format!("export {}", it.path[0]));
             let is_it = |it: &&Setting| it.path == [*name];

@@ -1,14 +1,14 @@
-//! Commands of the containers in Kubernetes manifests: the client programs that they start, with the environment of
-//! their container.
+//! The commands of the containers in Kubernetes manifests: the client programs that they start, with the environment of
+//! the container.
 //!
-//! Called by `read` for a manifest's settings. `yaml` calls `is_of_pod` to recognise the words of such commands.
+//! Called by `read` for the settings of a manifest. `yaml` calls `is_of_pod` to recognise the words of such commands.
 
 use std::collections::BTreeMap;
 
 use super::walked;
 use crate::app::setting::{Setting, Value};
 
-/// The clients that the containers of Kubernetes' pods start; the place of a client is that of the last word.
+/// The clients that the containers of Pods start. The place of a client is the place of the last word of its command.
 pub(in crate::app) fn of_pods(settings: &[Setting]) -> Vec<Setting> {
     let mut scripts: BTreeMap<&[String], Vec<(&Setting, &str)>> = BTreeMap::new();
     for setting in settings.iter().filter(|it| is_of_pod(&it.path)) {
@@ -36,7 +36,7 @@ pub(in crate::app) fn of_pods(settings: &[Setting]) -> Vec<Setting> {
     found
 }
 
-/// Turns Kubernetes' `$(NAME)` into the shell's form of a variable.
+/// Replaces Kubernetes' `$(NAME)` by the shell's form of a variable.
 fn with_variables(script: &str) -> String {
     let mut parts = script.split("$(");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -47,8 +47,8 @@ fn with_variables(script: &str) -> String {
     parts.map(of_part).fold(first, |whole, part| whole + &part)
 }
 
-/// A container's environment as shell assignments. A value in another object becomes a command substitution, whose
-/// output is not known.
+/// The environment of a container as shell assignments. If a value is in another object, a command substitution stands
+/// for it, whose output is not known.
 fn environment_of(container: &[String], settings: &[Setting]) -> String {
     let mut lines = String::new();
     let mut name = None;
@@ -73,7 +73,7 @@ fn environment_of(container: &[String], settings: &[Setting]) -> String {
     lines
 }
 
-/// Whether a setting with this path is a word of the command that a Kubernetes container starts.
+/// Whether the path is that of a word of the command which a Kubernetes container starts.
 pub(in crate::app) fn is_of_pod(path: &[String]) -> bool {
     let [.., containers, _, command, _] = path else {
         return false;

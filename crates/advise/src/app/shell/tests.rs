@@ -1,4 +1,4 @@
-//! Scripts, crontabs and units, and the calls in them.
+//! Tests scripts, crontabs and units, and the calls of client programs in them.
 
 use super::*;
 

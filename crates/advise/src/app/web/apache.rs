@@ -1,7 +1,7 @@
 //! Apache: `ProxyPass`, `ProxyPassMatch`, `BalancerMember` and `SetHandler "proxy:…"`.
 //!
-//! A socket is written before the URL: `unix:/run/app.sock|http://127.0.0.1:8000/`. The URL stays unchanged, because
-//! its host is still used as the request's `Host` and is the text that `ProxyPassReverse` removes from responses.
+//! In `unix:/run/app.sock|http://127.0.0.1:8000/`, the socket is written before the URL. A switch does not change the
+//! URL, because its host is still the request's `Host`, and `ProxyPassReverse` removes this URL from responses.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// Finds the first word that is an address. `blocks` and `directive` contain it.
+/// Finds the first word of a directive that is an address. `blocks` and `directive` are its names.
 fn target(
     sink: &mut Sink<'_>,
     (blocks, directive): (&[String], &str),
@@ -66,7 +66,7 @@ fn target(
         };
         let mut blocks = blocks.to_vec();
         blocks.retain(|it| !it.starts_with("IfModule"));
-        // This word is the path of the pages that are proxied.
+        // If the address is not this word, the word is the path of the pages that Apache passes on.
         if words[1] != *word {
             blocks.push(text[words[1].clone()].to_owned());
         }
@@ -84,7 +84,7 @@ fn target(
     }
 }
 
-/// The names of sockets: `<Proxy "unix:/run/php.sock|fcgi://php">` gives a name to a socket.
+/// The names that the file gives to sockets: `<Proxy "unix:/run/php.sock|fcgi://php">` calls a socket `php`.
 fn named_workers(text: &str) -> BTreeSet<&str> {
     let names = text.lines().filter_map(|line| {
         let head = line.trim_start().strip_prefix("<Proxy ")?;

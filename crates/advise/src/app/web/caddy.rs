@@ -1,4 +1,4 @@
-//! Caddy: `php_fastcgi` and `reverse_proxy`, with their addresses on the same line or in their block.
+//! Caddy: `php_fastcgi` and `reverse_proxy`, with addresses on the same line or in the block of the directive.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 use crate::app::setting::Value;
 
-/// A `reverse_proxy` whose block is still open; the block may set the protocol.
+/// A `reverse_proxy` or `php_fastcgi` whose block is still open. Further lines of the block may set the protocol.
 struct Open {
     depth: usize,
     addresses: Vec<(Range<usize>, Range<usize>)>,
@@ -67,7 +67,8 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// The words after a directive that are addresses, each with the place of the directive.
+/// The words after a directive that are addresses. Each has the range from the directive to the word, and the range of
+/// the word.
 fn addresses(text: &str, words: &[Range<usize>]) -> Vec<(Range<usize>, Range<usize>)> {
     let Some(first) = words.first() else {
         return Vec::new();
@@ -106,7 +107,7 @@ fn push(sink: &mut Sink<'_>, blocks: &[String], found: &Open) {
     }
 }
 
-/// An address in Caddy's forms (`unix//run/app.sock`, `:8000`, `{$NAME:default}`) or in the common forms.
+/// Reads an address in Caddy's forms (`unix//run/app.sock`, `:8000`, `{$NAME:default}`) or in the common forms.
 fn place(text: &str) -> Value {
     let variable = text.strip_prefix("{$").and_then(|it| it.strip_suffix('}'));
     if let Some(inside) = variable.filter(|it| !it.contains('{')) {
@@ -119,7 +120,7 @@ fn place(text: &str) -> Value {
     }
     let socket = ["unix/", "unix+h2c/"].iter().find_map(|it| text.strip_prefix(it));
     match socket {
-        // The permissions of the socket may follow it.
+        // The permissions of the socket may follow the path.
         Some(path) => address(&format!("unix:{}", path.split('|').next().unwrap_or(path))),
         None => address(text),
     }

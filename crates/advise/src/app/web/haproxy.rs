@@ -1,5 +1,5 @@
-//! `HAProxy`: the `server` lines to which it sends HTTP or FastCGI, and those of databases in `mode tcp` if a check or
-//! the default port shows the kind.
+//! `HAProxy`: the `server` lines to which it sends HTTP or FastCGI, and in `mode tcp` the `server` lines of databases
+//! whose kind a check or the default port shows.
 
 use std::ops::Range;
 
@@ -25,12 +25,12 @@ const SECTIONS: [&str; 12] = [
     "mailers",
 ];
 
-/// The settings of a section that apply to all its servers.
+/// Settings of a section that apply to all servers of the section.
 #[derive(Debug, Clone, Copy, Default)]
 struct Speaks {
     is_http: bool,
     is_fastcgi: bool,
-    /// The kind of server for which the check is.
+    /// The kind of server that `option …-check` checks.
     checks: Option<Kind>,
 }
 
@@ -100,7 +100,7 @@ fn push(sink: &mut Sink<'_>, (kind, name): &(String, String), speaks: Speaks, se
     }
 }
 
-/// The kind of database according to words in a socket's path.
+/// The kind of database according to words in the path of a socket.
 pub(super) fn kind_of_socket(path: &str) -> Option<Kind> {
     let words =
         [(".s.PGSQL.", Kind::Postgres), ("mysql", Kind::Mysql), ("redis", Kind::Redis), ("memcache", Kind::Memcached)];
@@ -108,7 +108,7 @@ pub(super) fn kind_of_socket(path: &str) -> Option<Kind> {
     Some(kind)
 }
 
-/// An address in the forms of `HAProxy` (`/run/app.sock`, `unix@/run/app.sock`) or in the common forms.
+/// Reads an address in the forms of `HAProxy` (`/run/app.sock`, `unix@/run/app.sock`) or in the common forms.
 fn place(text: &str) -> Value {
     let tcp = ["ipv4@", "ipv6@"].iter().find_map(|it| text.strip_prefix(it));
     match text.strip_prefix("unix@") {

@@ -1,9 +1,9 @@
-//! The files of web servers and proxies: the server to which each block passes its requests.
+//! The files of web servers and proxies: the servers to which each block passes requests.
 //!
-//! Text in, settings with their places out. A setting is only the address (`127.0.0.1:9000`, `unix:/run/app.sock`), so
-//! that the text around it stays. The last part of the setting's name is the directive, which shows the protocol.
-//! Addresses with TLS are left out. `words` splits a text, `sink` collects the findings, each program has its own file,
-//! and `named` finds all other uses of a port. Called by `read` and by `switch`.
+//! Takes texts, and returns settings with their places. A setting contains only the address (`127.0.0.1:9000`,
+//! `unix:/run/app.sock`), so a change keeps the text around it. The last part of the setting's name is the directive,
+//! which shows the protocol. Addresses with TLS are left out. `words` splits a text, `sink` collects the addresses,
+//! each program has its own file, and `named` finds all other uses of a port. Called by `read` and by `switch`.
 
 mod apache;
 mod caddy;

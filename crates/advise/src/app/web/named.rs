@@ -1,7 +1,8 @@
-//! Finds every place in a proxy's file that contains a port, whatever the directive.
+//! Finds every place where a proxy's file contains a port, whatever the directive.
 //!
-//! looptax does not know most directives (`grpc_pass`, a `map`, those of a module), so it includes all directives
-//! except those that are known not to connect. Text in, lines out; the caller knows to which machine a host belongs.
+//! looptax does not know most directives (`grpc_pass`, a `map`, directives of modules), so this file includes all
+//! directives except those that are known not to connect. Takes texts, and returns lines. The caller has to find out to
+//! which machine a host belongs.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -9,7 +10,7 @@ use super::Proxy;
 use super::words::{Ends, Piece, logical_line, pieces, words_of};
 use crate::app::setting::LineStarts;
 
-/// Directives whose addresses are part of a request, a response or a rule, or are addresses at which the proxy listens.
+/// Directives whose addresses belong to a request, a response or a rule, or are addresses at which the proxy listens.
 const CONNECT_TO_NOBODY: [&str; 46] = [
     "acl",
     "add_header",
@@ -59,16 +60,16 @@ const CONNECT_TO_NOBODY: [&str; 46] = [
     "valid_referers",
 ];
 
-/// A place that contains the port.
+/// A place where a file contains the port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedPort {
-    /// The lines of its directive, counted from one.
+    /// The lines of the directive, counted from 1.
     pub lines: RangeInclusive<usize>,
     /// The text before the port: empty, an address, a name, or a text with a variable.
     pub host: String,
 }
 
-/// The places of a text that contain the port, in the order of the text.
+/// The places where a text contains the port, in the order of the text.
 pub(crate) fn named_ports(text: &str, proxy: Proxy, port: u16) -> Vec<NamedPort> {
     let starts = LineStarts::from_text(text);
     let mut found = Vec::new();
@@ -97,14 +98,14 @@ fn directives(text: &str, proxy: Proxy) -> Vec<Vec<Range<usize>>> {
     let all = pieces(text, ends).into_iter();
     let own = all.filter_map(|it| match it {
         Piece::Directive(words) => Some(words),
-        // Caddy's directives may have blocks; nginx's blocks do not connect.
+        // In Caddy, a directive that connects may have a block; in nginx, the head of a block never connects.
         Piece::Opened(words) => Some(words).filter(|_| proxy == Proxy::Caddy),
         Piece::Closed(_) => None,
     });
     own.collect()
 }
 
-/// The words of each line. An open quote ends at the end of its line.
+/// The words of each line. Quotes that are still open at the end of a line end there.
 fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut start = 0;
     let mut found = Vec::new();
@@ -112,7 +113,7 @@ fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
         let line = logical_line(&text[start..]);
         let words = words_of(line, start);
         start += line.len();
-        // `<Proxy "http://127.0.0.1:8000">` and similar sections set options for a server that is named in other lines.
+        // `<Proxy "http://127.0.0.1:8000">` and similar sections set options for a server to which other lines connect.
         let is_section = words.first().is_some_and(|it| text[it.clone()].starts_with('<'));
         if !is_section {
             found.push(words);
@@ -121,9 +122,9 @@ fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
     found
 }
 
-/// The text before the port, for each occurrence of the port in a word.
+/// For each place where a word contains the port, the text before the port.
 fn hosts(word: &str, port: u16) -> Vec<&str> {
-    // In Apache, the text after a socket is only a name: Apache does not connect to it.
+    // In Apache, the text after a socket is only a name, to which Apache does not connect.
     let is_on_socket = word.contains("unix:") && word.contains('|');
     if is_on_socket {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! nginx: `fastcgi_pass`, `uwsgi_pass`, `memcached_pass` and `proxy_pass`, and the servers of the `upstream` that they
-//! name.
+//! nginx: `fastcgi_pass`, `uwsgi_pass`, `memcached_pass` and `proxy_pass`, and the servers of the `upstream` blocks
+//! that these directives name.
 //!
-//! A name without an `upstream` in the file may be an upstream of another file.
+//! A name for which the file has no `upstream` may be an upstream in another file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::haproxy::kind_of_socket;
 use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 
-/// Directives that pass a request on; with the scheme of their address, and whether the address must have it.
+/// Directives that pass on a request. Each has the scheme of its address, and whether the address must have the scheme.
 const PASSES: [(&str, &str, bool); 4] = [
     ("fastcgi_pass", "", false),
     ("uwsgi_pass", "uwsgi", false),
@@ -27,7 +27,7 @@ const MOST_INCLUDES: usize = 8;
 
 type Words = Vec<Range<usize>>;
 
-/// The servers of an upstream, and the directives that pass requests to it.
+/// The servers of an `upstream`, and the directives that pass requests to it.
 #[derive(Default)]
 struct Upstream {
     servers: Vec<Words>,
@@ -63,8 +63,8 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// A problem that names the files which a file includes, if that file itself passes no requests on: looptax does not
-/// follow them.
+/// Returns a problem that names the files which a file includes, if the file itself passes on no requests. looptax does
+/// not read these files.
 pub(super) fn includes(text: &str) -> Option<Problem> {
     // The files of nginx's own packages contain no servers.
     let is_theirs =
@@ -116,8 +116,8 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
     }
     let (rest, n_bytes) = match without_scheme(text, scheme).filter(|_| !scheme.is_empty()) {
         Some(found) => found,
-        // A variable may hold the whole address, or the scheme. An address with another scheme uses TLS; an address
-        // without a scheme belongs to a stream.
+        // A variable may hold the whole address, or the scheme. With another scheme the address uses TLS; without a
+        // scheme it belongs to a stream.
         None if text.starts_with('$') => (text, 0),
         None if *has_scheme || text.contains("://") => return,
         None => (text, 0),
@@ -144,7 +144,7 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
     });
 }
 
-/// An address in a stream has no scheme: ports and names show the kind of its server.
+/// Adds an address in a stream. It has no scheme, so ports and names have to show the kind of its server.
 fn stream(
     sink: &mut Sink<'_>,
     blocks: &[String],
@@ -177,13 +177,13 @@ fn stream(
     }
 }
 
-/// The blocks without the `http` block around them.
+/// The names of the blocks, without the `http` block.
 fn shown(blocks: &[String]) -> Vec<String> {
     let kept = blocks.iter().filter(|it| !it.starts_with("http"));
     kept.cloned().collect()
 }
 
-/// Whether it is a name without a port that no machine resolves by default.
+/// Whether a text is a name without a port, other than `localhost`: machines do not resolve such names by default.
 fn is_bare_name(text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_number = text.chars().all(|c| c.is_ascii_digit());

@@ -14,18 +14,18 @@ pub(super) struct Behind {
     /// The directive that passes requests to the address: `fastcgi_pass`.
     pub(super) directive: String,
     pub(super) value: Value,
-    /// Why another address may be used.
+    /// Why another address may take effect.
     pub(super) doubt: Option<String>,
-    /// The directive with the address, or the part of it that is shown.
+    /// The directive with the address, or the part of the directive that is shown.
     pub(super) item: Range<usize>,
     pub(super) literal: Range<usize>,
 }
 
-/// The findings, with their places.
+/// The addresses that were found, with their places.
 pub(super) struct Sink<'a> {
     pub(super) text: &'a str,
     starts: LineStarts,
-    /// How many blocks of each name have occurred.
+    /// For each path of a block, how many blocks with this path were found.
     seen: BTreeMap<Vec<String>, usize>,
     settings: Vec<Setting>,
 }
@@ -35,13 +35,13 @@ impl<'a> Sink<'a> {
         Self { text, starts: LineStarts::from_text(text), seen: BTreeMap::new(), settings: Vec::new() }
     }
 
-    /// The findings, in the order of the text.
+    /// The addresses that were found, in the order of the text.
     pub(super) fn sorted(mut self) -> Vec<Setting> {
         self.settings.sort_by_key(|it| it.start);
         self.settings
     }
 
-    /// A block's name among its neighbours: the second `server` is `server 2`.
+    /// The name of a block, numbered if a block next to it has the same name: the second `server` is `server 2`.
     pub(super) fn named(&mut self, outer: &[String], name: &str) -> String {
         let name = if name.len() > 96 { "…" } else { name };
         let mut path = outer.to_vec();
@@ -78,7 +78,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// The value for `host:port`; an expression that only the program can evaluate if the text contains a variable.
+/// The value for an address like `host:port`. If the text contains a variable, the value is hidden, because only the
+/// program can evaluate it.
 pub(super) fn address(text: &str) -> Value {
     if text.contains(['$', '%', '{']) {
         return Value::Hidden;
@@ -86,8 +87,8 @@ pub(super) fn address(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// The text without this scheme (in upper or lower case), and the scheme's number of bytes; `None` if the text does not
-/// begin with this scheme.
+/// Returns the text after a scheme, and the number of bytes of the scheme; `None` if the text does not begin with the
+/// scheme. Upper and lower case are the same.
 pub(super) fn without_scheme<'a>(text: &'a str, scheme: &str) -> Option<(&'a str, usize)> {
     let n_bytes = scheme.len() + "://".len();
     let head = text.get(..n_bytes)?;

@@ -1,4 +1,4 @@
-//! Each program's file in its forms; every setting is at the place that it gives.
+//! Tests the forms of each program's file, and that each setting is at the place that it gives.
 
 use super::*;
 use crate::app::setting::Value;

@@ -1,32 +1,33 @@
 //! An nginx file as a tree of its directives, each with its place.
 //!
-//! Text in, places out. Made from the words that `words` finds; `switch` uses it to write copies of such files.
+//! Takes a text, and returns places. Made from the words that `words` finds; `switch` uses the tree to write copies of
+//! such files.
 
 use std::ops::Range;
 
 use super::words::{Ends, Piece, pieces};
 
-/// More nested blocks than any real file has.
+/// The most nested blocks that are read; no real file has as many.
 const MOST_DEPTH: usize = 32;
 
-/// A directive of nginx, with the content of its block.
+/// A directive of nginx, with the directives in its block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// The places of its words, without the quotes around them. The first word is its name.
+    /// The places of the directive's words, without the quotes around them. The first word is the name.
     pub words: Vec<Range<usize>>,
     /// The place of the whole directive, including the semicolon or the block.
     pub at: Range<usize>,
-    /// The directives in its block; `None` if it has no block.
+    /// The directives in the block; `None` if the directive has no block.
     pub block: Option<Vec<Statement>>,
 }
 
 impl Statement {
-    /// A word of the directive; empty if it has fewer words.
+    /// The directive's word at an index; an empty text if the directive has fewer words.
     pub fn word<'a>(&self, text: &'a str, idx: usize) -> &'a str {
         self.words.get(idx).and_then(|it| text.get(it.clone())).unwrap_or_default()
     }
 
-    /// The place right after the brace that opens its block.
+    /// The place after the brace that opens the directive's block.
     pub fn inside(&self, text: &str) -> Option<usize> {
         self.block.as_ref()?;
         let behind = self.words.last().map_or(self.at.start, |it| it.end);
@@ -36,9 +37,9 @@ impl Statement {
 
 /// Returns the directives of an nginx file.
 ///
-/// `None` if its braces do not match, or if blocks are nested too deeply.
+/// `None` if the braces do not match, or if blocks are nested too deeply.
 pub fn statements(text: &str) -> Option<Vec<Statement>> {
-    // The blocks that are open, each with the directives that it contains so far.
+    // The open blocks. Each has the words of its directive, and the directives inside that were read so far.
     let mut open: Vec<(Vec<Range<usize>>, Vec<Statement>)> = vec![(Vec::new(), Vec::new())];
     for piece in pieces(text, Ends::Semicolon) {
         match piece {
@@ -69,7 +70,8 @@ fn start(text: &str, words: &[Range<usize>]) -> Option<usize> {
     Some(first - usize::from(is_quoted))
 }
 
-/// The byte after the semicolon; without a semicolon, as before the end of a block, the end of the last word.
+/// The byte after the semicolon. If there is no semicolon, as before the end of a block, the byte at which the block
+/// ends.
 fn end(text: &str, words: &[Range<usize>]) -> Option<usize> {
     let last = words.last()?.end;
     let rest = &text[last..];

@@ -4,18 +4,18 @@ use std::ops::Range;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// A directive ends with a semicolon; braces have a meaning anywhere.
+    /// A directive ends with a semicolon. Braces have a meaning anywhere.
     Semicolon,
-    /// A directive ends with its line; a brace has a meaning only as a separate word.
+    /// A directive ends with its line. A brace has a meaning only as a separate word.
     Line,
 }
 
 /// A directive, or the end of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// `name word word`; the places of the words, without quotes around them.
+    /// The places of the words in `name word word`, without quotes around them.
     Directive(Vec<Range<usize>>),
-    /// A directive that is followed by a block.
+    /// A directive with a block after it.
     Opened(Vec<Range<usize>>),
     /// The end of a block, with the place of its brace.
     Closed(usize),
@@ -28,7 +28,7 @@ pub(super) fn pieces(text: &str, ends: Ends) -> Vec<Piece> {
     walk.pieces
 }
 
-/// The words of one line, without quotes around them; `from` is the byte at which the line begins.
+/// The places of the words of a line, without quotes around them. `from` is the byte at which the line begins.
 pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
     let found = pieces(line.trim_end_matches('\\'), Ends::Line);
     let words = found.into_iter().find_map(|it| match it {
@@ -39,7 +39,7 @@ pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
     words.map(|it| it.start + from..it.end + from).collect()
 }
 
-/// A line with its continuation lines; a comment does not continue on the next line.
+/// Returns a line with its continuation lines. A comment has no continuation lines.
 pub(super) fn logical_line(text: &str) -> &str {
     let mut end = 0;
     let is_comment = text.trim_start().starts_with('#');
@@ -61,7 +61,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Reads one more character, word or comment; false at the end.
+    /// Reads one more character, word or comment. Returns `false` at the end of the text.
     fn step(&mut self) -> bool {
         let Some(sign) = self.text[self.at..].chars().next() else {
             return false;
@@ -84,7 +84,7 @@ impl Walk<'_> {
                 self.end();
                 self.pieces.push(Piece::Closed(self.at));
             }
-            // A continuation line.
+            // The line continues on the next line.
             '\\' if is_by_line && self.text[self.at..].starts_with("\\\n") => self.at += 1,
             _ => {
                 self.word(sign);
@@ -95,7 +95,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether the character at the present position is a separate word.
+    /// Whether the character at the current position is a separate word.
     fn is_alone(&self) -> bool {
         let behind = self.text[self.at + 1..].chars().next();
         behind.is_none_or(char::is_whitespace)
@@ -117,7 +117,7 @@ impl Walk<'_> {
             let is_end = match (is_quote, self.ends) {
                 (true, _) => sign == first && before != '\\',
                 (false, Ends::Line) => sign.is_whitespace(),
-                // `${name}` is a part of its word.
+                // In `${name}`, braces are part of the word.
                 (false, Ends::Semicolon) if sign == '{' => before != '$',
                 (false, Ends::Semicolon) if sign == '}' => !self.is_in_variable(start, start + at),
                 (false, Ends::Semicolon) => sign.is_whitespace() || sign == ';',

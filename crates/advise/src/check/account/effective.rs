@@ -1,26 +1,26 @@
 //! The rights on columns as the server itself reports them, in `information_schema.columns`.
 //!
-//! `SHOW GRANTS` shows the rows of only one account. A server also finds rows by the host from which a client comes:
-//! rows of other accounts (for any host, or of the anonymous user) may add rights or hide some. An account needs rights
-//! on `mysql.db` to see these rows. For an account that may read everything, the server's report shows only that, and
-//! nothing about rows.
+//! `SHOW GRANTS` shows only the rows of one account. A server also finds rows by the host from which a client comes, so
+//! rows of other accounts (for any host, or of the anonymous user) may add rights, or hide some. To see these rows, an
+//! account needs rights on `mysql.db`. For an account that may read everything, the server's report shows this fact,
+//! and nothing about rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::grants::Rights;
 
-/// Rights that the server reports for columns.
+/// The rights that the server reports for columns.
 const TOLD: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "REFERENCES"];
 
 /// A schema, a table and a column.
 type Column = (String, String, String);
 
-/// Rights by column; a column that the account may not even see is missing.
+/// The rights for each column. Columns that the account may not see are missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effective(BTreeMap<Column, BTreeSet<String>>);
 
 impl Effective {
-    /// Reads rows of schema, table, column and `select,insert`.
+    /// Reads rows of four texts: schema, table, column, and rights like `select,insert`.
     pub fn read(rows: impl IntoIterator<Item = [String; 4]>) -> Self {
         let rights = |text: &str| {
             let words = text.split(',').map(str::to_ascii_uppercase);
@@ -34,7 +34,7 @@ impl Effective {
         self.0.get(column).cloned().unwrap_or_default()
     }
 
-    /// Whether the server reports other rights on one of these columns than the grants give.
+    /// Whether for one of these columns the server reports other rights than the grants give.
     pub(super) fn differs_from(&self, rights: &Rights, of: &Self) -> bool {
         let mut columns = self.0.keys().chain(of.0.keys());
         columns.any(|column @ (schema, table, name)| {
@@ -44,7 +44,7 @@ impl Effective {
         })
     }
 
-    /// Schemas and tables, each with the rights that are reported here but not in `other`.
+    /// The schemas and tables for which `self` has more rights than `other`, with these rights.
     pub(super) fn beyond(&self, other: &Self) -> BTreeMap<(String, String), BTreeSet<String>> {
         let mut lost: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
         for (column, rights) in &self.0 {

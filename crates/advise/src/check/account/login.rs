@@ -1,30 +1,31 @@
-//! The facts about a login of MySQL or MariaDB, and about its account.
+//! Facts about a login of MySQL or MariaDB, and about the account of the login.
 
 use super::effective::Effective;
 use crate::check::grants::{Rights, Server};
 
-/// A login over one transport, as the server reported it.
+/// A login over one transport, as the server reports it.
 #[derive(Debug, Clone, Default)]
 pub struct MysqlLogin {
-    /// The server whose rules and messages apply.
+    /// The kind of server, which decides the rules and the messages.
     pub server: Server,
     /// `CURRENT_USER()`: the account that the server chose; empty if the login failed.
     pub account: String,
-    /// The rights, according to `SHOW GRANTS`.
+    /// The account's rights according to `SHOW GRANTS`.
     pub rights: Rights,
     pub databases: Vec<String>,
-    /// Whether a role is in use from the start of the session.
+    /// Whether a role is in use from the beginning of the session.
     pub has_active_role: bool,
     /// The rights that the server reports for the database's columns; `None` if it did not report all columns.
     pub effective: Option<Effective>,
-    /// The plugin that authenticates the account: `caching_sha2_password`; empty if the server did not report it.
+    /// The plugin that authenticates the account, such as `caching_sha2_password`; empty if the server did not report
+    /// it.
     pub plugin: String,
-    /// Whether the server checks the operating system's user instead of a password.
+    /// Whether the server checks the user of the operating system instead of a password.
     pub asks_system: bool,
     /// Whether the server accepts this login only over TLS.
     pub needs_tls: bool,
     pub refusal: Option<Refusal>,
-    /// The server's error if it refuses only the database.
+    /// The server's error, if the server refuses only the database.
     pub database_refusal: Option<String>,
 }
 
@@ -41,21 +42,21 @@ pub struct Refusal {
 pub struct MysqlAccount {
     pub host: String,
     pub plugin: String,
-    /// `ANY`, `X509`, `SPECIFIED`; empty if TLS is not demanded.
+    /// `ANY`, `X509` or `SPECIFIED`; empty if the account does not demand TLS.
     pub ssl_type: String,
 }
 
-/// The state of an account `user@localhost` that cannot log in.
+/// The known facts about an account `user@localhost` that cannot log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketRow {
-    /// Nothing is known about it.
+    /// It is not known whether the account exists.
     Unknown,
-    /// There is no such account.
+    /// The account does not exist.
     Absent,
     Present,
-    /// It exists, and the server checks the operating system's user instead of a password.
+    /// The account exists, and the server checks the user of the operating system instead of a password.
     AsksSystem,
-    /// It does not exist, or the server checks the operating system's user.
+    /// The account does not exist, or the server checks the user of the operating system.
     MayAskSystem,
     Locked,
     Expired,

@@ -1,7 +1,7 @@
-//! MySQL's and MariaDB's accounts: the account that a client gets over the socket, and over TCP.
+//! The accounts of MySQL and MariaDB: which account a client has over the socket, and which over TCP.
 //!
-//! A client on the socket is always `user@localhost`; a client over TCP is `user@127.0.0.1`, or `user@localhost` if the
-//! server resolves names. Another row of `mysql.user` means another password, other rights, another plugin.
+//! A client on the socket is always `user@localhost`. A client over TCP is `user@127.0.0.1`, or `user@localhost` if the
+//! server resolves names. If these are two rows of `mysql.user`, they may have different passwords, rights and plugins.
 
 mod effective;
 mod login;
@@ -22,8 +22,8 @@ pub use undo::{AccountState, AccountStatement, Undo};
 
 const HOW: &str = "logged in over both, and ran SELECT CURRENT_USER() and SHOW GRANTS";
 
-/// Whether the account is the same over both transports; if not, whether both accounts have the same rights on the
-/// database, if one is named.
+/// Checks whether both transports have the same account. If not, checks whether the two accounts have the same rights,
+/// on the database if one is named. Also checks TLS and cached passwords.
 pub fn mysql_account(
     (user, database): (&str, Option<&str>),
     tcp: &MysqlLogin,
@@ -38,7 +38,7 @@ pub fn mysql_account(
 }
 
 /// Adds the rows that the server finds by the client's host: rows of an account for any host also apply to an account
-/// for a single host.
+/// for a single host of the same user.
 fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
     let extended = |login: &MysqlLogin, other: &MysqlLogin| {
         let is_named = |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
@@ -79,7 +79,7 @@ fn same_account(
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
-                // The error does not come from the server: looptax itself cannot continue the login.
+                // The error is not from the server: looptax itself cannot continue the login.
                 None if why.code.is_empty() && other.code.is_empty() => point.with_next(
                     "log in over the socket with the application's own driver, or with the server's own client: they \
                      may support what looptax does not",
@@ -93,7 +93,7 @@ fn same_account(
     }
 }
 
-/// The point for a login that works over TCP, but not over the socket.
+/// Makes the point for a login that works over TCP, but not over the socket.
 ///
 /// # Source
 /// dev.mysql.com and mariadb.com, the servers' error numbers.
@@ -110,7 +110,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         ASKS_SYSTEM_CODE => (SocketRow::MayAskSystem, MADE_OR_ASKS_SYSTEM),
         "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
-        // Too many connections, or a limit: the login may succeed at another time.
+        // Another error, such as too many connections or a limit: the login may succeed at another time.
         _ => {
             let what = format!("over the socket the server answers: {}", why.words);
             let next = "read the server's message, and check again";
@@ -125,13 +125,13 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
-/// The server's number for "access denied" if it would not have accepted any password.
+/// The server's error number for "access denied" in a case where it would not have accepted any password.
 ///
 /// # Source
 /// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` of MySQL and MariaDB.
 pub const ASKS_SYSTEM_CODE: &str = "1698";
 
-/// The next step if the server checks the operating system's user.
+/// Describes the next step if the server checks the user of the operating system.
 pub fn system_is_asked(user: &str) -> String {
     format!(
         "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket), so a password does \
@@ -140,20 +140,20 @@ pub fn system_is_asked(user: &str) -> String {
     )
 }
 
-/// Whether an account's pattern for hosts also matches the socket's host.
+/// Whether the host pattern of an account also matches `localhost`, which is the host of a client on the socket.
 fn counts_for_localhost(account: &str) -> bool {
     let host = account.rsplit_once('@').map_or("", |it| it.1);
     host.strip_suffix('%').is_some_and(|start| "localhost".starts_with(start))
 }
 
-/// The cause if the socket refuses an account that is for any host: the server uses the row with the closest host, and
-/// the anonymous user's row comes before a row for `%`.
+/// Explains why the socket refuses an account that is for any host: the server uses the row with the most specific
+/// host, and the row of the anonymous user precedes a row for `%`.
 ///
 /// # Source
 /// dev.mysql.com, "Access Control, Stage 1"; bugs.mysql.com 31061.
 fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount]) -> Point {
     let account = quoted(user, "localhost");
-    // If all rows of this user name are known, none of them is the cause.
+    // If all rows of this user name are known, none of these rows is the cause.
     let (cause, row) = if accounts.is_empty() {
         (format!("the anonymous account ''@'localhost', or {account} with another password, comes"), SocketRow::Unknown)
     } else {
@@ -178,7 +178,8 @@ const CHANGED: &str = "it has another password or plugin, or demands TLS; a prog
 const MADE_OR_CHANGED: &str = "it does not exist; or (if CREATE warns that it does) it has another password or \
                                plugin, or demands TLS, and a program that logs in with it today needs the client's \
                                password after the ALTER";
-/// If an account is missing, MariaDB answers the login as it would for another account, which depends on the name.
+/// An explanation for the next step: if an account is missing, MariaDB answers the login as for another account, which
+/// depends on the name.
 const MADE_OR_ASKS_SYSTEM: &str = "it does not exist (MariaDB may give the same answer in that case); or (if CREATE \
                                    warns that it does) the server asks the operating system which user logs in, and \
                                    the ALTER makes it accept a password as well; leave the ALTER out if CREATE does \
@@ -189,7 +190,7 @@ fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
     Point::new(Topic::Account, code, outcome, what, HOW)
 }
 
-/// Compares the rights of two logins that both work.
+/// Compares the rights of two logins that both succeed.
 fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     let is_one = tcp.account == unix.account;
     let who = if is_one {
@@ -205,7 +206,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
             None => point,
         };
     }
-    // For an account that may read everything, the server's report shows nothing about rows.
+    // If an account may read everything, the server's report shows nothing about rows.
     let is_told = !tcp.rights.may_read_all() && !unix.rights.may_read_all();
     let told = tcp.effective.as_ref().zip(unix.effective.as_ref());
     let told = told.filter(|_| is_told);
@@ -246,7 +247,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     }
 }
 
-/// The point if the grants that the server shows are complete, but the server reports that rights are missing.
+/// Makes the point for grants that are complete as shown, although the server reports that rights are missing.
 fn hidden_rows(
     who: &str,
     tcp: &MysqlLogin,
@@ -277,16 +278,16 @@ fn hidden_rows(
         .with_steps(StepPlace::Sql, granted(&steps, &quoted(user, host)))
 }
 
-/// The next step if the server refuses a database that the shown grants allow.
+/// The next step if the server refuses a database that the grants, as shown, allow.
 const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row of another account in mysql.db (for \
                                any host, or the anonymous account) hides the database: as an administrator, look for \
                                a row without rights whose pattern matches this database more exactly, or whose host \
                                is localhost";
 
-/// Most tables that are listed; there may be thousands.
+/// The most tables that are listed, because there may be thousands.
 const MOST_TABLES: usize = 3;
 
-/// Weakens a point: the shown grants lack rights, but the server gives more than they show.
+/// Makes a point less certain: the grants, as shown, lack rights, but the server gives more rights than they show.
 fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,
@@ -299,7 +300,7 @@ fn doubtful(point: Point) -> Point {
     }
 }
 
-/// The point for an account over the socket with fewer rights.
+/// Makes the point for an account that has fewer rights over the socket.
 fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: &[String]) -> Point {
     let refusal = unix.database_refusal.as_ref();
     let refusal = refusal.map_or_else(String::new, |why| format!("; {why}"));
@@ -324,7 +325,7 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
             "on the socket the anonymous account ''@'{host}' takes precedence over yours; your own account for \
              localhost takes precedence over it. {RUN}"
         );
-        // The new account takes precedence over 'user'@'%', since its host is more specific.
+        // The new account takes precedence over 'user'@'%', because its host is more specific.
         let steps = twin(user, tcp, SocketRow::Unknown);
         return point.with_next(next).with_steps(StepPlace::Sql, steps);
     }
@@ -332,8 +333,8 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     point.with_next("run as an administrator").with_steps(StepPlace::Sql, steps)
 }
 
-/// The point for `REQUIRE SSL`: it applies on the socket too. Known from a login over the socket, or else from
-/// `mysql.user`.
+/// Makes the point for `REQUIRE SSL`, which applies on the socket too. The fact comes from a login over the socket, or
+/// else from `mysql.user`.
 ///
 /// # Source
 /// Seen in MariaDB 10.11; dev.mysql.com, CREATE USER, "SSL/TLS Options".
@@ -358,7 +359,7 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
         "every program that uses this account, over TCP too"
     };
     let account = quoted(name, host);
-    // The driver uses TLS over TCP; that does not show whether it can use TLS on a socket.
+    // The driver uses TLS over TCP. This does not show whether the driver can use TLS on a socket.
     let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
         (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver does on a socket")
     } else {
@@ -374,12 +375,12 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
     Some(point.with_next(next).with_steps(StepPlace::Sql, [step]))
 }
 
-/// The point for an account with a plugin that caches passwords: drivers that send no clear-text password over a socket
-/// fail while the server has not cached it.
+/// Makes the point for an account with a plugin that caches passwords. While the server has not cached the password,
+/// drivers that do not send it as clear text over a socket fail.
 fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]) -> Option<Point> {
     const PLUGIN: &str = "caching_sha2_password";
     let row = accounts.iter().find(|it| it.plugin == PLUGIN).map(|it| (it.host.as_str(), "read mysql.user"));
-    // A client that may not read `mysql.user` still knows the plugin of its own login.
+    // A client that may not read `mysql.user` still knows the plugin of its own account.
     let own = [unix, tcp].into_iter().find(|it| it.plugin == PLUGIN);
     let own = own.and_then(|it| Some((it.account.rsplit_once('@')?.1, "ran SHOW CREATE USER")));
     row.or(own).map(|(host, how)| {
@@ -485,7 +486,7 @@ mod tests {
         let row = MysqlAccount { host: "%".to_owned(), ..MysqlAccount::default() };
         let point = mysql_account(("app", None), &tcp, &refused(), &[row]).remove(0);
         assert!(point.what.contains("but the anonymous account ''@'localhost' comes"), "{point:?}");
-        // An account for another network does not apply to the socket.
+        // An account for another network does not apply to clients on the socket.
         let other = login("app@10.%", &["GRANT SELECT ON `shop`.* TO `app`@`10.%`"]);
         let point = mysql_account(("app", None), &other, &refused(), &[]).remove(0);
         assert!(!point.what.contains("anonymous"), "{point:?}");

@@ -1,23 +1,23 @@
-//! The statements that make the account for the socket like the account for TCP. looptax must not print the password:
-//! `…` stands for it.
+//! The statements after which the account for the socket is like the account for TCP. looptax must not print the
+//! password, so `…` stands for it.
 
 use super::login::{MysqlLogin, SocketRow};
 use crate::check::grants::Server;
 
-/// Stands for the account in a grant.
+/// The text that stands for the account in a grant.
 pub(super) const ACCOUNT: &str = "ACCOUNT";
 
-/// The account as statements write it: `'app'@'localhost'`.
+/// The account as written in statements: `'app'@'localhost'`.
 pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }
 
-/// A string literal as both servers read it by default: a backslash begins an escape.
+/// Returns a string literal that both servers read correctly by default: in it, a backslash begins an escape.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// A statement with the client's password in place of `…`; unchanged if it needs no password.
+/// Returns a statement with the client's password in place of `…`, or unchanged if it needs no password.
 pub fn with_password(statement: &str, password: &str) -> String {
     let before = ["BY '", "PASSWORD('"];
     let at = before.iter().find_map(|before| {
@@ -31,14 +31,14 @@ pub fn with_password(statement: &str, password: &str) -> String {
     format!("{}{}{behind}", &statement[..at], literal(password))
 }
 
-/// The query that shows the rows which decide who may use a database: rows of the user, and of the anonymous user.
+/// The query for the rows that decide who may use a database: the rows of the user, and of the anonymous user.
 pub(super) fn rows_of(user: &str, database: &str) -> String {
     let (user, database) = (literal(user), literal(database));
     format!("SELECT * FROM mysql.db WHERE {database} LIKE db AND user IN ({user}, '');")
 }
 
-/// Creates or changes the account for the socket so that the client can log in with its password and has the rights
-/// that it has over TCP.
+/// The statements that create or change the account for the socket, so that the client can log in with its password and
+/// has the same rights as over TCP.
 pub(super) fn twin(user: &str, tcp: &MysqlLogin, row: SocketRow) -> Vec<String> {
     let account = quoted(user, "localhost");
     let identified = identified(tcp);
@@ -65,8 +65,8 @@ pub(super) fn granted(grants: &[String], account: &str) -> Vec<String> {
     grants.iter().map(line).collect()
 }
 
-/// Selects the plugin of the account for TCP, which the client supports; every client of both servers supports the
-/// default plugin.
+/// Selects a plugin: that of the account for TCP, which the client supports, or else the default plugin, which every
+/// client of both servers supports.
 fn identified(tcp: &MysqlLogin) -> String {
     match (tcp.server, &*tcp.plugin) {
         (Server::Mariadb, plugin @ "ed25519") => {
@@ -79,7 +79,8 @@ fn identified(tcp: &MysqlLogin) -> String {
     }
 }
 
-/// In MariaDB, adds a second plugin to the account; in MySQL an account has only one plugin.
+/// The statement with which an account also accepts a password. In MariaDB it adds a second plugin; in MySQL an account
+/// has only one plugin.
 fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
     match tcp.server {
         Server::Mariadb => {
@@ -93,7 +94,8 @@ fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
     }
 }
 
-/// The rights that the first login has and the second lacks, as statements: on the database, or elsewhere.
+/// The rights that the first login has and the second lacks, as statements. They concern the database, or everything
+/// else if `is_in_database` is false.
 pub(super) fn missing_rights(
     has: &MysqlLogin,
     lacks: &MysqlLogin,

@@ -1,13 +1,14 @@
-//! Undoes an administrator's statement that a check printed for an account.
+//! Makes the statements that undo an administrator's statement which a check printed for an account.
 //!
-//! Facts in, statements out; before the caller runs them, it reads the state of the account from the server.
+//! Takes facts, and returns statements. Before the caller runs them, it reads the state of the account from the server.
 
 use crate::check::grants::{default_role, revokes};
 
 /// The state of an account, as the server reports it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AccountState {
-    /// The result of `SHOW CREATE USER`, which may contain a hash of the password; `None` if there is no such account.
+    /// The result of `SHOW CREATE USER`, which may contain a hash of the password; `None` if the account does not
+    /// exist.
     pub made: Option<String>,
     /// The result of `SHOW GRANTS FOR` the account.
     pub grants: Vec<String>,
@@ -15,38 +16,39 @@ pub struct AccountState {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountStatement {
-    /// The statement without the semicolon.
+    /// The statement, without the semicolon.
     text: String,
     kind: Kind,
-    /// The user as written in the statement, in quotes.
+    /// The user as written in the statement, with quotes.
     user: String,
     host: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    /// `CREATE USER`; the flag is whether an existing account stays unchanged.
+    /// `CREATE USER`. `or_stay` is whether the statement leaves an existing account unchanged.
     Create {
         or_stay: bool,
     },
     Alter,
-    /// `GRANT`, with the text between `ON` and `TO`; for roles, the text between `GRANT` and `TO`.
+    /// `GRANT`, with the text between `ON` and `TO`, or for roles the text between `GRANT` and `TO`.
     Grant(String),
     DefaultRole,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
-    /// These statements, in this order; empty if the undo of an earlier statement also undoes this one.
+    /// Run these statements in this order. There are none if the undo of an earlier statement also undoes this
+    /// statement.
     Statements(Vec<String>),
-    /// The statement would change nothing and need not be run.
+    /// The statement would change nothing, so it need not be run.
     Needless,
-    /// No known statements would undo it exactly.
+    /// No known statements would undo the statement exactly.
     Unknown,
 }
 
 impl AccountStatement {
-    /// Parses a step of a check; `None` if it is not a statement about an account.
+    /// Parses a step of a check; `None` if the step is not a statement about an account.
     pub fn parse(step: &str) -> Option<Self> {
         let text = step.trim_end().trim_end_matches(';');
         let (kind, rest) = if let Some(rest) = text.strip_prefix("CREATE USER ") {
@@ -72,30 +74,30 @@ impl AccountStatement {
         Some(Self { user: user.to_owned(), host: host.to_owned(), text: text.to_owned(), kind })
     }
 
-    /// The statement without the semicolon; `…` stands for the client's password.
+    /// The statement without the semicolon, with `…` in place of the client's password.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The account as the statement writes it: `'app'@'localhost'`.
+    /// The account as written in the statement: `'app'@'localhost'`.
     pub fn account(&self) -> String {
         format!("{}@{}", self.user, self.host)
     }
 
-    /// The query that counts the accounts of this name: 0 or 1.
+    /// The query that counts the accounts with this name: the result is 0 or 1.
     pub fn is_there(&self) -> String {
         let (user, host) = (&self.user, &self.host);
         format!("SELECT COUNT(*) FROM mysql.user WHERE user = {user} AND host = {host}")
     }
 
-    /// The statements that bring the account back to the state before the first statement about it.
+    /// The statements that restore the account's state before the first statement about the account.
     pub fn undo(&self, before: &AccountState) -> Undo {
         let account = self.account();
         let Some(made) = &before.made else {
             return match self.kind {
-                // The account is dropped, with all its rights.
+                // Dropping the account also removes all its rights.
                 Kind::Create { .. } => Undo::Statements(vec![format!("DROP USER {account}")]),
-                // The statement before it already makes the account as it should be.
+                // An earlier statement already makes the account as it should be.
                 Kind::Alter => Undo::Needless,
                 _ => Undo::Statements(Vec::new()),
             };
@@ -121,14 +123,14 @@ impl AccountStatement {
 /// Turns the output of `SHOW CREATE USER` into the statement that restores the account.
 fn as_it_was(made: &str, account: &str) -> Option<String> {
     let rest = made.strip_prefix("CREATE USER ")?;
-    // The server writes the name in other quotes than looptax does.
+    // The server writes the name with other quotes than looptax does.
     let user = quoted_at(rest)?;
     let host = quoted_at(rest[user.len()..].strip_prefix('@')?)?;
     let rest = rest[user.len() + 1 + host.len()..].trim_start();
     let (role, require) = (outside_quotes(rest, "DEFAULT ROLE "), outside_quotes(rest, " REQUIRE "));
     let rest = match (role, require) {
         // MySQL's output contains the default role, but MySQL accepts it only in a separate statement. looptax's
-        // statements do not change the default role.
+        // statements never change the default role.
         (Some(from), Some(to)) if from < to => format!("{}{}", &rest[..from], &rest[to + 1..]),
         (Some(_), _) => return None,
         (None, _) => rest.to_owned(),
@@ -136,7 +138,7 @@ fn as_it_was(made: &str, account: &str) -> Option<String> {
     if rest.contains("<secret>") {
         return None;
     }
-    // MariaDB's output does not show that an account has no password, or that it needs no TLS.
+    // MariaDB's output omits that an account has no password, and that it does not require TLS.
     let identified = if rest.starts_with("IDENTIFIED ") { "" } else { "IDENTIFIED BY '' " };
     let required = match outside_quotes(&format!(" {rest} "), " REQUIRE ") {
         Some(_) => "",
@@ -155,7 +157,7 @@ fn first_of(text: &str, words: &[&str]) -> Option<usize> {
     found.min()
 }
 
-/// The position of a word in a statement, outside names and passwords.
+/// The position of a word in a statement, outside of names and passwords.
 fn outside_quotes(text: &str, word: &str) -> Option<usize> {
     let mut quote = None;
     let mut is_escaped = false;
@@ -163,7 +165,7 @@ fn outside_quotes(text: &str, word: &str) -> Option<usize> {
         match quote {
             Some(_) if is_escaped => is_escaped = false,
             Some(quote) if sign == '\\' && quote != '`' => is_escaped = true,
-            // A doubled quote stands for the quote itself: the text ends and begins again.
+            // A doubled quote means the quote itself. The code treats it as an end and a new beginning of the text.
             Some(it) if it == sign => quote = None,
             None if text[at..].starts_with(word) => return Some(at),
             None if matches!(sign, '\'' | '"' | '`') => quote = Some(sign),
@@ -173,12 +175,12 @@ fn outside_quotes(text: &str, word: &str) -> Option<usize> {
     None
 }
 
-/// The text in single quotes with which the string begins, including the quotes.
+/// The text in single quotes at the start of the string, with its quotes.
 fn literal_at(text: &str) -> Option<&str> {
     text.starts_with('\'').then(|| quoted_at(text))?
 }
 
-/// The text or name in any quotes with which the string begins, including the quotes.
+/// The text or name in any quotes at the start of the string, with its quotes.
 fn quoted_at(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|it| "'`\"".contains(*it))?;
     let mut signs = text.char_indices().skip(1).peekable();

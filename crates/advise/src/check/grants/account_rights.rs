@@ -1,4 +1,4 @@
-//! All grants of a login together: the rights that they give, and those that another login has in addition.
+//! All grants of a login: the rights that they give, and the rights that another login lacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const PUBLIC: &str = "PUBLIC";
 pub struct Rights {
     server: Server,
     grants: Vec<Grant>,
-    /// Whether `%` and `_` in schema names are ordinary characters: with MySQL's `partial_revokes`.
+    /// Whether `%` and `_` in names of schemas are ordinary characters, as with MySQL's `partial_revokes`.
     has_plain_names: bool,
     choice: Choice,
 }
@@ -26,9 +26,9 @@ pub struct Rights {
 /// The rights that one login has and another lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lacking {
-    /// The statements that would grant them, with `ACCOUNT` in place of the account.
+    /// The statements that grant these rights, with `ACCOUNT` in place of the account.
     pub grants: Vec<String>,
-    /// Whether they concern the database in question; if not, they concern other databases or the whole server.
+    /// Whether the rights concern the database of the check; if not, they concern other databases or the whole server.
     pub is_in_database: bool,
 }
 
@@ -39,14 +39,15 @@ impl Lacking {
 }
 
 impl Rights {
-    /// Reads the lines of `SHOW GRANTS`. With `has_plain_names` (MySQL's `partial_revokes`), `%` and `_` are ordinary
-    /// characters.
+    /// Reads the lines of `SHOW GRANTS`. If `has_plain_names` is true (MySQL's `partial_revokes`), `%` and `_` are
+    /// ordinary characters.
     pub fn read(lines: &[String], server: Server, has_plain_names: bool) -> Self {
         let read = |line: &String| read_line(line, has_plain_names);
         Self { server, grants: lines.iter().map(read).collect(), has_plain_names, choice: Choice::default() }
     }
 
-    /// The rights if a role of MySQL is in use. The server then applies patterns differently, depending on its version.
+    /// Returns the rights for a session in which a role of MySQL is in use. The server then applies patterns
+    /// differently, depending on its version.
     #[must_use]
     pub fn with_role_in_use(self, version: &str) -> Self {
         let major = version.split('.').next().and_then(|it| it.parse().ok());
@@ -54,7 +55,8 @@ impl Rights {
         Self { choice, ..self }
     }
 
-    /// The pattern of an existing row that would apply instead of the row that `statement` makes.
+    /// The pattern of an existing row that would apply instead of the row that `statement` adds; `None` if there is no
+    /// such row.
     pub fn hides(&self, statement: &str) -> Option<String> {
         let wanted = self.with(&[statement.to_owned()]).grants.pop()?;
         let Level::Schema(pattern) = wanted.level else {
@@ -69,9 +71,9 @@ impl Rights {
         (self.choice == Choice::First && !is_name(&pattern)).then(|| first.clone())
     }
 
-    /// Adds the rights of `other`, an account of the same user for more hosts. A server finds rows for databases,
-    /// tables and routines by the client's host, and MariaDB also finds the roles that the client may use (seen with
-    /// 10.11).
+    /// Adds the rights of `other`, an account of the same user for more hosts. A server finds the rows for databases,
+    /// tables and routines by the client's host. MariaDB finds the roles that the client may use in the same way (seen
+    /// with 10.11).
     #[must_use]
     pub fn with_other_host(mut self, other: &Self) -> Self {
         let (own, theirs) = (self.grantee(), other.grantee());
@@ -89,11 +91,11 @@ impl Rights {
         self
     }
 
-    /// The rights of this login that `other` lacks: on the database, and elsewhere. Without a database all rights are
-    /// in one group, and `seen` lists existing databases: a row for one of these also hides the rows whose patterns
-    /// match it.
+    /// The rights of this login that `other` lacks: those on the database, and those elsewhere. If no database is
+    /// given, all rights are in one group, and `seen` has the names of existing databases. A row for one of these
+    /// databases also hides the rows whose patterns match it.
     pub fn beyond(&self, other: &Self, database: Option<&str>, seen: &[String]) -> Vec<Lacking> {
-        // A right that every account has is not a right of this account.
+        // A right that every account has does not belong to this account.
         let mut own = self.clone();
         own.grants.retain(|it| it.grantee != PUBLIC);
         let of_roles = own.other_lines(other);
@@ -105,7 +107,7 @@ impl Rights {
             }
             return lacking;
         }
-        // A right that a role provides is not granted separately.
+        // A right that a role gives is not granted separately.
         let mut improved = other.clone();
         if of_roles.iter().any(|it| it.starts_with("SET DEFAULT ROLE")) {
             let own_name = own.grantee();
@@ -123,13 +125,13 @@ impl Rights {
         Lacking::of(given, true).into_iter().collect()
     }
 
-    /// The account that has the rights: the first line is about the account itself.
+    /// The account that has the rights. The first line is about this account.
     fn grantee(&self) -> String {
         let first = self.grants.first();
         first.map_or_else(String::new, |it| it.grantee.clone())
     }
 
-    /// The missing rights at these places; `places` has the form of the schema's name in a grant.
+    /// The missing rights at these places. For a schema, `places` also has its name as written in a grant.
     fn beyond_at(&self, places: &BTreeMap<Place, String>, other: &Self, database: Option<&str>) -> Vec<Lacking> {
         let mut here: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
         let mut elsewhere = here.clone();
@@ -145,7 +147,7 @@ impl Rights {
                 let kept = |right: &String| self.may(right, place, Doubt::Any) || other.may(right, place, Doubt::Any);
                 missing.extend(all.filter(kept));
             }
-            // `ALL` instead of a list, because a server may not know every right in the list.
+            // `ALL` is granted instead of a list, because a server may not know every right in the list.
             if self.has_all_at(place) && missing.iter().any(|it| it != super::GRANT_OPTION) {
                 missing.insert(ALL.to_owned());
             }
@@ -159,7 +161,7 @@ impl Rights {
         sides.filter_map(|(is_in_database, side)| Lacking::of(statements(&side, places), is_in_database)).collect()
     }
 
-    /// Whether a new row for that schema would hide another row, which decides in that schema so far.
+    /// Whether a new row for this schema would hide the row that decides in the schema so far.
     fn would_be_hidden_by(&self, place: &Place, pattern: &str) -> bool {
         let Place::Schema(schema) = place else {
             return false;
@@ -172,7 +174,7 @@ impl Rights {
         rows.clone().next().is_some() && rows.all(|row| row != pattern && !(self.has_plain_names && *row == name))
     }
 
-    /// These rights, together with those that the statements grant.
+    /// Returns these rights, and those that the statements grant.
     fn with(&self, statements: &[String]) -> Self {
         let given = statements.iter().map(|it| Grant {
             grantee: self.grantee(),
@@ -203,13 +205,13 @@ impl Rights {
         })
     }
 
-    /// The form of a schema in a grant: a pattern, or the plain name.
+    /// The name of a schema as written in a grant: a pattern, or the plain name.
     fn in_grant(&self, name: &str, pattern: String) -> String {
         if self.has_plain_names { name.to_owned() } else { pattern }
     }
 
-    /// Whether the login has a right at a place. For any other schema, the question is whether a grant on `*.*` gives
-    /// it: grants on patterns are compared one by one.
+    /// Whether the login has a right at a place. For the place "any other schema", only a grant on `*.*` counts,
+    /// because grants on patterns are compared one by one.
     fn may_by_itself(&self, right: &str, place: &Place) -> bool {
         let place = match place.schema() {
             Some(ANY_OTHER) => &Place::Server,
@@ -218,7 +220,8 @@ impl Rights {
         self.may(right, place, Doubt::Any)
     }
 
-    /// Whether these rights include all rights at a place. `ALL` on `*.*` includes more than `ALL` in every schema.
+    /// Whether the login has all rights at a place. For "any other schema" this needs `ALL` on `*.*`, which includes
+    /// more than `ALL` in every schema.
     fn has_all_at(&self, place: &Place) -> bool {
         if place.schema() == Some(ANY_OTHER) {
             return self.may(ALL, &Place::Server, Doubt::Any);
@@ -227,7 +230,7 @@ impl Rights {
         !all.is_empty() && all.iter().all(|it| self.may(it, place, Doubt::Any))
     }
 
-    /// The rights that the server knows at a place.
+    /// The rights that exist at a place on this server.
     fn rights_at(&self, place: &Place) -> Vec<&'static str> {
         let all = match place {
             Place::Column(..) => &super::TABLE_RIGHTS,
@@ -237,8 +240,8 @@ impl Rights {
         all.iter().copied().filter(is_known).collect()
     }
 
-    /// Every place that the grants of either login distinguish, in the schemas that the grants may concern; each with
-    /// the schema's name or pattern as a grant writes it.
+    /// All places that the grants of the two logins distinguish, in the schemas to which the grants may apply. Each
+    /// schema has its name or pattern as written in a grant.
     fn places(&self, other: &Self, database: Option<&str>) -> BTreeMap<Place, String> {
         let both = || self.grants.iter().chain(&other.grants);
         let mut places: BTreeSet<Place> = BTreeSet::from([Place::Server]);
@@ -269,7 +272,7 @@ impl Rights {
         schemas.map(|(name, pattern)| (Place::Schema(name), pattern)).chain(places).collect()
     }
 
-    /// The rights that exist at a place, among all rights in these grants.
+    /// The rights to compare at a place: those that exist there, and those in the grants.
     fn names_at(&self, place: &Place) -> BTreeSet<String> {
         let named = self.grants.iter().flat_map(|it| {
             let of_columns = it.column_rights.iter().map(|(right, _)| right);
@@ -277,7 +280,7 @@ impl Rights {
         });
         let mut names: BTreeSet<String> = named.cloned().collect();
         if *place == Place::Server {
-            // Rights in a schema are compared in that schema, and also in the place for any other schema.
+            // Rights in a schema are compared in this schema, and also at the place for any other schema.
             names.retain(|name| !super::SCHEMA_RIGHTS.contains(&name.as_str()));
             return names;
         }
@@ -287,7 +290,7 @@ impl Rights {
         names
     }
 
-    /// The lines that `other` lacks: roles, and everything else that is not a right at a place.
+    /// The lines that `other` lacks: roles, and all else that is not a right at a place.
     fn other_lines(&self, other: &Self) -> Vec<String> {
         let lines_of = |it: &Self| -> BTreeSet<String> {
             let lines = it.grants.iter().flat_map(|it| match &it.level {
@@ -307,7 +310,7 @@ impl Rights {
             let mut levels = it.grants.iter().map(|it| &it.level);
             levels.any(|level| matches!(level, Level::DefaultRole(_)))
         };
-        // An account has one default role; `other` keeps its role.
+        // An account has only one default role, so `other` keeps its own.
         let keeps_its_role = has_default(other);
         let theirs = lines_of(other);
         let missing = lines_of(self)
@@ -343,7 +346,8 @@ mod tests {
         Rights::read(&lines, Server::Mariadb, false)
     }
 
-    /// Checks the rights of TCP's grants that the socket's lack, on the database `shop` or everywhere.
+    /// Checks which rights the grants over TCP have and those over the socket lack, on the database `shop` or
+    /// everywhere.
     #[track_caller]
     fn check(tcp: &[&str], unix: &[&str], database: Option<&str>, here: &[&str], elsewhere: &[&str]) {
         let found = rights(tcp).beyond(&rights(unix), database, &[]);
@@ -422,7 +426,7 @@ mod tests {
             let found = ["SELECT", "INSERT"].map(|it| rights.may(it, &table, Doubt::All));
             assert_eq!(&found, expected, "{lines:?}");
         };
-        // A server of 9.7.4 reported these for the columns of a table.
+        // MySQL 9.7.4 reported these rights for the columns of a table.
         for (first, second, database, expected) in [
             ("%", "sh\\_p", "sh_p", [true, false]),
             ("sh\\_p", "%", "sh_p", [false, true]),

@@ -1,8 +1,8 @@
-//! The rights of an account of MySQL or MariaDB: reads `SHOW GRANTS`, and compares two accounts by the rights that
-//! their grants give.
+//! The rights of an account of MySQL or MariaDB: reads `SHOW GRANTS`, and compares the rights that the grants of two
+//! accounts give.
 //!
-//! A line that is not understood counts as a right that only an identical line gives; so do all lines if the two
-//! servers differ.
+//! A line that looptax does not understand counts as a right that only an identical line gives. If the two servers
+//! differ, all lines count as such rights.
 
 mod account_rights;
 mod pattern;
@@ -26,20 +26,20 @@ pub enum Server {
 /// Which row applies to a schema if the patterns of several rows match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Choice {
-    /// Only the most specific row.
+    /// Only the row with the most specific pattern.
     #[default]
     MostExact,
-    /// The row for this exact name, or else the first row when the patterns are sorted by their characters: MySQL 9
-    /// with a role in use (seen with 9.7).
+    /// The row for this exact name, or else the first row when the patterns are sorted by their characters. MySQL 9
+    /// with a role in use does this (seen with 9.7).
     First,
-    /// The row for this exact name, or else all matching rows together: MySQL 8 with a role in use
+    /// The row for this exact name, or else all matching rows together. MySQL 8 with a role in use does this
     /// (`Security_context::db_acl` in `sql/auth/sql_security_ctx.cc`).
     All,
 }
 
-/// Stands for all rights of a level.
+/// The word for all rights of a level.
 const ALL: &str = "ALL";
-/// The right to grant rights to others, treated as a separate right.
+/// The right to grant rights to others. It is treated as a separate right.
 const GRANT_OPTION: &str = "GRANT OPTION";
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,32 +50,32 @@ enum Level {
     Schema(String),
     /// `` `shop`.`orders` ``.
     Table(String, String),
-    /// `PROCEDURE`, schema and name; likewise for a function or a package.
+    /// `PROCEDURE`, the schema and the name; the same for a function or a package.
     Routine(String, String, String),
-    /// Roles that the account may use, instead of a place: the rights are the roles' names.
+    /// Roles that the account may use. The rights are then the names of the roles.
     Roles,
-    /// The role that is in use from the start of the session, in MariaDB.
+    /// The role that is in use from the beginning of a session, in MariaDB.
     DefaultRole(String),
-    /// Everything else, as written in the line: for example a proxy.
+    /// Anything else, such as a proxy, as written in the line.
     Other(String),
 }
 
 /// A line of `SHOW GRANTS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Grant {
-    /// An account or a role: the rights of a role are added to those of the account, and never hide them.
+    /// An account or a role. The rights of a role are added to the rights of the account, and never hide them.
     grantee: String,
     level: Level,
-    /// In capitals; [`ALL`] stands for all rights of the level.
+    /// The rights, in capitals; [`ALL`] means all rights of the level.
     rights: BTreeSet<String>,
     column_rights: BTreeSet<(String, String)>,
-    /// Whether it is a partial revoke of MySQL: a part that a global grant does not cover.
+    /// Whether the line is a partial revoke of MySQL: a part to which a global grant does not apply.
     is_revoke: bool,
-    /// Whether it belongs to another account of the same user, whose hosts include this account's host.
+    /// Whether the line belongs to another account of the same user, whose hosts include the host of this account.
     is_of_any_host: bool,
 }
 
-/// The rights on a schema and its content; a server may know fewer.
+/// The rights on a schema and its content. A server may know fewer of them.
 const SCHEMA_RIGHTS: [&str; 21] = [
     "SELECT",
     "INSERT",
@@ -117,7 +117,7 @@ const TABLE_RIGHTS: [&str; 13] = [
 const ROUTINE_RIGHTS: [&str; 3] = ["EXECUTE", "ALTER ROUTINE", "SHOW CREATE ROUTINE"];
 
 impl Level {
-    /// Whether `ALL` at this level includes that right.
+    /// Whether `ALL` at this level includes a right.
     fn has(&self, right: &str) -> bool {
         match self {
             Self::Global => right != GRANT_OPTION,

@@ -20,13 +20,13 @@ fn fits(pattern: &[char], name: &[char]) -> bool {
     }
 }
 
-/// How specific a pattern is: if several rows match, a server uses only the most specific one. Among equally specific
-/// rows the order is not defined.
+/// How specific a pattern is. If several rows match, a server uses only the most specific row. The order of equally
+/// specific rows is not defined.
 ///
 /// # Source
 /// MySQL counts the characters before the first wildcard (`get_sort` in `sql/auth/sql_auth_cache.cc`). MariaDB prefers
-/// a pattern without `%` to any with it, then the pattern for longer names, then the pattern with more ordinary
-/// characters (seen with 10.11).
+/// patterns without `%`, then the pattern for longer names, then the pattern with more ordinary characters (seen with
+/// 10.11).
 pub(super) fn exactness(pattern: &str, server: Server) -> [usize; 3] {
     let (mut n_plain, mut n_one, mut n_many, mut before) = (0, 0, 0, None);
     let mut chars = pattern.chars();
@@ -51,12 +51,12 @@ pub(super) fn exactness(pattern: &str, server: Server) -> [usize; 3] {
     }
 }
 
-/// Whether the pattern contains no wildcard and so matches only itself.
+/// Whether the pattern contains no wildcard and therefore matches only itself.
 pub(super) fn is_name(pattern: &str) -> bool {
     !pattern.contains(['%', '_', '\\'])
 }
 
-/// A name that the pattern matches and that no grant is likely to use.
+/// A name that the pattern matches, and that probably no grant uses.
 pub(super) fn example(pattern: &str) -> String {
     let mut name = String::new();
     let mut chars = pattern.chars();
@@ -71,7 +71,7 @@ pub(super) fn example(pattern: &str) -> String {
     name
 }
 
-/// The name as a pattern that matches only itself.
+/// The pattern that matches only this name.
 pub(super) fn escaped(name: &str) -> String {
     let mut pattern = String::new();
     for it in name.chars() {

@@ -1,13 +1,13 @@
-//! Places where a right applies, and the statements that grant it there.
+//! The places to which rights apply, and the statements that grant rights there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ALL, Level};
 
-/// A schema name that does not occur in any grant.
+/// A name that stands for any schema that no grant mentions.
 pub(super) const ANY_OTHER: &str = "looptax_any_other";
 
-/// A place where a right applies.
+/// A place to which a right applies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     Server,
@@ -28,7 +28,7 @@ impl Place {
         }
     }
 
-    /// The rights that exist at such a place; empty for the whole server, whose rights cannot be listed.
+    /// The rights that exist at such a place; empty for the whole server, because its rights cannot be listed.
     pub(super) fn rights(&self) -> &'static [&'static str] {
         match self {
             Self::Server | Self::Column(..) => &[],
@@ -38,7 +38,7 @@ impl Place {
         }
     }
 
-    /// Whether a grant on a table or a routine, at that level, concerns this place.
+    /// Whether a grant on this table or routine applies to the place.
     pub(super) fn is_in(&self, level: &Level) -> bool {
         match (self, level) {
             (Self::Table(schema, table) | Self::Column(schema, table, _), Level::Table(s, t)) => {
@@ -49,7 +49,7 @@ impl Place {
         }
     }
 
-    /// The wider places whose rights also apply here.
+    /// The wider places whose rights also apply at this place.
     fn wider(&self) -> Vec<Self> {
         let any_other = Self::Schema(ANY_OTHER.to_owned());
         let Some(schema) = self.schema() else {
@@ -68,7 +68,7 @@ impl Place {
         wider
     }
 
-    /// The place as written in a grant; `pattern` is the form of its schema's name there.
+    /// The place as written in a grant; `pattern` is the schema's name as written there.
     fn text(&self, pattern: &str) -> String {
         match self {
             Self::Server => "*.*".to_owned(),
@@ -88,7 +88,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// The statements that grant these rights; rights that a wider place already gets are left out.
+/// The statements that grant the missing rights. Leaves out a right if a wider place also gets it.
 pub(super) fn statements(missing: &BTreeMap<Place, BTreeSet<String>>, places: &BTreeMap<Place, String>) -> Vec<String> {
     let covered = |place: &Place, right: &String| {
         let gives = |rights: &BTreeSet<String>| rights.contains(right) || rights.contains(ALL);

@@ -1,4 +1,4 @@
-//! A line of `SHOW GRANTS`, of MySQL 5.7 to 9 and of MariaDB 10.6 to 12.
+//! Reads a line of `SHOW GRANTS`, as in MySQL 5.7 to 9 and MariaDB 10.6 to 12.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ enum Token {
     Sign(char),
 }
 
-/// Reads a line. A line that is not understood counts as a right that only an identical line gives.
+/// Reads a line. A line that looptax does not understand counts as a right that only an identical line gives.
 pub(super) fn read(line: &str) -> Grant {
     parse(line).unwrap_or_else(|| Grant {
         grantee: String::new(),
@@ -75,7 +75,7 @@ fn parse(line: &str) -> Option<Grant> {
     Some(grant)
 }
 
-/// Reads `` GRANT `reader`@`%`,`writer`@`%` TO … ``: the account may use these roles.
+/// Reads the rest of `` GRANT `reader`@`%`,`writer`@`%` TO … ``, which allows the account to use these roles.
 fn role(mut tokens: Tokens, mut grant: Grant) -> Option<Grant> {
     let mut roles = Vec::new();
     loop {
@@ -188,7 +188,7 @@ impl Tokens {
         }
     }
 
-    /// A name, quoted or not.
+    /// Reads a name, with or without quotes.
     fn name(&mut self) -> Option<String> {
         match self.next()? {
             Token::Word(name) | Token::Name(name) => Some(name),
@@ -196,7 +196,7 @@ impl Tokens {
         }
     }
 
-    /// Words up to a sign, a quoted name or one of `ends`, joined by spaces.
+    /// Reads words up to a sign, a quoted name or one of `ends`, and joins them by spaces.
     fn words_before_sign(&mut self, ends: &[&str]) -> Option<String> {
         let mut words = Vec::new();
         while let Some(Token::Word(word)) = self.peek() {
@@ -210,7 +210,7 @@ impl Tokens {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// Reads `user@host`, or a role without a host.
+    /// Reads `user@host`, or the name of a role without a host.
     fn account(&mut self) -> Option<String> {
         let user = self.name()?;
         if !self.takes(&Token::Sign('@')) {

@@ -1,9 +1,9 @@
-//! Finds the rows of the server's tables that decide whether the account has a right.
+//! Finds the rows of the server's tables that decide whether an account has a right.
 //!
 //! # Source
-//! `acl_get` and `table_hash_search` in `sql/sql_acl.cc` of MariaDB and `sql/auth` of MySQL: rows are found by user and
-//! by the client's host, so rows of `user@'%'` also apply to `user@localhost`; only the first row by host, then by
-//! schema, takes effect.
+//! `acl_get` and `table_hash_search` in `sql/sql_acl.cc` of MariaDB and `sql/auth` of MySQL: the server finds rows by
+//! user and by the client's host, so rows of `user@'%'` also apply to `user@localhost`. It sorts the rows by host, then
+//! by schema, and only the first row takes effect.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,17 @@ use super::pattern::{exactness, is_name, matches};
 use super::place::Place;
 use super::{Choice, Grant, Level, Server};
 
-/// Which of several equally specific rows applies, if a server does not define it.
+/// How equally specific rows are treated, because servers do not define which of them takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// Any of the rows: for the account whose rights the other account should get.
+    /// The right counts if any of the rows gives it: for the account whose rights the other account should get.
     Any,
-    /// All of the rows: for the account that should get the rights.
+    /// The right counts if all of the rows give it: for the account that should get the rights.
     All,
 }
 
-/// The rights that the grants of one account or role give; of the matching schemas, only the most specific applies.
+/// Whether the grants of one account or role give a right. Of several matching rows for schemas, only the most specific
+/// row applies.
 pub(super) fn may_one(
     grants: &[&Grant],
     (server, choice): (Server, Choice),
@@ -39,7 +40,7 @@ pub(super) fn may_one(
     if is_global && !is_revoked {
         return true;
     }
-    // Lines with the same pattern are one row; a row for the exact host comes before all others.
+    // Lines with the same pattern are one row. Rows for the exact host precede all others.
     let mut rows: BTreeMap<(bool, &str), bool> = BTreeMap::new();
     for grant in grants.iter().filter(|it| !it.is_revoke) {
         if let Level::Schema(pattern) = &grant.level

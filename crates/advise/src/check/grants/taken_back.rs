@@ -1,4 +1,4 @@
-//! Revokes a grant without changing the rights that existed before.
+//! Revokes a grant, and keeps the rights that the account had before.
 
 use std::collections::BTreeSet;
 
@@ -6,26 +6,26 @@ use super::read::read;
 use super::{ALL, GRANT_OPTION, Grant, Level};
 
 impl Grant {
-    /// Whether the grant was understood and adds rights that can be revoked with the same words.
+    /// Whether looptax understands the grant, and the same words can revoke the rights that it adds.
     fn is_plain(&self) -> bool {
         let is_known = !matches!(self.level, Level::Other(_) | Level::DefaultRole(_));
         is_known && !self.is_revoke && !self.grantee.is_empty()
     }
 }
 
-/// The statements that revoke `GRANT … TO …` from an account for which `SHOW GRANTS` returned `before`; `None` if they
-/// could not restore that state exactly.
+/// The statements that revoke `GRANT … TO …` from an account for which `SHOW GRANTS` returned `before`. `None` if no
+/// such statements would restore the earlier state exactly.
 ///
-/// `on` is the text between `ON` and `TO`, `account` the text after `TO`: both as they are written.
+/// `on` is the text between `ON` and `TO`, and `account` the text after `TO`, both as written in the statement.
 pub(in crate::check) fn revokes(statement: &str, on: &str, account: &str, before: &[String]) -> Option<Vec<String>> {
     let added = Some(read(statement)).filter(Grant::is_plain)?;
     let before: Vec<Grant> = before.iter().map(|line| read(line)).collect();
-    // The first line is about the account itself; roles and `PUBLIC` come after it.
+    // The first line is about the account itself. Lines of roles and of `PUBLIC` come after it.
     let own = &before.first()?.grantee;
     let own = before.iter().filter(|it| it.grantee == *own);
     let own: Vec<&Grant> = own.collect();
     if own.iter().any(|it| it.is_revoke) {
-        // With partial revokes of MySQL, the rights differ from those in the rows.
+        // With partial revokes of MySQL, the rows do not show all rights.
         return None;
     }
     let rows = own.iter().filter(|it| it.level == added.level);

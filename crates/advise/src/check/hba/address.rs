@@ -1,28 +1,28 @@
-//! The address of a `host` line, and the connections that it covers.
+//! The address of a `host` line, and the connections to which it applies.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use super::name::{Fit, Name, yes};
 
-/// The origin of a TCP connection.
+/// Where a TCP connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     Known {
         ip: IpAddr,
-        /// Whether the server's machine resolves the address to `localhost`.
+        /// Whether the server's machine resolves the address as `localhost`.
         is_localhost: bool,
     },
-    /// Not known: a proxy connects instead of the program.
+    /// The address is not known, because a proxy connects instead of the program.
     Unknown,
 }
 
-/// The content of the address column, with the mask if it is in the next column.
+/// The content of the address column, including a mask in the next column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// `all`.
     All,
-    /// `samehost` and `samenet`: both always include a loopback address.
+    /// `samehost` or `samenet`. Both always include the loopback addresses.
     Same(&'static str),
     Network {
         network: IpAddr,
@@ -32,8 +32,7 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// Reads the address column; `None` for an invalid network, and for a word that may be an address whose mask is
-    /// missing.
+    /// Reads the address column. `None` for an invalid network, and for a word that may be an address without its mask.
     pub(super) fn of_word(word: &Name) -> Option<Self> {
         match word.keyword() {
             Some("all") => return Some(Self::All),
@@ -58,7 +57,7 @@ impl Address {
         Self::Network { network, mask }
     }
 
-    /// Whether it covers connections from `origin`.
+    /// Whether the address applies to connections from `origin`.
     pub(super) fn fits(&self, origin: Origin) -> Fit {
         let Origin::Known { ip, is_localhost } = origin else {
             return if *self == Self::All { Fit::Yes } else { Fit::Maybe };
@@ -71,7 +70,8 @@ impl Address {
                 return yes(is_same_family && value(*network) & mask == value(ip) & mask);
             }
             Self::Same(_) => ip.is_loopback(),
-            // The server compares names regardless of case, after a lookup that looptax does not make.
+            // The server compares names regardless of case, after it looked up the client's name. looptax does not look
+            // up names.
             Self::Host(name) => is_localhost && name.eq_ignore_ascii_case("localhost"),
         };
         if is_sure { Fit::Yes } else { Fit::Maybe }
@@ -94,7 +94,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Whether a word can only be the name of a host, or of a domain that begins with a dot.
+/// Whether a word can only be the name of a host, or a domain with a dot before it.
 fn is_host_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let last = text.rsplit('.').next().unwrap_or_default();

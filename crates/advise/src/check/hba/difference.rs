@@ -1,10 +1,11 @@
-//! Whether the rules treat every login over the socket as they treat it over TCP.
+//! Whether the rules treat every login over the socket in the same way as over TCP.
 //!
 //! Two ordered lists are compared: the lines for sockets, and the lines for TCP connections from the addresses that
-//! would be moved, once for each kind of encryption that a program may choose. They are the same if, for every
-//! database, user and kind of session, the first matching lines of both lists have the same method with the same
-//! options, or both reject. A line distinguishes only the names that it contains, so it is enough to try the names in
-//! the file and a name that is in no line. A line that is not understood counts as a difference.
+//! would be moved. The comparison is made for each kind of encryption that a program may choose. The lists are the same
+//! if, for every database, user and kind of session, the first matching lines of both have the same method with the
+//! same options, or both reject the login. A line distinguishes only the names that it contains, so it is enough to try
+//! the names in the file and one name that is in no line. A line that looptax does not understand counts as a
+//! difference.
 
 use std::collections::BTreeSet;
 
@@ -13,46 +14,46 @@ use super::address::Origin;
 use super::line::{HbaLine, Kind, Session, Wrap};
 use super::name::{Fit, Name};
 
-/// Methods that require the same over the socket as over TCP, from any user of the machine, if their options are the
-/// same. `reject` is handled separately, because it accepts no login. `pam` is not included, because its modules learn
-/// from where a connection comes.
+/// Methods that require the same from a client over the socket as over TCP, whatever its system user is, if their
+/// options are the same. `reject` is handled separately, because it accepts no login. `pam` is not in the list, because
+/// PAM modules get to know where a connection comes from.
 const SAME_EVERYWHERE: [&str; 6] = ["trust", "password", "md5", "scram-sha-256", "ldap", "radius"];
 
-/// At most this many comparisons of names are made.
+/// The most comparisons of names that are made.
 const MAX_STEPS: usize = 50_000_000;
 
 /// Names that no line can contain.
 const ANY: &str = "\n";
 const ANY_OTHER: &str = "\n\n";
 
-/// Why logins over the socket may have another result than logins over TCP.
+/// Why the result of a login over the socket may differ from that over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference<'a> {
-    /// A line was not understood; its number.
+    /// The number of a line that looptax does not understand.
     Unread(u32),
-    /// The file has no line: a server rejects such a file, and keeps its earlier rules.
+    /// The file has no line. A server rejects such a file, and keeps its earlier rules.
     Empty,
     /// Whether this line matches depends on facts that looptax cannot see.
     Open(&'a HbaLine),
-    /// For some login, different lines decide.
+    /// Different lines decide a login over the socket and over TCP.
     Lines {
         whose: String,
-        /// The line for TCP; `None` if no line matches, so that TCP is rejected.
+        /// The line for TCP; `None` if no line matches, so that the server rejects the login over TCP.
         tcp: Option<&'a HbaLine>,
         local: Option<&'a HbaLine>,
     },
-    /// The file has more names than looptax compares.
+    /// The file has more names than looptax can compare.
     Long,
 }
 
 impl Hba {
-    /// The first difference between the socket and TCP from one of these origins.
+    /// The first difference between logins over the socket and logins over TCP from one of these origins.
     pub fn difference(&self, origins: &[Origin]) -> Option<Difference<'_>> {
         self.first(origins, is_same)
     }
 
-    /// The first login that the socket may accept although TCP from one of these origins may reject it. A login does
-    /// not count if the socket rejects it or requires more.
+    /// The first login that the server may accept over the socket although it may reject the login over TCP from one of
+    /// these origins. A login over the socket does not count if the server rejects it, or requires more than over TCP.
     pub fn surplus(&self, origins: &[Origin]) -> Option<Difference<'_>> {
         self.first(origins, |tcp, local| {
             let lets_in_all = |line: &HbaLine| line.method == "trust" && line.options.is_empty();
@@ -85,10 +86,10 @@ impl Hba {
     }
 }
 
-/// Whether the second line (the socket's) may decide a login instead of the first.
+/// Whether it is acceptable that the second line, for the socket, decides a login instead of the first line, for TCP.
 type IsFine = fn(Option<&HbaLine>, Option<&HbaLine>) -> bool;
 
-/// The lines that may cover a connection; for each, whether its transport matches.
+/// The lines that may apply to a connection, each with whether its transport matches.
 type Lines<'a> = Vec<(&'a HbaLine, Fit)>;
 
 struct Lists<'a, 'b> {
@@ -115,7 +116,7 @@ impl<'a> Lists<'a, '_> {
         users.insert(ANY);
         databases.insert(ANY);
         if self.lines().any(has_same) {
-            // A database may have the same name as any user, and a user need not have the name of a database.
+            // A database may have the same name as a user, but not every user has such a database.
             databases.extend(&users);
             users.extend(&databases);
             users.insert(ANY_OTHER);
@@ -145,12 +146,12 @@ impl<'a> Lists<'a, '_> {
     }
 }
 
-/// The names in these lists, including keywords, which are then treated as names of databases.
+/// The names in these lists. Keywords are included, and treated as names of databases.
 fn names<'a>(lists: impl Iterator<Item = &'a Vec<Name>>) -> BTreeSet<&'a str> {
     lists.flatten().map(|name| &*name.text).collect()
 }
 
-/// The first line that matches; `Err` has an earlier line that may match.
+/// The first line that matches. `Err` has an earlier line that may match.
 fn first<'a>(lines: &Lines<'a>, session: Session<'_>, user: &str) -> Result<Option<&'a HbaLine>, &'a HbaLine> {
     for (line, fit) in lines {
         match fit.and(line.fits_login(session, user)) {
@@ -192,7 +193,7 @@ fn whose(session: Session<'_>, user: &str, wrap: Wrap) -> String {
 }
 
 impl Difference<'_> {
-    /// The difference in words, for the file with this name.
+    /// Describes the difference, for the file at `path`.
     pub fn words(&self, path: &str) -> String {
         match self {
             Self::Unread(number) => format!("line {number} of {path} was not understood"),

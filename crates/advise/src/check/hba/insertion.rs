@@ -1,4 +1,4 @@
-//! Finds the place in a file where a line for the socket has to be inserted.
+//! Finds the place in `pg_hba.conf` at which a line for the socket has to be inserted.
 
 use crate::app::Rewrite;
 
@@ -7,17 +7,17 @@ use super::Hba;
 /// A line to be written into `pg_hba.conf`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Insertion {
-    /// The number of the line above which it is inserted; `None` for the end of a file without rules.
+    /// The number of the line above which the new line is inserted; `None` for the end of a file without rules.
     pub above: Option<u32>,
-    /// The insertion as bytes of the text.
+    /// The insertion, as bytes of the text.
     pub rewrite: Rewrite,
 }
 
 impl Hba {
-    /// Places a line for this login: above the line that decides the login over the socket now, or else above all
-    /// rules.
+    /// Finds the place of a line for this login: above the line that decides the login over the socket now, or else
+    /// above all rules.
     ///
-    /// `text` must be the text that was parsed.
+    /// `text` must be the text from which the rules were parsed.
     pub fn insertion(&self, text: &str, line: &str, database: &str, user: &str) -> Insertion {
         let above = if let (Some(line), false) = self.decides(database, user, None) {
             Some(line.number)
@@ -67,7 +67,7 @@ mod tests {
             "# c\nlocal all postgres peer\nNEW\nlocal all all peer\n",
         );
         check("# c\r\nlocal all all peer\r\n", Some(2), "# c\r\nNEW\r\nlocal all all peer\r\n");
-        // A role that the user may have, or an included file, may decide before it.
+        // A role to which the user may belong, or an included file, may decide before the new line.
         check(
             "\nlocal all +staff peer\nlocal all all peer\n",
             Some(2),

@@ -1,23 +1,23 @@
-//! A line, and the connections and logins that it covers.
+//! A line of `pg_hba.conf`, and the connections and logins to which it applies.
 
 use super::address::{Address, Origin};
 use super::name::{Fit, Name, any, yes};
 
-/// A line in force.
+/// A line that the server applies, not a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HbaLine {
-    /// Its number in the file; for a line that continues, the first number.
+    /// The number of the line in the file; if the line continues, the number of its first part.
     pub number: u32,
     pub(super) kind: Kind,
     pub(super) databases: Vec<Name>,
     pub(super) users: Vec<Name>,
     pub(super) address: Option<Address>,
-    /// Its method: `peer`, `scram-sha-256`.
+    /// The method of the line: `peer`, `scram-sha-256`.
     pub method: String,
     pub(super) options: Vec<String>,
 }
 
-/// The connections that a line covers.
+/// The kind of connections to which a line applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Local,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     HostNoGss,
 }
 
-/// The encryption of a TCP connection; a connection over a socket is never encrypted.
+/// The encryption of a TCP connection. A connection over a socket is never encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrap {
     None,
@@ -38,7 +38,7 @@ pub(super) enum Wrap {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Session<'a> {
-    /// A database, also for logical replication.
+    /// A session in a database, also for logical replication.
     Database(&'a str),
     Replication,
 }
@@ -69,7 +69,7 @@ impl Kind {
 }
 
 impl HbaLine {
-    /// Whether it covers TCP connections from `origin` with this encryption.
+    /// Whether the line applies to TCP connections from `origin` with this encryption.
     pub(super) fn fits_tcp(&self, wrap: Wrap, origin: Origin) -> Fit {
         let by_kind = match self.kind {
             Kind::Local => false,
@@ -87,12 +87,12 @@ impl HbaLine {
         fits_database(&self.databases, session, user).and(fits_user(&self.users, user))
     }
 
-    /// Whether its options name a map of system users to roles.
+    /// Whether an option of the line names a map of system users to roles.
     pub(super) fn has_map(&self) -> bool {
         self.options.iter().any(|option| option.starts_with("map="))
     }
 
-    /// The line as written in the file, except for spaces and the form of a mask.
+    /// The line as written in the file, apart from spaces and the form of a mask.
     pub(super) fn shown(&self) -> String {
         let list = |names: &[Name]| {
             let names =
@@ -106,7 +106,7 @@ impl HbaLine {
         words.join(" ")
     }
 
-    /// The line with its number before it.
+    /// The line, after its number.
     pub(super) fn numbered(&self) -> String {
         format!("line {}: {}", self.number, self.shown())
     }
@@ -115,7 +115,7 @@ impl HbaLine {
 fn fits_database(names: &[Name], session: Session<'_>, user: &str) -> Fit {
     any(names.iter().map(|name| match (name.keyword(), session) {
         (Some("replication"), session) => yes(session == Session::Replication),
-        // Only `replication` covers physical replication; `all` does not.
+        // Only the word `replication` includes physical replication; the word `all` does not.
         (_, Session::Replication) => Fit::No,
         (Some("all"), _) => Fit::Yes,
         (Some("sameuser"), Session::Database(database)) => yes(database == user),

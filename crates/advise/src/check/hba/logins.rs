@@ -1,4 +1,4 @@
-//! Combines the results of logins with the rules: one cause gives only one point.
+//! Combines the results of logins with the rules, so that one cause makes only one point.
 
 use looptax_model::record::{Outcome, Point, PointCode, StepPlace};
 
@@ -6,9 +6,10 @@ use super::socket_line::SocketLine;
 use super::verdict::RELOAD;
 use crate::check::Refusal;
 
-/// The points about a login that was tried over both transports, and about the rules for the socket.
+/// Combines the point about a login that was tried over both transports with the point about the rules for the socket.
 ///
-/// `refusal` is the server's answer over the socket; `line` would accept the client there as over TCP.
+/// `refusal` is the server's answer to the login over the socket. `line` is a line that would accept the client over
+/// the socket as over TCP.
 pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, line: SocketLine) -> Vec<Point> {
     match (login.code, refusal) {
         (PointCode::LoginWorks, _) => vec![login, beside_a_login(rules)],
@@ -23,7 +24,7 @@ pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, li
     }
 }
 
-/// If the client could log in, the rules need not be known.
+/// Adjusts the point about the rules if the client could log in: the rules then need not be known.
 fn beside_a_login(rules: Point) -> Point {
     match rules.outcome {
         Outcome::Unknown => Point { outcome: Outcome::Note, next: None, steps: Vec::new(), ..rules },
@@ -34,7 +35,7 @@ fn beside_a_login(rules: Point) -> Point {
     }
 }
 
-/// The point if the server's active rules reject the client, whatever the file contains.
+/// Makes the point if the rules that the server uses now reject the client, whatever the file contains.
 ///
 /// # Source
 /// postgresql.org/docs/current/errcodes-appendix.html

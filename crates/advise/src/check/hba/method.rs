@@ -1,15 +1,15 @@
-//! The methods and options that a server accepts in a line.
+//! The methods and options that every server version accepts in a line.
 //!
-//! If a server rejects one line, it rejects the whole file: it keeps its earlier rules, or does not start. So a line is
-//! used only if every version is known to accept it; otherwise nothing is concluded from the file.
+//! If a server rejects one line, it rejects the whole file: it keeps its earlier rules, or does not start. Therefore
+//! looptax uses a line only if every version is known to accept it; otherwise looptax concludes nothing from the file.
 //!
 //! # Source
-//! PostgreSQL, src/backend/libpq/hba.c, `parse_hba_line` and `parse_hba_auth_opt`. `sspi` and `bsd` belong to other
-//! systems: no server on Linux accepts them.
+//! PostgreSQL, src/backend/libpq/hba.c, `parse_hba_line` and `parse_hba_auth_opt`. `sspi` and `bsd` are for other
+//! operating systems: no server on Linux accepts them.
 
 use super::line::{HbaLine, Kind};
 
-/// Methods for both transports that have no options.
+/// The methods without options, for both transports.
 const PLAIN: [&str; 5] = ["trust", "reject", "password", "md5", "scram-sha-256"];
 
 const LDAP: [&str; 12] = [
@@ -60,10 +60,10 @@ impl HbaLine {
             "krb_realm" | "include_realm" => method == "gss",
             "pamservice" | "pam_use_hostname" => method == "pam",
             "ldapport" => method == "ldap" && value.parse().is_ok_and(|port: u16| port > 0),
-            // The server checks the parts of the URL one by one.
+            // The server checks the parts of the URL separately.
             "ldapurl" => false,
             "radiusservers" | "radiussecrets" | "radiusidentifiers" | "radiusports" => {
-                // The server looks up names and splits lists; looptax does not.
+                // The server looks up names and splits lists; looptax does neither.
                 let is_one = !value.contains([',', '"', ' ']) && !value.is_empty();
                 method == "radius"
                     && is_one

@@ -1,6 +1,6 @@
-//! PostgreSQL's `pg_hba.conf`: the line that decides about a connection over each transport.
+//! PostgreSQL's `pg_hba.conf`: which line decides a login over each transport.
 //!
-//! The first line that matches type, database, user and address decides; later lines are not tried.
+//! The first line that matches the type, the database, the user and the address decides. Later lines are not tried.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html
@@ -31,20 +31,20 @@ pub use verdict::postgres_rules;
 use line::{Kind, Session, Wrap};
 use name::{Fit, yes};
 
-/// The lines of a file, in their order.
+/// The rules in a file, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hba {
     lines: Vec<HbaLine>,
-    /// Numbers of the lines that were not understood; the effect of these lines is not known.
+    /// The numbers of the lines that looptax does not understand. The effect of these lines is not known.
     pub unread: Vec<u32>,
 }
 
 impl Hba {
-    /// The line for a connection over the socket (`tcp` is `None`), or over TCP with this encryption. The flag is set
-    /// if an earlier line may match too, or was not understood.
+    /// The line that decides a login over the socket (if `tcp` is `None`), or over TCP with this encryption. The flag
+    /// is set if an earlier line may match too, or is not understood.
     fn decides(&self, database: &str, user: &str, tcp: Option<(IpAddr, Wrap)>) -> (Option<&HbaLine>, bool) {
         let session = Session::Database(database);
-        // Loopback addresses resolve to `localhost`.
+        // Loopback addresses are resolved as `localhost`.
         let is_localhost = true;
         let mut is_unsure = false;
         for line in &self.lines {

@@ -1,25 +1,25 @@
-//! A name in a line, and whether it matches the wanted name.
+//! A name in a line, and whether it matches a given name.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     Yes,
     No,
-    /// It depends on facts that looptax cannot see: roles, files, names of hosts.
+    /// The match depends on facts that looptax cannot see: roles, files, names of hosts.
     Maybe,
 }
 
-/// A name in a list; if it is quoted, it is never a keyword.
+/// A name in a list. A name in quotes is never a keyword.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Name {
     pub text: String,
     pub is_quoted: bool,
 }
 
-/// The text between white space: names separated by commas.
+/// A word of a line: one or more names, separated by commas.
 pub(super) type Word = Vec<Name>;
 
 impl Fit {
-    /// Whether both match.
+    /// Whether both `self` and `other` match.
     pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::No, _) | (_, Self::No) => Self::No,
@@ -30,13 +30,13 @@ impl Fit {
 }
 
 impl Name {
-    /// The keyword that it may be; `None` if it is quoted.
+    /// The text, which may be a keyword; `None` if the name is in quotes.
     pub(super) fn keyword(&self) -> Option<&str> {
         (!self.is_quoted).then_some(&*self.text)
     }
 
-    /// Whether a server reads it as written: it is neither a list in a file, which may be missing, nor a pattern, which
-    /// may be invalid.
+    /// Whether a server reads the name as written. The name of a file with a list is not, because the file may be
+    /// missing; a pattern is not if it may be invalid.
     pub(super) fn is_readable(&self) -> bool {
         let is_list = self.keyword().is_some_and(|text| text.starts_with('@'));
         let is_harmless = |c: char| c.is_alphanumeric() || "_-^$. ".contains(c);
@@ -44,8 +44,8 @@ impl Name {
         !is_list && pattern.is_none_or(|pattern| pattern.chars().all(is_harmless))
     }
 
-    /// Whether it matches this name. `/pattern` is a regular expression from version 16 on, also in quotes; looptax
-    /// does not evaluate it.
+    /// Whether the name matches `wanted`. `/pattern` is a regular expression in version 16 and later, also in quotes;
+    /// looptax does not evaluate it.
     pub(super) fn is(&self, wanted: &str) -> Fit {
         if self.text.starts_with('/') {
             return Fit::Maybe;

@@ -1,8 +1,8 @@
 //! Reads the lines of `pg_hba.conf`.
 //!
-//! Of lines that are not understood, only the numbers are kept, because the effect of these lines is not known: lines
-//! that the server would reject (it then keeps its earlier rules), included files, and text that the server's versions
-//! read differently.
+//! Of a line that looptax does not understand, only the number is kept, because the effect of the line is not known.
+//! These are lines that the server would reject (it then keeps its earlier rules), lines that include files, and texts
+//! that the versions of the server read differently.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html; PostgreSQL, src/backend/libpq/hba.c, `next_token`,
@@ -15,22 +15,22 @@ use super::address::Address;
 use super::line::{HbaLine, Kind};
 use super::name::{Name, Word};
 
-/// Longest line, and longest word, that every version reads completely.
+/// The longest line and the longest word, in bytes, that every version reads completely.
 const MAX_LINE_BYTES: usize = 8191;
 const MAX_WORD_BYTES: usize = 255;
 
 impl Hba {
-    /// Reads the text of a file. Files that it includes are not followed and count as unread.
+    /// Reads the text of a file. Files that it includes are not read; their lines count as not understood.
     pub fn parse(text: &str) -> Self {
         let mut found = Self::default();
         let mut first = 1;
         let mut joined = String::new();
         for (number, line) in (1..).zip(text.split('\n')) {
             let line = line.trim_end_matches('\r');
-            // A backslash at the end of a line joins the next line to it.
+            // A backslash at the end of a line joins it with the next line.
             if let Some(start) = line.strip_suffix('\\') {
                 joined.push_str(start);
-                // The versions disagree about whether a comment continues on the next line, too.
+                // The versions disagree about whether a comment also continues on the next line.
                 if joined.contains('#') {
                     found.unread.push(first);
                     joined.clear();
@@ -61,7 +61,7 @@ impl Hba {
     }
 }
 
-/// Makes a line from its words; `None` if the server would reject it, or if looptax does not know its form.
+/// Makes a rule from the words of a line; `None` if the server would reject it, or if looptax does not know its form.
 fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
     let [kind, databases, users, rest @ ..] = words else {
         return None;
@@ -91,7 +91,7 @@ fn line_of(number: u32, words: &[Word]) -> Option<HbaLine> {
     line.is_taken().then_some(line)
 }
 
-/// The address, and the number of words that it takes: the mask may be in a separate column.
+/// Reads an address, and returns the number of its words: the mask may be a separate word.
 fn address(words: &[Word]) -> Option<(Address, usize)> {
     let first = one(words.first()?)?;
     if !first.text.contains('/')
@@ -111,10 +111,10 @@ fn one(word: &Word) -> Option<&Name> {
     }
 }
 
-/// The text that was read before a character.
+/// The kind of text that was read before the current character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// The end of a word, or nothing so far.
+    /// The end of a word, or nothing yet.
     Blank,
     Comma,
     /// A part of a name.
@@ -124,8 +124,8 @@ enum Before {
     Quoted,
 }
 
-/// Splits a line into words at white space, except within double quotes; `#` begins a comment. `None` if commas or
-/// quotes are in unusual places.
+/// Splits a line into words at white space outside of double quotes; `#` begins a comment. `None` if commas or quotes
+/// are in unusual places.
 fn words(line: &str) -> Option<Vec<Word>> {
     let mut words: Vec<Word> = Vec::new();
     let mut name = Name::default();

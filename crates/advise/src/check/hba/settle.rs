@@ -1,4 +1,4 @@
-//! Replaces roles and patterns, whose meaning only the server knows, by what the server reports about them.
+//! Replaces roles and patterns, whose meaning only the server knows, by the facts that the server reports.
 
 use super::Hba;
 use super::name::Name;
@@ -8,14 +8,14 @@ use super::name::Name;
 pub struct Known<'a> {
     pub user: &'a str,
     pub database: &'a str,
-    /// The role itself, and the roles of which it is directly or indirectly a member. Being a superuser does not make
-    /// it a member.
+    /// The role itself, and the roles of which it is a direct or indirect member. A superuser is not automatically a
+    /// member of a role.
     pub roles: &'a [String],
 }
 
 impl Hba {
-    /// Decides which roles, databases of roles and patterns match the user. `matches` returns whether a pattern matches
-    /// a name; `None` if that cannot be determined.
+    /// Decides which roles, patterns and keywords for roles' databases match the login. `matches` returns whether a
+    /// pattern matches a name; `None` if that cannot be determined.
     pub fn settle(&mut self, known: &Known<'_>, mut matches: impl FnMut(&str, &str) -> Option<bool>) {
         let is_role = |name: &str| known.roles.iter().any(|it| it == name);
         for line in &mut self.lines {
@@ -27,7 +27,8 @@ impl Hba {
     }
 }
 
-/// A word that matches this name is replaced by the name; any other word is removed.
+/// Replaces each word that matches the name `wanted` by this name, and removes each word that does not match. A word of
+/// which this is not known stays.
 fn settle(
     names: &mut Vec<Name>,
     wanted: &str,

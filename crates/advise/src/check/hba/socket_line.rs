@@ -1,27 +1,27 @@
-//! A line for the socket that accepts the same logins as TCP.
+//! Makes a line for the socket that accepts the same logins as over TCP.
 
 use std::net::IpAddr;
 
 use super::Hba;
 use super::line::{HbaLine, Wrap};
 
-/// Methods that require the same over both transports.
+/// Methods that require the same from a client over both transports.
 const ON_SOCKETS: [&str; 7] = ["scram-sha-256", "md5", "password", "trust", "pam", "ldap", "radius"];
 
-/// Names that have another meaning without quotes.
+/// Words that are not names if they are not in quotes.
 const KEYWORDS: [&str; 5] = ["all", "sameuser", "samerole", "samegroup", "replication"];
 
-/// A line to write into the file, and a caution for the person who writes it.
+/// A line to write into the file, with a warning for the person who writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketLine {
     pub text: String,
-    /// The users that it accepts, if it requires no password: the end of a sentence about the line.
+    /// The users that the line accepts without a password, as the end of a sentence about the line.
     pub(super) caution: Option<String>,
 }
 
 impl Hba {
-    /// A line for the socket that requires the same from the client as TCP does; if TCP requires something that a
-    /// socket does not have, the line requires a password.
+    /// Makes a line for the socket that requires the same from the client as the rules for TCP do. If these require
+    /// something that is not possible on a socket, the line requires a password.
     pub fn socket_line(&self, database: &str, user: &str, tcp: IpAddr) -> SocketLine {
         let today = self.line_of_tcp(database, user, tcp);
         let today = today.filter(|it| ON_SOCKETS.contains(&&*it.method));
@@ -37,7 +37,7 @@ impl Hba {
         SocketLine { text: words.join("  "), caution: is_open.then(|| self.caution(database, user, tcp)) }
     }
 
-    /// The effect of a line with the method `trust`, compared with TCP now.
+    /// Describes the effect of a line with the method `trust`, compared with logins over TCP now.
     fn caution(&self, database: &str, user: &str, tcp: IpAddr) -> String {
         let (sealed, _) = self.decides(database, user, Some((tcp, Wrap::Tls)));
         let asking = sealed.filter(|it| !matches!(&*it.method, "trust" | "reject"));
@@ -55,7 +55,7 @@ impl Hba {
         )
     }
 
-    /// The line that decides about a login over TCP, with or without TLS.
+    /// The line that decides a login over TCP: without TLS, or else with TLS if the login without TLS is rejected.
     pub(super) fn line_of_tcp(&self, database: &str, user: &str, tcp: IpAddr) -> Option<&HbaLine> {
         let over = |wrap| self.decides(database, user, Some((tcp, wrap))).0;
         let is_entry = |line: &&HbaLine| line.method != "reject";
@@ -63,7 +63,7 @@ impl Hba {
     }
 }
 
-/// Quotes a name so that it is read literally.
+/// Quotes a name if the server would otherwise not read it literally.
 pub(super) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) && !KEYWORDS.contains(&name) {

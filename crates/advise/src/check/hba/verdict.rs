@@ -1,4 +1,4 @@
-//! The effect of the lines on a switch to the socket.
+//! The effect that the lines of `pg_hba.conf` have on a switch to the socket.
 
 use std::net::IpAddr;
 
@@ -13,8 +13,8 @@ pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
 const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, \
                      will then need a password too";
 
-/// The line that decides about the account over the socket, and its difference to TCP. `tcp` is the client's address
-/// now, `system_user` the name of the user that the client runs as.
+/// Makes the point about the line that decides a login over the socket, compared with TCP. `tcp` is the client's
+/// current address, and `system_user` the name of the user that the client runs as.
 pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system_user: &str, file: &str) -> Point {
     let how = format!("read {file}, as the file is now");
     let point = |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());
@@ -124,7 +124,7 @@ local   replication     all                                     peer
         check("host all all 127.0.0.1/32 md5", "app", "x", Outcome::Fail, "no `local` line");
         check("local shop \"a b\" md5", "a b", "x", Outcome::Pass, "md5");
         check("local all \\\n app, b md5", "b", "x", Outcome::Pass, "local all app,b md5");
-        // In quotes it is a database of that name.
+        // In quotes, the word is the name of a database.
         check("local \"all\" app md5", "app", "x", Outcome::Fail, "no `local` line");
     }
 

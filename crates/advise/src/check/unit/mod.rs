@@ -1,7 +1,8 @@
-//! The effect of a systemd unit on a socket that its program would use: the lines that hide or forbid it, and the
+//! Whether a systemd unit prevents its program from using a socket: the lines that hide or forbid the socket, and the
 //! change that gives access.
 //!
-//! The lines come from the files of the unit and its drop-ins, not from systemd. Facts in, points out.
+//! The lines come from the files of the unit and its drop-ins, not from systemd itself. Takes facts, and returns
+//! points.
 
 mod read;
 
@@ -11,7 +12,7 @@ pub use read::{Home, UnitSettings};
 
 const HOW: &str = "read the unit and its drop-ins";
 
-/// The points about a socket at that path; empty if the unit does not prevent its use.
+/// Makes the points about a socket at this path; empty if the unit does not prevent the use of the socket.
 pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
     let point = |code, what: String, next: String| {
         Point::new(Topic::Confinement, code, Outcome::Fail, what, HOW).with_next(next)
@@ -42,7 +43,7 @@ pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
     points
 }
 
-/// The line that hides a path; `None` if no line does.
+/// The line that hides the path of the socket; `None` if no line does.
 fn hiding(unit: &UnitSettings, socket: &str) -> Option<String> {
     if let Some(root) = unit.root.as_ref().filter(|root| !is_below(socket, root)) {
         return Some(format!("RootDirectory={root}"));
@@ -55,14 +56,14 @@ fn hiding(unit: &UnitSettings, socket: &str) -> Option<String> {
     if unit.home == Home::Hidden && is_home {
         return Some("ProtectHome=yes".to_owned());
     }
-    // A minus before a path means "if it exists", a plus "relative to the unit's root".
+    // Before a path, a minus means "if it exists", and a plus means "relative to the unit's root".
     let covers =
         |it: &&String| is_below(socket, it.trim_start_matches(['-', '+']).split(':').next().unwrap_or_default());
     let inaccessible = unit.inaccessible.iter().find(covers).map(|it| format!("InaccessiblePaths={it}"));
     inaccessible.or_else(|| unit.temporary.iter().find(covers).map(|it| format!("TemporaryFileSystem={it}")))
 }
 
-/// Whether a path is a folder or is in it; `/var/run` is treated as `/run`.
+/// Whether a path is the folder or is below it; `/var/run` is treated as `/run`.
 fn is_below(path: &str, folder: &str) -> bool {
     let plain = |it: &str| match it.strip_prefix("/var/run") {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("/run{rest}"),
@@ -76,7 +77,7 @@ fn is_below(path: &str, folder: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The codes and the lines that are named.
+    /// `expected` has the codes of the points, and the lines that they name.
     #[track_caller]
     fn check(lines: &str, socket: &str, expected: &[(PointCode, &str)]) {
         let unit = UnitSettings::read([&*format!("[Service]\n{lines}")]);

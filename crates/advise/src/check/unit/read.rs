@@ -1,11 +1,11 @@
-//! The settings of a systemd unit that decide the user of its program, and the sockets that it can reach.
+//! The settings of a systemd unit that decide the user of its program, and which sockets the program can reach.
 //!
 //! # Source
-//! systemd.exec(5) and systemd.syntax(7): lists are joined, an empty value empties a list, and of single values the
-//! last one is used. `RestrictAddressFamilies=`: the first list decides whether families are allowed or denied, later
-//! lists add to it or remove from it.
+//! systemd.exec(5) and systemd.syntax(7): lists are joined, an empty value empties a list, and of several values for a
+//! setting that is not a list, the last takes effect. `RestrictAddressFamilies=`: the first list decides whether
+//! families are allowed or denied, and later lists add to it or remove from it.
 
-/// The settings of a unit and its drop-ins; the drop-ins come after the unit.
+/// The settings of a unit and its drop-ins. The drop-ins are read after the unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnitSettings {
     pub user: Option<String>,
@@ -15,18 +15,19 @@ pub struct UnitSettings {
     pub is_dynamic: bool,
     /// Whether the unit has its own `/tmp` and `/var/tmp`.
     pub has_private_tmp: bool,
-    /// Whether it may share these folders with another unit.
+    /// Whether the unit may share these two folders with another unit.
     pub joins_namespace: bool,
     pub home: Home,
     /// Folders and files that the unit cannot access.
     pub inaccessible: Vec<String>,
-    /// Folders that are hidden by an empty folder.
+    /// Folders in place of which the unit sees an empty folder.
     pub temporary: Vec<String>,
-    /// Source and target of each bind mount, which is visible in any case.
+    /// The source and the target of each bind mount. Other lines do not hide a bind mount.
     pub bound: Vec<(String, String)>,
-    /// The folder or image that the unit has as `/`.
+    /// The folder or image that is the unit's `/`.
     pub root: Option<String>,
-    /// The line that forbids Unix sockets, with its effective value: `RestrictAddressFamilies=AF_INET AF_INET6`.
+    /// The line that forbids Unix sockets, with the value that takes effect: `RestrictAddressFamilies=AF_INET
+    /// AF_INET6`.
     pub without_unix: Option<String>,
 }
 
@@ -35,20 +36,20 @@ pub struct UnitSettings {
 pub enum Home {
     #[default]
     Open,
-    /// `yes` and `tmpfs`: the content of the folders is hidden. `read-only` does not affect sockets.
+    /// Set by `yes` and `tmpfs`: the content of the folders is hidden. The value `read-only` does not affect sockets.
     Hidden,
 }
 
-/// Socket families that a unit may use.
+/// The families of sockets that a unit may use.
 #[derive(Debug, Default)]
 struct Families {
-    /// Whether the list allows or denies its families; `None` before the first list.
+    /// Whether the list allows its families, or denies them; `None` before the first list.
     allows: Option<bool>,
     names: Vec<String>,
 }
 
 impl UnitSettings {
-    /// Reads the texts of a unit and of its drop-ins, in the order in which they take effect.
+    /// Reads the texts of a unit and its drop-ins, in the order in which they take effect.
     pub fn read<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut found = Self::default();
         let mut families = Families::default();
@@ -136,8 +137,8 @@ impl Families {
     }
 }
 
-/// The settings of `[Service]`, and the setting of `[Unit]` that shares namespaces. A line that ends in a backslash
-/// continues on the next line.
+/// The settings of `[Service]`, and the setting of `[Unit]` with which a unit shares namespaces. A backslash at the end
+/// of a line continues it on the next line.
 fn service_settings(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_service = false;

@@ -1,4 +1,5 @@
-// The environment of the service `app` of each folder's compose.yaml, as Compose's own library makes it: a line of JSON each.
+// For the compose.yaml of each folder, prints the environment of the service `app` as a line of JSON, as Compose's own
+// library makes it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-//! Compose files as people write them, read by another YAML parser before they are edited and after: nothing differs
-//! but the folder of the socket in both services, its volume, and the application's variables.
+//! Compose files as people write them. Another YAML parser reads each file before and after the edit: only the folder
+//! of the socket in both services, its volume, and the application's variables may differ.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +13,7 @@ use looptax_testkit::dice::Dice;
 const FILES: usize = 400;
 const READER: &str = include_str!("../../data/readers/yaml.py");
 
-/// The new text of a file, and for each of its connections what it shares or why not.
+/// The new text of a file; for each connection, what the services share, or why they do not; and the changes as bytes.
 type Edited = (Option<String>, Vec<Option<Result<Share, String>>>, Vec<Rewrite>);
 
 fn edited(text: &str) -> Edited {
@@ -47,11 +47,11 @@ fn edited_beside(text: &str, beside: &[String]) -> Edited {
     (new, shares, all)
 }
 
-/// An application's variables before and after.
+/// The variables of an application, before and after the edit.
 struct App {
     variables: &'static [(&'static str, &'static str)],
     changed: &'static [(&'static str, &'static str)],
-    /// The variable above those that follow.
+    /// The variable below which new variables are added.
     above: &'static str,
     image: &'static str,
 }
@@ -120,10 +120,10 @@ const APPS: [App; 6] = [
 
 const OPTIONS: &str = "--unixsocket /run/valkey/redis.sock --unixsocketperm 777";
 
-/// A file, and what another parser has to find in it afterwards.
+/// A random file, and what another parser has to find in it after the edit.
 struct Drawn {
     text: String,
-    /// Services that the volume comes into; the last is the server.
+    /// The services to which the volume is added. The last of them is the server.
     mounted: Vec<&'static str>,
     app: &'static App,
 }
@@ -165,7 +165,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Other volumes than the new one, and what may follow them.
+    /// Writes other volumes than the new one, and what may follow them.
     fn volumes(&mut self) {
         match self.dice.below(4) {
             0 => {
@@ -308,7 +308,7 @@ fn draw(dice: &mut Dice) -> Drawn {
     Drawn { text, mounted, app }
 }
 
-/// The documents that another parser finds in each file; `None` if it is not installed.
+/// The documents that another parser finds in each file; `None` if the parser is not installed.
 pub(super) fn parsed(files: &[String]) -> Option<Vec<Value>> {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = Vec::new();
@@ -334,7 +334,7 @@ pub(super) fn parsed(files: &[String]) -> Option<Vec<Value>> {
     Some(all.collect())
 }
 
-/// The document after the change.
+/// The document that is expected after the edit.
 fn expected(mut document: Value, drawn: &Drawn) -> Value {
     for name in &drawn.mounted {
         let service = document["services"][name].as_object_mut().unwrap();
@@ -389,7 +389,7 @@ fn change(environment: &mut Value, app: &App) {
     }
 }
 
-/// Numbers without quotes are numbers to YAML; to Compose all are texts.
+/// Converts numbers to texts: numbers without quotes are numbers for YAML, but Compose treats all of them as texts.
 fn as_texts(value: Value) -> Value {
     match value {
         Value::Number(it) => json!(it.to_string()),
@@ -411,7 +411,7 @@ fn another_parser_finds_what_was_meant_and_nothing_else() {
         let (new, shares, rewrites) = edited(&it.text);
         let new = new.unwrap_or_else(|| panic!("{shares:?}\n{}", it.text));
         assert_eq!(shares.iter().flatten().count(), it.mounted.len() - 1, "{}", it.text);
-        // A removed text is a value in its line; an added line is below whole ones.
+        // The edit only removes values inside a line, and adds lines only below complete lines.
         for rewrite in &rewrites {
             let gone = &it.text[rewrite.at.clone()];
             assert!(!gone.contains(['\n', '\r', '#']), "{gone}\n{}", it.text);
@@ -439,7 +439,7 @@ fn check_by_hand(text: &str, words: &str) {
     assert!(why.iter().any(|it| it.contains(words)), "{words}: {why:?}\n{text}");
 }
 
-/// A file with these lines in the application's service, in the server's, and at its end.
+/// A file with these lines in the application's service, in the server's service, and at its end.
 fn file(app: &str, server: &str, end: &str) -> String {
     let lines = |text: &str| {
         let lines = text.lines().flat_map(|it| ["    ", it, "\n"]);
@@ -566,7 +566,7 @@ fn what_decides_may_be_in_a_file_that_is_not_read() {
     check(plain, None, "Laravel (phpredis) Some(Tcp)");
     let beside = format!("{plain}    env_file: [.env]\n");
     check(&beside, None, "Laravel (phpredis) None");
-    // Somebody says which.
+    // The user, or a variable, names the driver.
     check(&beside, Some("phpredis"), "Laravel (phpredis) Some(Tcp)");
     check(&beside.replace("APP_KEY", "REDIS_CLIENT: phpredis, APP_KEY"), None, "Laravel (phpredis) Some(Tcp)");
 }

@@ -1,7 +1,9 @@
-//! The text that is written into files of every format: the chosen values, and not a byte beside them.
+//! The text that looptax writes into files of every format: the chosen values, and no other byte.
 //!
-//! `noise` puts comments, blank lines, other ends of lines and other encodings around the files of every application;
-//! `compose` has Compose files read by another YAML parser, `pool` pools by PHP-FPM, `taken` has Compose's library say which variables count, `oracle` makes files with awkward words and has PHP, Python, Ruby, node and a shell read them before and after.
+//! `noise` adds comments, blank lines, other line ends and other encodings to the files of every application. The other
+//! files compare with other programs: in `compose` another YAML parser reads Compose files, in `pool` PHP-FPM reads its
+//! pools, in `taken` Compose's library decides which variables take effect, and in `oracle` PHP, Python, Ruby, node and
+//! a shell read files with unusual words before and after an edit.
 
 mod compose;
 mod noise;

@@ -1,4 +1,4 @@
-//! A file with noise in it is edited as the file without: the noise stays byte for byte.
+//! A file with noise in it is edited in the same way as the file without noise, and each byte of the noise stays.
 
 use looptax_advise::app::{Found, Rewrite, rewritten};
 use looptax_advise::{Fields, Takes};
@@ -6,12 +6,13 @@ use looptax_testkit::dice::Dice;
 
 use crate::apps::{Case, cases, fields, reading};
 
-/// Noisy copies of each application's file.
+/// The number of noisy copies of each application's file.
 const COPIES: usize = 25;
-/// Stands in every line of noise.
+/// A mark in each line of noise.
 const MARK: &str = "NO1SE";
 
-/// Words that people leave in comments: quotes, escapes, signs of other encodings, and settings that are commented out.
+/// Words that people leave in comments: quotes, escapes, characters of other encodings, and settings that are commented
+/// out.
 const WORDS: [&str; 18] = [
     "'",
     "\"",
@@ -33,7 +34,8 @@ const WORDS: [&str; 18] = [
     "%s",
 ];
 
-/// How a line of comment begins and ends in a file of that name; `None` if it has no comments.
+/// The text that begins a comment line in a file of this name, and the text that ends it; `None` if the format has no
+/// comments.
 fn comment(path: &str, text: &str) -> Option<(&'static str, &'static str)> {
     let name = path.rsplit('/').next().unwrap_or_default();
     Some(match name.rsplit('.').next().unwrap_or_default() {
@@ -46,14 +48,14 @@ fn comment(path: &str, text: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// A line of comment, without what would end it.
+/// A comment line with random words that do not end the comment.
 fn noise(dice: &mut Dice, (start, end): (&str, &str)) -> String {
     let n_words = dice.below(5);
     let words: Vec<&str> = (0..n_words).map(|_| dice.one(&WORDS)).collect();
     format!("{start}{MARK} {}{end}", words.join(" "))
 }
 
-/// The text with lines of noise between its own.
+/// Returns the text, with lines of noise between its lines.
 fn noisy(dice: &mut Dice, case: &Case) -> String {
     let text = &case.tcp;
     let comment = comment(&case.path, text);
@@ -70,7 +72,7 @@ fn noisy(dice: &mut Dice, case: &Case) -> String {
         }
         lines.push(line.to_owned());
         is_open |= line.contains("<?php");
-        // A value that continues in the next line has no comment between.
+        // Between the lines of a value that continues on the next line, no comment is possible.
         may_stand = if is_xml { line.ends_with('>') } else { !line.ends_with('\\') };
     }
     let newline = dice.one(&["\n", "\r\n"]);
@@ -81,7 +83,7 @@ fn noisy(dice: &mut Dice, case: &Case) -> String {
     noisy
 }
 
-/// The text without noise.
+/// Returns the text without the noise.
 fn quiet(noisy: &str) -> String {
     let lines = noisy.lines().filter(|it| !it.contains(MARK) && !it.trim().is_empty());
     lines.collect::<Vec<_>>().join("\n")
@@ -101,7 +103,7 @@ fn fields_of(found: &Found, kind: &str) -> Fields {
     }
 }
 
-/// For each connection and application what is written, or that nothing is.
+/// For each connection and application, the changes, or `None` if nothing can be written.
 fn edits(path: &str, text: &str) -> Vec<(String, Option<Vec<Rewrite>>)> {
     let mut all = Vec::new();
     for found in reading(path, text.as_bytes()).found {

@@ -1,4 +1,4 @@
-//! Files with awkward words, read by the language that they are in, before they are edited and after.
+//! Files with unusual words. The programming language of each file reads it before and after the edit.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use looptax_testkit::dice::Dice;
 const FILES: usize = 60;
 type Settings = BTreeMap<String, String>;
 
-/// The settings that the program finds in each file; `None` if it is not installed.
+/// The settings that the language's program finds in each file; `None` if the program is not installed.
 fn asked(oracle: &Oracle, files: &[std::path::PathBuf]) -> Option<Vec<Settings>> {
     let output = Command::new(oracle.program).args(oracle.before).arg(oracle.script).args(files).output();
     let Ok(output) = output else {
@@ -42,7 +42,7 @@ fn asked(oracle: &Oracle, files: &[std::path::PathBuf]) -> Option<Vec<Settings>>
     Some(all)
 }
 
-/// Whether the settings are those that are wanted; a URL has to lead there.
+/// Compares the settings with the wanted settings, and returns the difference. A URL has to lead to the same server.
 fn differs(found: &Settings, wanted: &[(&str, String)], words: &Words, is_moved: bool) -> Option<String> {
     for (name, value) in wanted {
         let Some(found) = found.get(*name) else {
@@ -125,7 +125,7 @@ fn check(shape: &Shape, wrong: &mut Vec<String>) {
     }
 }
 
-/// The file as it would be written, where it was read rightly.
+/// Checks that looptax read the file correctly, and returns the text that it would write.
 fn edited(shape: &Shape, words: &Words, text: &str) -> Result<String, String> {
     let reading = reading(shape.path, text.as_bytes());
     let [found] = &reading.found[..] else {
@@ -137,7 +137,7 @@ fn edited(shape: &Shape, words: &Words, text: &str) -> Result<String, String> {
     let meant = (Some(&*words.user), Some(&*words.password), Some(&*words.database));
     let is_place_holder = |word: &String| word.contains("${") || word.contains("<%");
     if whom != meant && [&words.user, &words.password].into_iter().any(is_place_holder) {
-        // For all that anybody knows, something else is there when it is read.
+        // The word looks like a placeholder, so something else may be in its place when the program reads the file.
         return Ok(text.to_owned());
     }
     if whom != meant {

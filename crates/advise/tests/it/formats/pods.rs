@@ -1,6 +1,6 @@
-//! Kubernetes' manifests as people write them, read by another YAML parser before they are edited and after: nothing
-//! differs but the folder of the socket in both containers, its volume, the server's arguments, and the application's
-//! variables.
+//! Kubernetes manifests as people write them. Another YAML parser reads each file before and after the edit: only the
+//! folder of the socket in both containers, its volume, the server's arguments, and the application's variables may
+//! differ.
 
 use looptax_advise::app::{Rewrite, Share, Source, Whole, read_services, rewritten, shares};
 use serde_json::{Value, json};
@@ -11,7 +11,8 @@ use super::compose::parsed;
 
 const FILES: usize = 400;
 
-/// The new text of a file, and for each of its connections what it shares or why not.
+/// The new text of a file; for each connection, what the containers share, or why they do not; and the changes as
+/// bytes.
 type Edited = (Option<String>, Vec<Option<Result<Share, String>>>, Vec<Rewrite>);
 
 fn edited(text: &str) -> Edited {
@@ -43,11 +44,11 @@ fn edited(text: &str) -> Edited {
     (new, shares, all)
 }
 
-/// An application's variables before and after, and its server.
+/// The variables of an application, before and after the edit, and its server.
 struct App {
     variables: &'static [(&'static str, &'static str)],
     changed: &'static [(&'static str, &'static str)],
-    /// Which variable is above those that come.
+    /// The variable below which new variables are added.
     above: &'static str,
     image: &'static str,
     folder: &'static str,
@@ -115,7 +116,7 @@ const OPTIONS: [&str; 4] = ["--unixsocket", "/run/redis/redis.sock", "--unixsock
 struct Drawn {
     text: String,
     app: &'static App,
-    /// Which document it is, and where its Pod is.
+    /// The path to the Pod in the documents.
     place: String,
     mounted: Vec<&'static str>,
 }
@@ -124,7 +125,7 @@ struct Pen<'a> {
     dice: &'a mut Dice,
     lines: Vec<String>,
     step: usize,
-    /// Blanks before the dash of an item.
+    /// The number of blanks before the dash of an item.
     dash: usize,
 }
 
@@ -140,7 +141,7 @@ impl Pen<'_> {
         self.lines.push(format!("{indent}{text}{behind}"));
     }
 
-    /// An entry of a mapping; the first of an item is behind its dash.
+    /// Writes an entry of a mapping. The first entry of an item follows the dash.
     fn entry(&mut self, blanks: usize, first: &mut bool, text: &str) {
         if std::mem::take(first) {
             self.line(blanks - 2, &format!("- {text}"));
@@ -156,7 +157,7 @@ impl Pen<'_> {
         for (name, value) in variables {
             let is_number = value.chars().all(|it| it.is_ascii_digit());
             let quote = if is_number { "\"" } else { self.dice.one(&["", "'", "\""]) };
-            // No noise between these two lines: it is not understood there, and only in added lines it has to be.
+            // There is no noise between these two lines, because looptax does not understand noise there.
             let indent = " ".repeat(blanks);
             let behind = self.dice.one(&["", " # n"]);
             self.lines.push(format!("{indent}- name: {name}{behind}"));
@@ -313,7 +314,7 @@ fn draw(dice: &mut Dice) -> Drawn {
     Drawn { text, app, place: path, mounted }
 }
 
-/// The documents after the change.
+/// The documents that are expected after the edit.
 fn expected(mut documents: Value, drawn: &Drawn) -> Value {
     let app = drawn.app;
     let spec = documents.pointer_mut(&drawn.place).unwrap();
@@ -363,7 +364,7 @@ fn another_parser_finds_what_was_meant_and_nothing_else() {
         let (new, shares, rewrites) = edited(&it.text);
         let new = new.unwrap_or_else(|| panic!("{shares:?}\n{}", it.text));
         assert_eq!(shares.iter().flatten().count(), it.mounted.len() - 1, "{}", it.text);
-        // A removed text is a value in its line; an added line is below whole ones.
+        // The edit only removes values inside a line, and adds lines only below complete lines.
         for rewrite in &rewrites {
             let gone = &it.text[rewrite.at.clone()];
             assert!(!gone.contains(['\n', '\r', '#']), "{gone}\n{}", it.text);
@@ -381,7 +382,8 @@ fn another_parser_finds_what_was_meant_and_nothing_else() {
     }
 }
 
-/// A Pod with these lines in the application's container, in the server's, in its spec and at its end.
+/// A Pod with these lines in the application's container, in the server's container, in the spec, and at the end of the
+/// Pod.
 fn pod(app: &str, server: &str, spec: &str, end: &str) -> String {
     let indented = |text: &str, by: &str| text.lines().flat_map(|it| [by, it, "\n"]).collect::<String>();
     let environment = if app.contains("env:") {
@@ -430,14 +432,14 @@ fn what_is_not_understood_is_left_to_people_with_the_reason() {
         let why: Vec<&String> = shares.iter().flatten().filter_map(|it| it.as_ref().err()).collect();
         assert!(why.iter().any(|it| it.contains(words)), "{words}: {why:?}\n{text}");
     }
-    // An init container ends before the server is there.
+    // An init container ends before the server starts.
     let text = pod("", "", "", "").replace("  containers:\n  - name: app", "  initContainers:\n  - name: app");
     let text = text.replace("  - name: db", "  containers:\n  - name: db");
     let (new, shares, _) = edited(&text);
     assert!(new.is_none() && format!("{shares:?}").contains("init container"), "{shares:?}\n{text}");
     let sidecar = text.replace("    image: own", "    image: own\n    restartPolicy: Always");
     assert!(edited(&sidecar).0.is_some(), "{sidecar}");
-    // The machine's loopback is not a Pod's.
+    // With `hostNetwork`, the containers use the machine's loopback, and not that of the Pod.
     let (new, shares, _) = edited(&pod("", "", "hostNetwork: true", ""));
     assert_eq!((new, shares), (None, vec![None]));
 }

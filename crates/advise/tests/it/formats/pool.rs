@@ -1,4 +1,4 @@
-//! The text that is written for a variable into a pool of PHP-FPM, read by PHP-FPM itself.
+//! PHP-FPM reads the text that looptax writes for a variable into a pool.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pm.max_children = 1
 env[DSN] = mysql://r:p@127.0.0.1/rc ; where the table lies
 ";
 
-/// Values of every kind that a change writes, and signs with which PHP calculates.
+/// Values of every kind that a change writes, and characters with which PHP calculates.
 const VALUES: [&str; 12] = [
     "/run/mysqld/mysqld.sock",
     "localhost",

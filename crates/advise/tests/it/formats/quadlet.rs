@@ -1,8 +1,8 @@
-//! Two `.container` units of Podman: the application's and its server's.
+//! Two `.container` units of Podman: the unit of an application, and the unit of its server.
 
 use looptax_advise::app::{Share, Source, Unit, read_services, rewritten, shares_of_units};
 
-/// Both units after it, and the unit of the volume.
+/// The two units after the edit, and the unit of the volume.
 #[derive(Debug)]
 struct Edited {
     own: String,

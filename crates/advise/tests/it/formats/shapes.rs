@@ -1,11 +1,11 @@
-//! Files that people write, with words that are drawn, and what their languages find there.
+//! Files as people write them, with random words, and the settings that their languages find in them.
 
 use std::path::Path;
 
 use super::words::{self, Words, encoded};
 use looptax_testkit::dice::Dice;
 
-/// The value of a setting that is a URL.
+/// Stands for the value of a setting that is a URL.
 pub(super) const URL: &str = "(a URL)";
 
 pub(super) struct Shape {
@@ -13,11 +13,12 @@ pub(super) struct Shape {
     pub(super) path: &'static str,
     pub(super) oracle: &'static Oracle,
     pub(super) write: fn(&mut Dice, &Words) -> String,
-    /// The settings that its language finds there, before and after.
+    /// The settings that the language finds in the file, before or after the edit.
     pub(super) holds: fn(&Words, bool) -> Vec<(&'static str, String)>,
 }
 
-/// Who reads it: a program with a script that takes files, prints `name<TAB>value` lines for each, and `--` behind.
+/// A program that reads such files. Its script takes files and prints lines `name<TAB>value` for each, and a line `--`
+/// after each file.
 pub(super) struct Oracle {
     pub(super) program: &'static str,
     pub(super) before: &'static [&'static str],
@@ -48,7 +49,7 @@ const NODE: Oracle = Oracle { program: "node", before: &["-e"], script: include_
 
 const SHELL: Oracle = Oracle { program: "bash", before: &["-c"], script: include_str!("../../data/readers/shell.sh") };
 
-/// A line of comment, or none.
+/// Returns a comment line, an empty line or nothing.
 fn aside(dice: &mut Dice, start: &str, end: &str) -> String {
     match dice.below(3) {
         0 => format!("{start} DB_HOST it's \"10.0.0.1\" é{end}\n"),
@@ -57,7 +58,7 @@ fn aside(dice: &mut Dice, start: &str, end: &str) -> String {
     }
 }
 
-/// The lines in any order, with asides between.
+/// Returns the lines in random order, with comment lines between them.
 fn shuffled(dice: &mut Dice, mut lines: Vec<String>, start: &str, end: &str) -> String {
     let mut text = String::new();
     while !lines.is_empty() {

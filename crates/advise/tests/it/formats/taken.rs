@@ -1,5 +1,5 @@
-//! Variables that containers take from elsewhere: which one counts, as Compose's own library and Kubernetes' rules have it,
-//! and where another value is written.
+//! Variables that containers take from elsewhere: which of them takes effect, according to Compose's own library and to
+//! the rules of Kubernetes, and where another value is written.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,10 +15,10 @@ use super::compose::parsed;
 
 const CASES: usize = 300;
 
-/// The variables that are drawn, and what a connection shows of them.
+/// The names of the random variables, in the order of the parts of a connection.
 const NAMES: [&str; 5] = ["DB_HOST", "DB_PORT", "DB_DATABASE", "DB_USERNAME", "DB_PASSWORD"];
 
-/// A file of containers, its name, and the files beside it.
+/// A file of containers, its name, and the files next to it.
 struct Project {
     name: &'static str,
     text: String,
@@ -44,7 +44,7 @@ impl Project {
         read_services(&source, application).unwrap()
     }
 
-    /// The files with what is written into them, each by its name, or why nothing is.
+    /// Edits the files. Returns the new texts by the names of the files, or the reason why nothing is edited.
     fn edited(&self) -> Result<BTreeMap<String, String>, String> {
         let whole = Whole::new(&self.text, &self.included());
         let reading = self.read(None);
@@ -69,7 +69,7 @@ fn complete(found: &Found, share: &Share, text: &str) -> Option<Vec<looptax_advi
     Some(share.complete(moves)?.here)
 }
 
-/// The drawn variables that a connection shows; `None` if it is not known.
+/// The values of the random variables, as the connection shows them; `None` if the connection is not known.
 fn shown(reading: &Reading) -> Option<BTreeMap<&'static str, String>> {
     let address = reading.found.iter().find(|it| it.kind == "mysql")?.address.as_ref()?;
     let values = [
@@ -82,7 +82,7 @@ fn shown(reading: &Reading) -> Option<BTreeMap<&'static str, String>> {
     Some(NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect())
 }
 
-/// Another value each time, so that it shows its source.
+/// Returns a new value for each call, so that the value shows its source.
 fn value(name: &str, n: &mut u32) -> String {
     *n += 1;
     if name == "DB_PORT" { format!("{}", 4000 + *n) } else { format!("v{n}") }
@@ -145,8 +145,8 @@ fn draw_compose(dice: &mut Dice) -> Project {
     Project { name: "compose.yaml", text, beside }
 }
 
-/// The environment of `app` in each project, as Compose's own library has it: scripts/compose-config.sh builds the program,
-/// which gets folders, and has a line of JSON for each.
+/// The environment of `app` in each project according to Compose's own library. scripts/compose-config.sh builds the
+/// program for this: it gets folders, and prints a line of JSON for each.
 fn by_compose(projects: &[Project]) -> Option<Vec<BTreeMap<String, String>>> {
     let usual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/compose-config");
     let program = std::env::var_os("LOOPTAX_COMPOSE_CONFIG").map_or_else(|| PathBuf::from(usual), PathBuf::from);
@@ -170,7 +170,7 @@ fn by_compose(projects: &[Project]) -> Option<Vec<BTreeMap<String, String>>> {
     Some(text.lines().map(|it| serde_json::from_str(it).unwrap()).collect())
 }
 
-/// How many of the variables that are known are another one's than the environment has; none may be.
+/// Checks that each known variable has the value from the environment, for at least `expected` variables.
 fn hold(projects: &[Project], environments: &[BTreeMap<String, String>], expected: usize) {
     let mut n_known = 0;
     for (project, environment) in projects.iter().zip(environments) {
@@ -187,7 +187,7 @@ fn hold(projects: &[Project], environments: &[BTreeMap<String, String>], expecte
         };
         for name in NAMES {
             let known = environment.get(name).cloned();
-            // Without one the port is the usual one.
+            // Without this variable, the port is the default port.
             let known = known.or_else(|| (name == "DB_PORT").then(|| "3306".to_owned()));
             assert_eq!(shown.get(name), known.as_ref(), "{name}:\n{}{:?}", project.text, project.beside);
             n_known += 1;
@@ -205,11 +205,11 @@ fn the_file_counts_that_compose_takes() {
     }
 }
 
-/// A source of variables: its kind and name, whether it may be missing, and the prefix of its names.
+/// A source of variables: the kind, the name, whether the source is optional, and the prefix for its names.
 type Taken = (&'static str, &'static str, bool, &'static str);
 
-/// The environment that Kubernetes makes: `envFrom` in its order, then `env`; what is not there and may be missing counts
-/// as nothing (kubernetes.io, API reference, Container: `env`, `envFrom`; `optional`).
+/// The environment that Kubernetes makes: `envFrom` in the order of the file, then `env`. An optional source that is
+/// missing gives nothing (kubernetes.io, API reference, Container: `env`, `envFrom`; `optional`).
 fn by_the_rules(sources: &[Taken], own: &[(&str, Own)], objects: &Objects) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for (kind, name, _, prefix) in sources {
@@ -232,14 +232,14 @@ fn by_the_rules(sources: &[Taken], own: &[(&str, Own)], objects: &Objects) -> BT
 #[derive(Debug)]
 enum Own {
     Value(String),
-    /// Kind, name and key, and whether it may be missing.
+    /// The kind, the name, the key, and whether the source is optional.
     Key(&'static str, &'static str, &'static str, bool),
 }
 
 const OBJECTS: [(&str, &str); 4] =
     [("ConfigMap", "base"), ("ConfigMap", "shop"), ("Secret", "shop"), ("Secret", "text")];
 
-/// Base64, as Secrets have it.
+/// Encodes a text in Base64, as in a Secret.
 fn encoded(text: &str) -> String {
     const SIGNS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut all = String::new();
@@ -255,7 +255,7 @@ fn encoded(text: &str) -> String {
 
 type Objects = BTreeMap<(&'static str, &'static str), BTreeMap<String, String>>;
 
-/// The `ConfigMap`s and Secrets that there are, with what they hold, and as documents.
+/// Makes random `ConfigMap`s and Secrets. Returns their entries, and their documents.
 fn draw_objects(dice: &mut Dice, n: &mut u32) -> (Objects, Vec<String>) {
     let mut objects = Objects::new();
     let mut documents = Vec::new();
@@ -275,7 +275,7 @@ fn draw_objects(dice: &mut Dice, n: &mut u32) -> (Objects, Vec<String>) {
         let mut text = format!("apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\ndata:\n");
         let mut plain = String::from("stringData:\n");
         for (name, value) in &entries {
-            // A value in plain text wins over an encoded one.
+            // A value in plain text takes precedence over an encoded value.
             let is_plain = kind == "Secret" && dice.below(2) == 0;
             let held = if is_plain { "other" } else { value };
             let held = if kind == "Secret" { encoded(held) } else { format!("\"{held}\"") };
@@ -287,7 +287,7 @@ fn draw_objects(dice: &mut Dice, n: &mut u32) -> (Objects, Vec<String>) {
         if kind == "Secret" {
             text += &plain;
         }
-        // Another namespace's is another one.
+        // An object of the same name in another namespace is another object.
         if dice.below(4) == 0 {
             let named = format!("  name: {name}\n");
             documents.push(text.replace(&named, &format!("{named}  namespace: other\n")));
@@ -298,7 +298,7 @@ fn draw_objects(dice: &mut Dice, n: &mut u32) -> (Objects, Vec<String>) {
     (objects, documents)
 }
 
-/// The lines of a container that takes these.
+/// The lines of a container that takes variables from these sources.
 fn container_of(sources: &[Taken], own: &[(&str, Own)]) -> String {
     let mut container = String::from("    image: own\n");
     if !sources.is_empty() {
@@ -389,7 +389,8 @@ fn a_file_that_one_service_takes_is_edited_and_one_that_several_take_is_not() {
     }
     let in_brackets = compose("    env_file: a.env\n    environment: {X: y}\n", "", &[("a.env", ENV)]);
     assert!(in_brackets.edited().is_err_and(|it| it.contains("not on separate plain lines")));
-    // Another service takes it, mounts its folder, or Compose asks for it: the own environment wins.
+    // If another service takes the file or mounts its folder, or if Compose uses its variables, looptax writes into the
+    // container's own environment.
     let own = "environment:|- REDIS_HOST=/run/redis/redis.sock|- REDIS_PORT=0|";
     let taken = |name: &str| format!("    env_file: {name}\n");
     for (file, more) in [
@@ -404,7 +405,7 @@ fn a_file_that_one_service_takes_is_edited_and_one_that_several_take_is_not() {
         let lines: Vec<&str> = new.lines().map(str::trim).collect();
         assert!(lines.join("|").contains(own), "{new}");
     }
-    // One that its own environment has is written there.
+    // A variable that is in the container's own environment is written there.
     let both = "    env_file: a.env\n    environment:\n      REDIS_HOST: cache\n";
     let other = ENV.replace("cache", "other");
     let files = compose(both, "", &[("a.env", &other)]).edited().unwrap();
@@ -428,7 +429,7 @@ fn a_file_that_is_not_followed_is_said() {
     }
     let optional = compose("    env_file: [{path: a.env, required: false}]\n", "", &[]).read(None);
     assert_eq!((optional.problems, optional.found.len()), (Vec::new(), 0));
-    // The variables of the shell that starts Compose are not known.
+    // looptax does not know the variables of the shell that starts Compose.
     let asked = "    env_file: a.env\n    environment:\n      - REDIS_HOST\n";
     let reading = compose(asked, "", &[("a.env", ENV)]).read(None);
     assert!(reading.found[0].takes.is_none() && reading.found[0].why.contains("Compose"), "{}", reading.found[0].why);
@@ -483,7 +484,7 @@ fn what_others_may_take_stays_and_the_own_environment_wins() {
             );
         }
     }
-    // A whole address that is secret goes nowhere else.
+    // looptax never copies a whole address that is in a Secret.
     let url = "        envFrom: [{secretRef: {name: s}}]\n";
     let why = pod(url, &format!("{secret}---\n")).edited().unwrap_err();
     assert!(why.contains("without writing its secrets"), "{why}");
@@ -522,7 +523,7 @@ fn an_object_is_that_of_the_same_namespace_and_its_absence_is_said() {
     assert!(n == 0 && why.contains("more than once"), "{why}");
     let optional = from.replace("m}", "m, optional: true}");
     assert_eq!(said(pod(&optional, "")), (0, String::new()));
-    // The objects of a list are each its own.
+    // Each object in a list is a separate object.
     let list = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: m}\n  data:\n    APP_KEY: k\n    REDIS_HOST: 127.0.0.1\n---\n";
     assert_eq!(said(pod(from, list)), (1, String::new()));
 }

@@ -1,10 +1,10 @@
-//! Awkward words, and how each language writes them.
+//! Unusual words, and how each language writes them.
 
 use std::fmt::Write;
 
 use looptax_testkit::dice::Dice;
 
-/// The parts of a connection, and a setting beside it that must not change.
+/// The parts of a connection, and the value of another setting, which must not change.
 #[derive(Debug, Clone)]
 pub(super) struct Words {
     pub(super) user: String,
@@ -40,7 +40,7 @@ impl Words {
     }
 }
 
-/// A letter, and signs behind it; it ends with a letter, too, since some formats trim.
+/// A word: a letter, random signs, and a letter at its end, since some formats trim values.
 fn word(dice: &mut Dice, n_signs: usize) -> String {
     let n_signs = dice.below(n_signs + 1);
     let signs: Vec<&str> = (0..n_signs).map(|_| dice.one(&SIGNS)).collect();
@@ -58,7 +58,7 @@ fn escaped(text: &str, signs: &str) -> String {
     out
 }
 
-/// Backslashes that mean nothing before the next sign are left alone, now and then.
+/// Escapes a text. In half of the cases, a backslash that has no meaning before the next character is not escaped.
 fn lazily(dice: &mut Dice, text: &str, quote: char) -> String {
     let signs = format!("\\{quote}");
     if dice.below(2) == 0 {
@@ -68,7 +68,7 @@ fn lazily(dice: &mut Dice, text: &str, quote: char) -> String {
     let mut joined = String::new();
     for part in parts {
         if !joined.is_empty() {
-            // Behind another one it would be that one's.
+            // After another backslash, a single backslash would be escaped by it.
             joined.push_str(if joined.ends_with('\\') { "\\\\q" } else { "\\q" });
         }
         joined.push_str(&part);
@@ -131,7 +131,7 @@ pub(super) fn shell(dice: &mut Dice, text: &str) -> String {
     }
 }
 
-/// A word as a part of a URL.
+/// Encodes a word as a part of a URL.
 pub(super) fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

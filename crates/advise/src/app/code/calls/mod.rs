@@ -1,9 +1,9 @@
-//! Calls of database drivers in a program's text, under the names of their libraries, with the arguments that are
+//! Calls of database drivers in a program's text, under the names of their libraries, with those arguments that are
 //! known.
 //!
-//! Nothing is executed. `names` finds the library of a name and the class of an object, `scope` the functions and
-//! branches around a place, `value` the value of an argument if the file sets it only once. The table lists the calls
-//! of each driver. Called by `drivers`.
+//! Nothing is executed. `names` finds the library to which a name belongs, and the class of an object; `scope` finds
+//! the functions and branches around a place; `value` finds the value of an argument if the file sets it only once. The
+//! table lists the calls of each driver. Called by `drivers`.
 
 mod names;
 mod scope;
@@ -21,35 +21,35 @@ use crate::app::lists;
 use crate::app::quotes::{Bare, Quotes};
 use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_unclear};
 
-/// Name of a setting that stands for a missing argument of a call.
+/// The name of a setting that stands for a missing argument of a call.
 pub(crate) const MARK: &str = "()";
-/// Path for a list that is passed on, whose items are unknown: `**options`.
+/// The last part of the path of a list that is passed on, and whose items are unknown: `**options`.
 pub(crate) const REST: &str = "...";
-/// Most calls of drivers that are followed in a text.
+/// The most calls of drivers in a text that are followed.
 const MOST_CALLS: usize = 64;
-/// Most tokens of a call's arguments that are searched for other connections.
+/// The most tokens of a call's arguments in which other connections are searched.
 const MOST_ARGUMENTS: usize = 500;
-/// Most calls on the object of one call that are read.
+/// The most calls on the object of a call that are read.
 const MOST_FOLLOWERS: usize = 16;
 
 /// A call of a driver.
 pub(crate) struct Call {
     /// The library or the class, then the function: `mysql2.createPool`, `Redis.connect`.
     pub(crate) name: String,
-    /// The arguments: `0`, `0/host`, `port`; and calls and assignments on the same object: `select/0`, `Addr`.
+    /// The arguments: `0`, `0/host`, `port`. Also the calls and assignments on the same object: `select/0`, `Addr`.
     pub(crate) settings: Vec<Setting>,
-    /// The variable that the connection is assigned to.
+    /// The variable that gets the connection.
     pub(crate) label: String,
     pub(crate) line: usize,
 }
 
-/// A name that is followed by a bracket.
+/// A name with an opening bracket after it.
 struct Site {
     /// The token of the last word of the name.
     token: usize,
-    /// The name as it is written: `$redis`, `connect`.
+    /// The parts of the name as written: `$redis`, `connect`.
     parts: Vec<String>,
-    /// The name with its library or class in place of its first part.
+    /// The name, with the library or class in place of its first part.
     name: String,
 }
 
@@ -62,14 +62,14 @@ struct Program<'a> {
     starts: LineStarts,
     by_path: HashMap<Vec<String>, Vec<usize>>,
     settings: Vec<Setting>,
-    /// Names whose values change in ways other than `=`.
+    /// Names whose values also change in other ways than by `=`.
     touched: HashSet<String>,
-    /// Number of look-ups that are still allowed.
+    /// The number of names and expressions that may still be resolved.
     steps: Cell<usize>,
 }
 
-/// Lists the calls for which `is_driver` is true. `parts_of` names the calls on the same object, and the parts of the
-/// object, that belong to a call.
+/// Lists the calls for which `is_driver` is true. `parts_of` returns the calls on the same object, and the parts of the
+/// object, whose values belong to a call.
 pub(crate) fn calls(
     text: &str,
     language: Language,
@@ -159,7 +159,7 @@ impl<'a> Program<'a> {
         (0..tokens.len()).filter(is_call).filter_map(of).collect()
     }
 
-    /// The name of the object that the call creates, or on which it is made.
+    /// The name of the object that the call creates, or on which the program calls it.
     fn object_of(&self, site: &Site) -> Option<String> {
         if let Some(made) = self.names.made_by(site.token) {
             return Some(made.key.clone());
@@ -169,7 +169,7 @@ impl<'a> Program<'a> {
         self.names.class_of(&key, site.token).map(|_| key)
     }
 
-    /// Whether a call gets the result of another call as its argument: the result is then the connection.
+    /// Whether the result of `other` is an argument of the call `site`: that result is then the connection.
     fn is_handed_to(&self, other: &Site, object: Option<&str>, site: &Site) -> bool {
         if other.token == site.token {
             return false;
@@ -184,7 +184,7 @@ impl<'a> Program<'a> {
         range.contains(&other.token) || object.is_some() && range.take(MOST_ARGUMENTS).any(is_own)
     }
 
-    /// Whether the call is one of several alternatives in an expression.
+    /// Whether the call is one of the alternatives of a conditional expression.
     fn is_chosen(&self, site: &Site) -> bool {
         let mut at = site.token;
         for _ in 0..32 {
@@ -206,8 +206,8 @@ impl<'a> Program<'a> {
         found.into_iter().flat_map(|it| self.resolved(it, at, 0)).collect()
     }
 
-    /// Lists the calls on the same object, up to the assignment of another object to its name, and calls in functions
-    /// that are called once.
+    /// Lists the calls on the same object, up to the place where its name gets another object. If `is_only` is true,
+    /// also lists calls without an object, of functions that the text calls only once.
     fn followers<'s>(
         &self,
         site: &Site,
@@ -242,7 +242,7 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// The values assigned to parts of the object: `config.Addr = "…"`.
+    /// The values that the program assigns to parts of the object: `config.Addr = "…"`.
     fn assigned(&self, object: &str, at: usize, parts: &[&str]) -> Vec<Setting> {
         let head: Vec<&str> = object.split('.').map(|it| it.trim_start_matches('$')).collect();
         let is_own = |it: &&Setting| {
@@ -261,7 +261,7 @@ impl<'a> Program<'a> {
         .collect()
     }
 
-    /// The setting that stands for an argument that the call does not have.
+    /// Makes the setting that stands for a missing argument of the call.
     fn mark(&self, site: &Site) -> Setting {
         let at = self.walk.tokens[site.token].at.clone();
         let mut found = self.text_setting(String::new(), at.start);
@@ -270,7 +270,7 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// A setting for a value built from several parts; its place is that of the first part.
+    /// Makes a setting for a value that is built from several parts. Its place is the place of the first part.
     fn text_setting(&self, text: String, start: usize) -> Setting {
         Setting {
             path: Vec::new(),
@@ -288,8 +288,8 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Repeats each argument under a name with the form of its value: `0:url`, `0:path`, `0:port`, `0:list`, `0:name`,
-/// `0:open`.
+/// Repeats each argument under a name that shows the form of its value: `0:url`, `0:path`, `0:port`, `0:list`,
+/// `0:name`, `0:open`.
 fn typed(settings: &[Setting]) -> Vec<Setting> {
     let like = |it: &Value| match it {
         Value::Text(text) if text.contains("://") || text.contains("@tcp(") || text.contains("@unix(") => "url",
@@ -328,7 +328,7 @@ fn parts_of_dbi(list: &Setting) -> Vec<Setting> {
     named.map(of).collect()
 }
 
-/// Removes the scheme from the first part of the lists of PDO and DBI: `mysql:host` becomes `host`.
+/// Removes the scheme from the name of the first part in lists of PDO and DBI: `mysql:host` becomes `host`.
 fn without_scheme(mut part: Setting) -> Setting {
     if let Some(name) = part.path.last_mut()
         && let Some((_, own)) = name.rsplit_once(':')
@@ -338,7 +338,7 @@ fn without_scheme(mut part: Setting) -> Setting {
     part
 }
 
-/// Names that are changed by `+=` and similar operators, or set by a loop.
+/// Names that `+=` and similar operators change, or that a loop sets.
 fn touched(text: &str, tokens: &[Token]) -> HashSet<String> {
     let word = |at: usize| word(text, tokens, at);
     let is_touched = |at: &usize| {

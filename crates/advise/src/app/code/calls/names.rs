@@ -1,24 +1,24 @@
-//! Finds the library to which a name in the text belongs, and the class of an object.
+//! Finds the library to which a name in the text belongs, and the class to which an object belongs.
 
 use std::collections::HashMap;
 
 use super::super::Language;
 use super::super::lexer::{Kind, Token, word};
 
-/// Most parts of a name: `self.pool.connect` has three.
+/// The most parts of a name. For example, `self.pool.connect` has three parts.
 const MOST_PARTS: usize = 16;
 
 pub(super) struct Names {
-    /// Names in the text, each with its name in the library: `Client` for `pg.Client`.
+    /// Imported names, each with the library's name for it: `Client` is `pg.Client`.
     imports: HashMap<String, String>,
     pub(super) objects: Vec<Object>,
-    /// The objects assigned to each key, in the order of the text.
+    /// For each name, the indexes of the objects that are assigned to it, in the order of the text.
     by_key: HashMap<String, Vec<usize>>,
-    /// PHP's `extends`: the token, and the name of the class.
+    /// PHP's `extends`: the token, and the name of the parent class.
     parents: Vec<(usize, String)>,
 }
 
-/// The result of a call, and the name that it is assigned to.
+/// The result of a call, and the name to which it is assigned.
 pub(super) struct Object {
     pub(super) key: String,
     class: String,
@@ -26,8 +26,8 @@ pub(super) struct Object {
     pub(super) made_by: usize,
 }
 
-/// The parts of the name that ends at this token, and the token where the name begins. A name in JavaScript's
-/// `require('x').y` begins with the library.
+/// Returns the parts of the name that ends at the token `last`, and the token at which the name begins. In JavaScript's
+/// `require('x').y`, the first part is the library.
 pub(super) fn chain(text: &str, tokens: &[Token], last: usize) -> Option<(Vec<String>, usize)> {
     let word = |at: usize| word(text, tokens, at);
     let mut parts = vec![word(last).to_owned()];
@@ -36,7 +36,7 @@ pub(super) fn chain(text: &str, tokens: &[Token], last: usize) -> Option<(Vec<St
         if at < 2 || parts.len() > MOST_PARTS {
             break;
         }
-        // In PHP, `new \A` is not a name with two parts.
+        // In PHP, the words of `new \A` are not the parts of one name.
         let is_apart = word(at - 1) == "\\" && tokens[at - 2].at.end < tokens[at - 1].at.start;
         if tokens[at - 2].kind == Kind::Word && !is_apart {
             parts.push(word(at - 2).to_owned());
@@ -84,7 +84,7 @@ impl Names {
         }
         for at in 1..tokens.len() {
             if word(text, tokens, at) == "=" {
-                // JavaScript's `const { A } = b;`.
+                // JavaScript's `const { A } = b;` has several names before the `=`.
                 if language == Language::Script
                     && word(text, tokens, at - 1) == "}"
                     && !matches!(word(text, tokens, at + 2), "." | "(")
@@ -104,19 +104,19 @@ impl Names {
     /// The class of the object that a name holds at a token.
     pub(super) fn class_of(&self, key: &str, token: usize) -> Option<&str> {
         let own = self.by_key.get(key)?;
-        // A method may come earlier in the text than the method that creates the object.
+        // A method may be earlier in the text than the method that creates the object.
         let n_before = own.partition_point(|it| self.objects[*it].made_by < token);
         let idx = own.get(n_before.saturating_sub(1))?;
         Some(&self.objects[*idx].class)
     }
 
-    /// The object that gets the result of the call whose name ends with this token.
+    /// The object that is the result of the call whose name ends at this token.
     pub(super) fn made_by(&self, token: usize) -> Option<&Object> {
         let idx = self.objects.partition_point(|it| it.made_by < token);
         self.objects.get(idx).filter(|it| it.made_by == token)
     }
 
-    /// A name with its library or class in place of its first part.
+    /// Returns a name with the library or class in place of its first part.
     pub(super) fn resolved(&self, parts: &[String], token: usize, language: Language) -> String {
         let joined = |head: &str, rest: &[String]| [&[head.to_owned()], rest].concat().join(".");
         for n in (1..parts.len()).rev() {
@@ -146,7 +146,7 @@ impl Names {
         self.imports.get(name).cloned().unwrap_or_else(|| name.to_owned())
     }
 
-    /// The object that `x = new A::B(` or `x := a.b(` creates, with its name and class.
+    /// Reads the object that `x = new A::B(` or `x := a.b(` creates: its name and its class.
     fn object(&self, text: &str, tokens: &[Token], equals: usize, language: Language) -> Option<Object> {
         let word = |at: usize| word(text, tokens, at);
         let is_word = |at: usize| tokens.get(at).is_some_and(|it| it.kind == Kind::Word);
@@ -158,7 +158,7 @@ impl Names {
             return None;
         }
         let (target, first) = chain(text, tokens, last)?;
-        // In TypeScript and Kotlin, the type is between the name and `=`.
+        // In TypeScript and Kotlin, the type is between the name and the `=`.
         let typed = first.checked_sub(2).filter(|it| word(it + 1) == ":" && is_word(*it));
         let target = typed.map_or(target, |it| vec![word(it).to_owned()]);
         let mut at = equals + 1;
@@ -211,7 +211,7 @@ impl Names {
         }
         let module = module.concat();
         next += usize::from(word(next) == "(");
-        // Reads one name after the other, up to a limit.
+        // Reads the names one by one, up to a limit.
         for _ in 0..64 {
             let mut name = String::new();
             while tokens.get(next).is_some_and(|it| it.kind == Kind::Word) || word(next) == "." {
@@ -261,7 +261,7 @@ impl Names {
         self.destructured(text, tokens, equals, &whole);
     }
 
-    /// The name, or the names, before `=`.
+    /// Reads the name, or the names in braces, before the `=`.
     fn destructured(&mut self, text: &str, tokens: &[Token], equals: usize, library: &str) {
         let word = |at: usize| word(text, tokens, at);
         let Some(last) = equals.checked_sub(1) else { return };

@@ -1,4 +1,4 @@
-//! Finds the functions and branches around a place of the text.
+//! Finds the functions and branches around a place in the text.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::super::Language;
 use super::super::condition::{BRANCH, FUNCTION, Program, conditions};
 use super::super::lexer::{Kind, Token};
 
-/// Limits for a text: the functions that are read, the words between the brackets of a function, and the bytes of a
+/// The largest number of functions of a text that are read, of words in a function's argument list, and of bytes of a
 /// condition.
 const MOST: usize = 500;
 
@@ -14,15 +14,15 @@ pub(super) struct Scope<'a> {
     text: &'a str,
     functions: Vec<Function>,
     branches: Vec<Range<usize>>,
-    /// For each opening bracket, the token after its closing one.
+    /// For each opening bracket, the token after its closing bracket.
     behind: Vec<usize>,
 }
 
 struct Function {
-    /// The range of the function, beginning with its arguments.
+    /// The range of the function, from its arguments to its end.
     body: Range<usize>,
     arguments: Vec<String>,
-    /// Names from outside that PHP's `global $x` and `use ($x)` make visible.
+    /// Names from outside the function that PHP's `global $x` and `use ($x)` make visible in it.
     outer: Vec<String>,
 }
 
@@ -51,7 +51,8 @@ impl<'a> Scope<'a> {
         around.min_by_key(|it| it.body.len())
     }
 
-    /// Whether a name that is set at `set` has that value at `at` too. A `$x` of PHP is visible only in its function.
+    /// Whether a value that a name gets at byte `set` is visible at byte `at`. In PHP, a `$x` is visible only in its
+    /// function.
     pub(super) fn is_visible(&self, name: &str, set: usize, at: usize, is_local: bool) -> bool {
         let bare = name.trim_start_matches('$');
         let is_shadow = |it: &Function| {
@@ -73,14 +74,14 @@ impl<'a> Scope<'a> {
         body(one) == body(other)
     }
 
-    /// Whether the place is in code that does not always run. A test whether the object already exists is not a
-    /// condition in this sense.
+    /// Whether the place is in code that does not always run. A branch that tests whether the object already
+    /// exists does not count.
     pub(super) fn is_in_branch(&self, at: usize, object: Option<&str>) -> bool {
         let mut around = self.branches.iter().filter(|it| it.contains(&at));
         around.any(|it| !object.is_some_and(|object| self.asks_for(it, object)))
     }
 
-    /// Whether the place is in a branch that does not contain `of`.
+    /// Whether the place is in a branch that does not contain the byte `of`.
     pub(super) fn is_in_branch_apart(&self, at: usize, of: usize) -> bool {
         self.branches.iter().any(|it| it.contains(&at) && !it.contains(&of))
     }
@@ -106,7 +107,7 @@ fn words(program: &Program<'_>, tokens: &[Token], range: Range<usize>) -> Vec<St
     own.map(|it| program.word(it).trim_start_matches('$').to_owned()).collect()
 }
 
-/// A function that Python's or Ruby's `def` defines.
+/// Reads a function that Python or Ruby define with `def`.
 fn defined(program: &Program<'_>, tokens: &[Token], body: Range<usize>) -> Function {
     let first = tokens.partition_point(|it| it.at.start < body.start);
     let arguments = match program.word(first + 2) {
@@ -116,7 +117,7 @@ fn defined(program: &Program<'_>, tokens: &[Token], body: Range<usize>) -> Funct
     Function { body, arguments, outer: Vec::new() }
 }
 
-/// A function with braces: `function f(…) {`, `(…) => {`, `f(…) {` in a class, `func f(…) t {`.
+/// Reads a function with braces: `function f(…) {`, `(…) => {`, `f(…) {` in a class, `func f(…) t {`.
 fn braced(program: &Program<'_>, tokens: &[Token], open: usize) -> Option<Function> {
     const SAYS: [&str; 5] = ["function", "fn", "func", "fun", "sub"];
     const OTHERS: [&str; 14] = [
@@ -135,7 +136,7 @@ fn braced(program: &Program<'_>, tokens: &[Token], open: usize) -> Option<Functi
     let is_said = SAYS.contains(&before(1)) || SAYS.contains(&before(2));
     let is_arrow = program.word(behind) == "=>";
     let is_named = open > 0 && tokens[open - 1].kind == Kind::Word;
-    // The return type of the function, or PHP's `use ($x)`.
+    // Between the arguments and the brace there may be the return type, or PHP's `use ($x)`.
     let is_between = |at: &usize| BETWEEN.contains(&program.word(*at)) || is_name(program, tokens, *at);
     let brace = (behind..behind + 16).find(|it| !is_between(it)).filter(|it| program.word(*it) == "{");
     if !(is_said || is_arrow || is_named && brace.is_some()) {

@@ -1,4 +1,4 @@
-//! Evaluates an expression if the file sets each of its parts only once: names, concatenated strings, formats.
+//! Evaluates an expression if the file sets each part only once: names, joined strings, format strings.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use super::super::lexer::{Kind, Token, tokens, word};
 use super::{Program, REST};
 use crate::app::setting::{MOST_VALUE_BYTES, Setting, UNKNOWN, Value};
 
-/// How many levels of names that refer to names are followed.
+/// The most levels of names that refer to other names that are followed.
 const MOST_DEPTH: usize = 6;
-/// Most settings that a name can stand for.
+/// The most settings that a name can stand for.
 const MOST_PARTS: usize = 64;
 
-/// An expression: a text with its tokens, and the byte of the program at which the text begins.
+/// An expression: its text and tokens, and the byte of the program at which it begins.
 #[derive(Clone, Copy)]
 struct Expression<'a> {
     text: &'a str,
@@ -30,7 +30,7 @@ impl<'a> Expression<'a> {
         Self { tokens: &self.tokens[range], ..*self }
     }
 
-    /// Splits the expression at this sign, outside brackets.
+    /// Splits the expression at a sign that is outside brackets.
     fn split(&self, sign: &str) -> Vec<Self> {
         let (mut depth, mut from, mut found) = (0_usize, 0, Vec::new());
         for at in 0..self.tokens.len() {
@@ -49,13 +49,13 @@ impl<'a> Expression<'a> {
     }
 }
 
-/// A name as it is written: its first word, and its parts without signs.
+/// A name: its first word as written, and all its parts without signs.
 struct Name {
     root: String,
     parts: Vec<String>,
 }
 
-/// The name in `$a['b']`, `self.a` or `A::B`; `None` if the expression is more than a name.
+/// Reads a name like `$a['b']`, `self.a` or `A::B`; `None` if the expression is more than a name.
 fn name_of(it: &Expression<'_>) -> Option<Name> {
     let plain = |at: usize| it.word(at).trim_start_matches('$').to_owned();
     let is_word = |at: usize| it.tokens.get(at).is_some_and(|it| it.kind == Kind::Word);
@@ -92,7 +92,8 @@ fn name_of(it: &Expression<'_>) -> Option<Name> {
 }
 
 impl Program<'_> {
-    /// An argument with its name replaced by its value: one setting, or several if the name is a list.
+    /// Replaces the name or expression in an argument by its value. The result is one setting, or several if the name
+    /// is a list.
     pub(super) fn resolved(&self, setting: Setting, at: usize, depth: usize) -> Vec<Setting> {
         if setting.value != Value::Hidden {
             return vec![setting];
@@ -137,7 +138,7 @@ impl Program<'_> {
         vec![Setting { path: setting.path, doubt: setting.doubt.or(doubt), ..found }]
     }
 
-    /// The settings that a name refers to at a place, with their paths below the name.
+    /// The settings to which a name refers at a byte of the text, with their paths below the name.
     fn named(&self, name: &Name, at: usize) -> Vec<(Vec<String>, Setting)> {
         let steps = self.steps.get();
         if steps == 0 {
@@ -185,7 +186,7 @@ impl Program<'_> {
         .collect()
     }
 
-    /// Adds a doubt if the setting may change before it is used.
+    /// Adds a doubt if the setting may change between this place and its use.
     fn with_doubt(&self, setting: &Setting, name: &Name, at: usize) -> Setting {
         let mut setting = setting.clone();
         let mut others = self.walk.includes.iter().map(|it| it.0);
@@ -204,7 +205,7 @@ impl Program<'_> {
         setting
     }
 
-    /// An expression as text, with [`UNKNOWN`] for its unknown parts.
+    /// Evaluates an expression to a text, with [`UNKNOWN`] for the parts that are not known.
     fn text_of(&self, it: Expression<'_>) -> Option<String> {
         let steps = self.steps.get();
         if steps == 0 || it.depth > MOST_DEPTH || it.tokens.is_empty() {
@@ -239,7 +240,7 @@ impl Program<'_> {
 
     fn part_of(&self, it: Expression<'_>) -> Option<String> {
         match it.tokens {
-            // C# writes `@"…"`.
+            // In C#, `@"…"` is a string.
             [_, Token { kind: Kind::Text(_), .. }] if it.word(0) == "@" => self.part_of(it.part(1..2)),
             [Token { kind: Kind::Text(Some(text)), .. }] => Some(text.clone()).filter(|it| !it.contains("{{")),
             [Token { kind: Kind::Text(None), at }] => self.interpolated(&it.text[at.clone()], &it),
@@ -273,7 +274,7 @@ impl Program<'_> {
         }
     }
 
-    /// The text that a call returns: `fmt.Sprintf("…", a)`, `'…'.format(a)`, `str(a)`.
+    /// Evaluates a call that returns a text: `fmt.Sprintf("…", a)`, `'…'.format(a)`, `str(a)`.
     fn called(&self, it: &Expression<'_>) -> Option<String> {
         let open = (0..it.tokens.len()).find(|at| it.word(*at) == "(")?;
         let is_whole = it.word(it.tokens.len() - 1) == ")" && it.part(open + 1..it.tokens.len()).split(")").len() == 1;
@@ -293,7 +294,7 @@ impl Program<'_> {
         }
     }
 
-    /// Replaces `%s` and `%d` by the values.
+    /// Replaces each `%s` and `%d` in a format string by a value.
     fn formatted(&self, format: &str, values: &[Expression<'_>]) -> Option<String> {
         let mut values = values.iter();
         let mut pieces = format.split('%');
@@ -317,7 +318,7 @@ impl Program<'_> {
         Some(whole)
     }
 
-    /// Replaces `{}`, `{0}` and `{name}` by the values.
+    /// Replaces `{}`, `{0}` and `{name}` in a format string by values.
     fn filled(&self, format: &str, values: &[Expression<'_>]) -> Option<String> {
         let mut whole = String::new();
         let mut pieces = format.split('{');
@@ -341,7 +342,7 @@ impl Program<'_> {
         Some(whole)
     }
 
-    /// A string that contains variables.
+    /// Evaluates a string that contains variables.
     fn interpolated(&self, raw: &str, around: &Expression<'_>) -> Option<String> {
         let open = raw.find(['"', '\'', '`'])?;
         let quote = &raw[open..=open];
@@ -379,7 +380,7 @@ fn is_all_text(tokens: &[Token]) -> bool {
     tokens.iter().all(|it| matches!(it.kind, Kind::Text(_)))
 }
 
-/// The variable or expression that begins here in a string, and its number of bytes.
+/// The variable or expression at the start of `rest`, which is inside a string, and its number of bytes.
 fn variable(rest: &str, language: Language) -> Option<(&str, usize)> {
     let between = |open: &str| {
         let inside = rest.strip_prefix(open)?;

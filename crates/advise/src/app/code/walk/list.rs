@@ -8,7 +8,7 @@ use super::{MOST_DEPTH, Slot, Walk};
 use crate::app::setting::Setting;
 
 impl Walk<'_> {
-    /// Reads the arguments of a call, which begin at the token `first`.
+    /// Reads the arguments of a call. They begin at the token `first`.
     pub(in crate::app::code) fn arguments(&mut self, first: usize, close: &str) -> Vec<Setting> {
         self.at = first;
         let here = self.start();
@@ -27,14 +27,15 @@ impl Walk<'_> {
         std::mem::take(&mut self.settings)
     }
 
-    /// The sign that closes a list that begins here, and the number of tokens that open it.
+    /// If a list begins `ahead` tokens after the current one, returns the sign that closes it, and the number of tokens
+    /// that open it.
     pub(super) fn opening(&self, ahead: usize) -> Option<(&'static str, usize)> {
         match self.word(ahead) {
             "[" if self.language != Language::Go => Some(("]", 1)),
             "{" => Some(("}", 1)),
             "(" if self.word(ahead + 1) == "{" => Some((")", 1)),
             "(" if self.language == Language::Perl => Some((")", 1)),
-            // A tuple in Python.
+            // In Python, this is a tuple.
             "(" if self.language == Language::Python && self.is_text(ahead + 1) && self.word(ahead + 2) == "," => {
                 Some((")", 1))
             }
@@ -44,7 +45,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The closing sign and the number of tokens of the beginning of a literal in Go: `&redis.Options{`, `[]string{`.
+    /// If a literal of Go begins here (`&redis.Options{`, `[]string{`), returns its closing sign, and the number of
+    /// tokens up to the brace.
     fn literal_of_go(&self, ahead: usize) -> Option<(&'static str, usize)> {
         let is_part = |it: &usize| self.is_word(*it) || matches!(self.word(*it), "&" | "." | "[" | "]" | "*");
         let brace = (ahead..ahead + 8).find(|it| !is_part(it))?;
@@ -56,7 +58,7 @@ impl Walk<'_> {
         token.is_some_and(|it| matches!(it.kind, Kind::Text(Some(_))))
     }
 
-    /// The number of tokens of `new A::B(` or `a.b(`, if a list or a named argument follows.
+    /// If a list or a named argument follows `new A::B(` or `a.b(`, returns the number of tokens before it.
     pub(super) fn calls_with_names(&self, ahead: usize) -> Option<usize> {
         let mut n = ahead;
         while matches!(self.word(n), "new" | "await" | "\\") && n < ahead + 4 {
@@ -76,7 +78,7 @@ impl Walk<'_> {
         if self.word(n) != "(" {
             return None;
         }
-        // In Python, a word or a text may precede the first named argument.
+        // In Python, a word or a text may come before the first named argument.
         let has_first = self.language == Language::Python && self.word(n + 2) == ",";
         let n = if has_first && self.word(n + 4) == "=" { n + 2 } else { n };
         let is_perl = self.language == Language::Perl && self.word(n + 2) == "=>" && self.name(n + 1).is_some();
@@ -86,14 +88,14 @@ impl Walk<'_> {
         (self.opening(n + 1).is_some() || is_named || is_perl).then_some(n + 1)
     }
 
-    /// Reads the value that begins here: follows a list, and turns anything else into a setting.
+    /// Reads the value at the current token: follows a list, and makes a setting of anything else.
     pub(super) fn value(&mut self, slot: &Slot) {
         self.skip_cast();
         if slot.depth == 0
             && let Some(n_tokens) = self.arrow()
         {
             self.at += n_tokens;
-            // The body of a function is read like any other statements.
+            // The statements in the body of a function are read like any other statements.
             if self.word(0) == "{" {
                 self.at += 1;
                 return;
@@ -115,7 +117,7 @@ impl Walk<'_> {
         self.entries(slot, close, is_call);
     }
 
-    /// The number of tokens of JavaScript's `({ env }) =>` before the result of a function.
+    /// The number of tokens of JavaScript's `({ env }) =>`, which comes before the result of a function.
     fn arrow(&self) -> Option<usize> {
         if self.language != Language::Script || self.word(0) != "(" {
             return None;
@@ -170,12 +172,12 @@ impl Walk<'_> {
         }
     }
 
-    /// The key that begins here: `'name' =>`, `name:`, `:name =>`, `name=`.
+    /// Reads the key at the current token: `'name' =>`, `name:`, `:name =>`, `name=`.
     fn key(&self, close: &str) -> Option<(String, Range<usize>, usize)> {
         let is_symbol = self.language == Language::Ruby && self.word(0) == ":";
         let ahead = usize::from(is_symbol);
         let (name, key) = self.name(ahead)?;
-        // In JavaScript's `{ host, port }`, a word is both name and value.
+        // In JavaScript's `{ host, port }`, each word is both a name and a value.
         let is_both = self.is_in_call && self.language == Language::Script && close == "}" && self.is_word(0);
         if is_both && matches!(self.word(1), "," | "}") {
             return Some((name, key, 0));

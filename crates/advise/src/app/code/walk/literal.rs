@@ -1,5 +1,5 @@
-//! Reads a value that is not a list: the setting that it makes, where it ends, and how another setting is added next to
-//! it.
+//! Reads a value that is not a list: makes its setting, and finds where it ends and how another setting is added next
+//! to it.
 
 use std::ops::Range;
 
@@ -58,8 +58,8 @@ impl Walk<'_> {
         });
     }
 
-    /// How another setting is added next to this one. It can have its own line only if this setting ends its line and
-    /// nothing else is on the line.
+    /// How another setting is added next to this one. The other setting can have its own line only if this setting ends
+    /// at the end of its line, and nothing else is on the line.
     fn joins(&self, at: Range<usize>, item: &str) -> Joins {
         let before = self.text[..at.start].rsplit('\n').next().unwrap_or_default();
         let after = self.text[at.end..].split('\n').next().unwrap_or_default().trim();
@@ -75,7 +75,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The end of the setting, including the signs that end it.
+    /// The end of the setting, including the signs that close it.
     fn item_end(&self, end: usize, is_define: bool) -> usize {
         let mut end = end;
         let n_signs = match self.word(0) {
@@ -89,7 +89,7 @@ impl Walk<'_> {
         end
     }
 
-    /// Moves to the sign that ends an expression.
+    /// Moves to the sign that ends the current expression.
     pub(super) fn skip_expression(&mut self, ends_with_line: bool) {
         let mut depth = 0_usize;
         let mut line = self.starts.line(self.start());
@@ -110,13 +110,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the line before this token continues on the token's line.
+    /// Whether the line before the current token continues on this token's line.
     fn goes_on(&self) -> bool {
         let Some(before) = self.at.checked_sub(1) else {
             return false;
         };
         let word = &self.text[self.tokens[before].at.clone()];
-        // In Python a line ends, whatever sign begins the next one.
+        // In Python a line ends, whatever sign the next line begins with.
         let begins = self.language != Language::Python && matches!(self.word(0), "+" | ".");
         begins || matches!(word, "=" | "+" | "." | "|" | "(" | "or" | "||" | "?" | ":")
     }

@@ -1,7 +1,7 @@
-//! Turns tokens into settings; this file holds the position of the walk, and the tokens there.
+//! Turns tokens into settings. This file holds the current position, and the access to the tokens there.
 //!
-//! Three files do the walk: `statement` finds where a value begins, `list` follows nested values, and `literal` turns
-//! any other value into a setting.
+//! Three other files read the tokens: `statement` finds where a value begins, `list` follows nested values, and
+//! `literal` makes a setting of any other value.
 
 mod list;
 mod literal;
@@ -15,7 +15,7 @@ use super::condition::{Condition, conditions};
 use super::lexer::{Kind, Token, tokens};
 use crate::app::setting::{LineStarts, Problem, Setting, named};
 
-/// Deepest nesting that is followed. Real configurations have at most six levels.
+/// The deepest nesting that is followed. Real configurations have at most six levels.
 const MOST_DEPTH: usize = 32;
 
 pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
@@ -26,11 +26,11 @@ pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
     walk
 }
 
-/// The settings of a file that the program includes.
+/// The settings that an included file sets.
 pub(super) struct Sets {
-    /// The paths of the settings; only of those that could be read.
+    /// The paths of those settings that could be read.
     pub(super) paths: Vec<Vec<String>>,
-    /// The whole text: it contains also the names of settings that are set to nothing, or by a call.
+    /// The whole text of the file. It also contains the names of settings that are set to nothing, or by a call.
     pub(super) text: String,
 }
 
@@ -39,26 +39,26 @@ pub(super) struct Walk<'a> {
     language: Language,
     pub(super) tokens: Vec<Token>,
     at: usize,
-    /// Whether the arguments of a call are being read; a single name may there be both name and value.
+    /// Whether the walk reads the arguments of a call. A single word in them may be both a name and a value.
     is_in_call: bool,
     starts: LineStarts,
     /// The parts of the text that do not always run.
     conditions: Vec<Condition>,
-    /// Included files: the place of the statement, and the name of the file.
+    /// The included files: the place of the statement that includes each, and the name of the file.
     pub(super) includes: Vec<(usize, String)>,
-    /// Counters like PHP's `$i`, each with its present number.
+    /// Counters like PHP's `$i`, each with its current number.
     counters: BTreeMap<String, usize>,
     pub(super) settings: Vec<Setting>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// The place of a value among the settings.
+/// Where a value belongs among the settings.
 #[derive(Clone)]
 struct Slot {
     path: Vec<String>,
     /// The last part of the setting's name, without quotes.
     key: Range<usize>,
-    /// The byte at which name and value begin.
+    /// The byte at which the setting begins.
     start: usize,
     depth: usize,
     ends_with_line: bool,
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reads all settings, including those in parts that do not always run.
+    /// Reads all settings, also those in parts that do not always run.
     pub(super) fn without_conditions(text: &'a str, language: Language) -> Self {
         let mut walk = Self::new(text, language);
         walk.statements();
@@ -124,7 +124,7 @@ impl Walk<'_> {
         token.is_some_and(|token| token.kind == Kind::Word)
     }
 
-    /// A string or word as a name, and its place without the quotes.
+    /// A string or word as a name, with its place without the quotes.
     fn name(&self, ahead: usize) -> Option<(String, Range<usize>)> {
         let token = self.tokens.get(self.at + ahead)?;
         match &token.kind {
@@ -160,7 +160,7 @@ mod tests {
     }
     use crate::app::setting::Value;
 
-    /// `path=value` of each setting, `$NAME` for a variable, `?` for what is hidden.
+    /// `expected` has `path=value` for each setting, with `$NAME` for a variable, and `?` for a hidden value.
     #[track_caller]
     fn check(text: &str, language: Language, expected: &[&str]) {
         let (settings, _) = read(text, language);

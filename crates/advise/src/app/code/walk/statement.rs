@@ -1,4 +1,4 @@
-//! Finds where a value begins: assignments, `define`, `return`, and the parts of the name before the value.
+//! Finds where a value begins: after an assignment, `define` or `return`. Also reads the name of the setting.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::super::lexer::{Kind, Token};
 use super::{MOST_DEPTH, Sets, Slot, Walk};
 use crate::app::setting::{Joins, Value, named};
 
-/// Parts of the names of files that applications include for themselves and that set no connection.
+/// Parts of the names of files that applications include for their own purposes. These files set no connection.
 const OWN_FILES: [&str; 8] = [
     "wp-settings.php",
     "lib/setup.php",
@@ -29,7 +29,7 @@ impl Walk<'_> {
         while self.at < self.tokens.len() {
             let before = self.at;
             self.statement();
-            // The walk must always advance by at least one token.
+            // Each step has to move on by at least one token.
             self.at = self.at.max(before + 1);
         }
     }
@@ -46,7 +46,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The start of the statement, including words before the name: `public`, `const`.
+    /// The start of the statement, including words like `public` or `const` before the name.
     fn statement_start(&self) -> usize {
         let is_modifier = |at: &usize| {
             let token = &self.tokens[*at];
@@ -117,13 +117,13 @@ impl Walk<'_> {
             self.at += n_tokens + 1;
             self.value(&slot);
         } else if self.calls_with_names(0).is_some() {
-            // A call with named arguments is a list of settings; the object on which it is called is not.
+            // A call with named arguments is a list of settings. The object that has the called function is not.
             slot.path = slot.path.pop().into_iter().collect();
             self.value(&slot);
         }
     }
 
-    /// Reads PHP's `putenv('NAME=value')`: the value is the text after the name.
+    /// Reads PHP's `putenv('NAME=value')`. The value is the text after the name.
     fn variable_of_environment(&mut self) {
         let slot = self.slot(Vec::new(), 0..0);
         self.at += 2;
@@ -143,7 +143,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether another function is called like `define`: with the name of a setting and its value.
+    /// Whether the current token begins a call of another function that, like `define`, has the name of a setting and
+    /// its value as arguments.
     fn is_own_define(&self) -> bool {
         let token = self.tokens.get(self.at + 2);
         let is_text = matches!(token, Some(Token { kind: Kind::Text(Some(_)), .. }));
@@ -158,7 +159,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Skips a TypeScript declaration `type A = {…}`, which describes the form of a value and is not a value.
+    /// Skips a TypeScript declaration `type A = {…}`: it describes the form of a value, and sets no value.
     fn is_type(&mut self) -> bool {
         let is_own = self.language == Language::Script && self.word(0) == "type";
         if !is_own || !self.is_word(1) || self.word(2) != "=" {
@@ -169,12 +170,12 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether there is other text before this token on its line.
+    /// Whether other text is before the current token on its line.
     fn is_indented(&self) -> bool {
         self.starts.start_of(self.starts.line(self.start())) < self.start()
     }
 
-    /// In TypeScript and Python: the number of tokens of the type after a declared name.
+    /// The number of tokens of the type after a declared name, in TypeScript and Python.
     fn n_of_type(&self, ahead: usize) -> usize {
         let before = self.at.checked_sub(1).map_or("", |at| {
             let token = &self.tokens[at];
@@ -182,7 +183,7 @@ impl Walk<'_> {
         });
         let declares = match self.language {
             Language::Script => matches!(before, "const" | "let" | "var"),
-            // The first word of a line that does not begin a branch.
+            // The first word of a line that does not begin a branch can declare a name.
             Language::Python => {
                 let line = self.starts.line(self.start());
                 let begins = &self.text[self.starts.start_of(line)..self.start()];
@@ -204,7 +205,8 @@ impl Walk<'_> {
         ahead_of_it.find(|it| self.word(ahead + it) == "=").unwrap_or(0)
     }
 
-    /// Whether another file is included here: `require 'x.php';`, `from x import *`.
+    /// Skips a statement like `require 'x.php';` or `from x import *` that reads another file, and notes the file.
+    /// Returns whether there was such a statement.
     fn is_other_file(&mut self) -> bool {
         let is_include = self.language == Language::Php
             && matches!(self.word(0), "include" | "include_once" | "require" | "require_once");
@@ -223,7 +225,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether it is a counter like `$i = 0;` or `$i++;`: phpMyAdmin numbers its servers with one.
+    /// Notes a counter: `$i = 0;` sets it, and `$i++;` increases it. phpMyAdmin numbers its servers with a counter.
+    /// Returns whether the statement was `$i++;`, which is then skipped.
     fn counts(&mut self) -> bool {
         let name = self.word(0).to_owned();
         if self.language != Language::Php || !name.starts_with('$') {
@@ -241,15 +244,15 @@ impl Walk<'_> {
         false
     }
 
-    /// Forgets the files that applications include for themselves: they set no connection.
+    /// Removes the files that applications include for their own purposes, and that set no connection.
     pub(super) fn forget_own_files(&mut self) {
         let is_own = |name: &str| OWN_FILES.iter().any(|own| name.contains(own));
         self.includes.retain(|(_, name)| !is_own(name));
     }
 
     /// Adds a doubt to settings that an included file may set too: to a constant if the file is included before it, to
-    /// any other setting if the file is included after it. `sets` lists the settings of each file; `None` if it may set
-    /// anything.
+    /// any other setting if the file is included after it. `sets` has the settings of each included file; `None` if the
+    /// file may set anything.
     pub(in crate::app::code) fn doubt_by_includes(&mut self, sets: &[Option<Sets>]) {
         let (text, is_php) = (self.text, self.language == Language::Php);
         for setting in &mut self.settings {
@@ -257,7 +260,7 @@ impl Walk<'_> {
             let is_between = |at: usize| (at < setting.start) == is_constant;
             let is_same = |path: &Vec<String>| path.starts_with(&setting.path) || setting.path.starts_with(path);
             let sets_it = |sets: &Sets| sets.paths.iter().any(is_same);
-            // The parts of a list may be set under other names than the list.
+            // The parts of a list may be set under another name than that of the list.
             let first = setting.path.first().map_or("", |it| it);
             let is_named = is_constant || !is_php || text.contains(&format!("${first}"));
             let may_set = |sets: &Option<Sets>| {
@@ -275,15 +278,15 @@ impl Walk<'_> {
         }
     }
 
-    /// A name, or the present number of a counter.
+    /// The word or string as a name; if it is a counter, its current number.
     fn index(&self, ahead: usize) -> Option<(String, Range<usize>)> {
         let (name, at) = self.name(ahead)?;
         let counted = self.counters.get(self.word(ahead));
         Some((counted.map_or(name, usize::to_string), at))
     }
 
-    /// The target of an assignment, `$a['b']->c` or `a.b`: its parts, the place of the last part, and the number of
-    /// tokens.
+    /// Reads the target of an assignment, `$a['b']->c` or `a.b`: its parts, the place of the last part, and the number
+    /// of tokens.
     fn target(&self) -> Option<(Vec<String>, Range<usize>, usize)> {
         if !self.is_word(0) {
             return None;
@@ -294,7 +297,7 @@ impl Walk<'_> {
         loop {
             let (found, n_more) = match self.word(n) {
                 "->" | "." | "::" if self.is_word(n + 1) => (self.name(n + 1)?, 2),
-                // Perl writes `$a->{b}`.
+                // In Perl, `$a->{b}` is a part of the target.
                 "->" if self.word(n + 1) == "{" && self.word(n + 3) == "}" => (self.name(n + 2)?, 4),
                 "[" if self.word(n + 2) == "]" => (self.index(n + 1)?, 3),
                 "[" if self.word(n + 1) == "]" => (("0".to_owned(), key.clone()), 2),
