@@ -1,5 +1,5 @@
-//! A target's arms: the places from which their connections are opened, the programs that they pass through, and how
-//! they are encrypted.
+//! The arms of a target: the namespaces from which their connections are opened, the programs that they pass through,
+//! and their encryption.
 
 use std::io;
 use std::net::SocketAddr;
@@ -56,7 +56,7 @@ pub(crate) enum HostError {
 impl Explain for HostError {}
 
 impl TargetArms {
-    /// Arms that need only connections of this process, some of them over TLS.
+    /// Makes arms whose connections are opened by this process without other parts, except for TLS on some of them.
     pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
         Self { tls, ..Self::default() }
     }
@@ -105,7 +105,7 @@ impl TargetArms {
         Ok(())
     }
 
-    /// The name of an arm's endpoint in the place from which it is opened.
+    /// Returns an arm's endpoint as it is named in the namespace from which the arm's connections are opened.
     pub(crate) fn seen_from_there(&self, arm: Arm, endpoint: Endpoint) -> Endpoint {
         match self.sidecar(arm) {
             Some(sidecar) => in_sidecar(&endpoint, &sidecar.folder),
@@ -127,7 +127,7 @@ impl TargetArms {
         self.redirect.as_ref().filter(|_| arm == Arm::Redirect)
     }
 
-    /// The thread that opens an arm's connections, unless any thread of this process may.
+    /// Returns the thread that must open an arm's connections; `None` if any thread of this process may open them.
     fn thread_of(&self, arm: Arm) -> Option<&Arc<ArmThread>> {
         if let Some(sidecar) = self.sidecar(arm) {
             return Some(&sidecar.thread);
@@ -137,7 +137,7 @@ impl TargetArms {
         found.map(|(_, thread)| thread)
     }
 
-    /// Opens `n` connections of an arm, from the place where the arm starts.
+    /// Opens `n` connections of an arm, in the namespace where the arm's connections start.
     pub(crate) fn open(&self, arm: Arm, endpoint: &Endpoint, limits: Limits, n: usize) -> Result<Vec<Link>, Failure> {
         if let Some(redirect) = self.redirect(arm) {
             return redirect.open(endpoint, limits, n);
@@ -149,7 +149,7 @@ impl TargetArms {
         Ok((0..n).map(open).collect::<Result<_, _>>()?)
     }
 
-    /// Checks that every connection so far was moved, as far as counts can show it.
+    /// Checks that every connection so far was moved to the socket, as far as the supervisor's counts can show it.
     ///
     /// # Errors
     /// The error of the arm `redirect` about a connection that was not moved.
@@ -157,7 +157,7 @@ impl TargetArms {
         self.redirect.as_ref().map_or(Ok(()), |it| it.check())
     }
 
-    /// The thread from which an arm's client threads start, if they open connections themselves.
+    /// Returns the thread from which an arm's client threads start, if these threads open connections themselves.
     pub(crate) fn origin(&self, arm: Arm) -> Option<Arc<dyn Origin>> {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Arc::clone(redirect) as Arc<dyn Origin>);
@@ -165,7 +165,7 @@ impl TargetArms {
         Some(Arc::clone(self.thread_of(arm)?) as Arc<dyn Origin>)
     }
 
-    /// The process that does part of an arm's work.
+    /// Returns the process that does part of an arm's work: supervisor, port proxy or pooler.
     pub(crate) fn helper(&self, arm: Arm) -> Option<Helper> {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Helper { pid: redirect.supervisor_pid(), sits_with_server: false });

@@ -1,4 +1,4 @@
-//! The record of a run of `compare` before it has comparisons.
+//! Makes the record of a `compare` run, still without comparisons.
 
 use looptax_model::dsn::{MASK, is_address, masked};
 use looptax_model::record::{Hex64, Record};

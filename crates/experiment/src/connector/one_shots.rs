@@ -1,5 +1,5 @@
-//! Requests that open and close their own connections. They are proved once per epoch on connections of the same kind,
-//! then repeated by the load engine.
+//! Requests that open and close their own connections. Once per epoch, connections of the same kind are proved; then
+//! the load engine repeats the requests.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl OneShotClient for OneShotRequests {
 }
 
 impl TargetConnector<'_> {
-    /// An epoch's one-shot clients, `n` on each side; `None` if requests share connections.
+    /// Opens an epoch's one-shot clients, `n` on each side; `None` if requests share connections.
     pub(super) fn open_one_shots(
         &mut self,
         contrast_idx: usize,
@@ -34,7 +34,7 @@ impl TargetConnector<'_> {
         if !self.target.opens_within_requests() {
             return Ok(None);
         }
-        // Checks the one-shot connections so far, which are known only by counts.
+        // Checks the one-shot connections so far; only the supervisor's counts can show whether they were moved.
         self.target.arms.check_moved()?;
         let Met { conversations, views } = self.meet(contrast_idx, draw, 1)?;
         for (side, (conversations, view)) in Side::BOTH.into_iter().zip(conversations.iter().zip(&views)) {
