@@ -34,7 +34,8 @@ fn finding(comparison: &Comparison, what: &str) -> Option<ReproductionFinding> {
     bill.and_then(|bill| shares(bill, what))
 }
 
-/// The shares of the published port's cost that the proxy and the transport have; `None` if that is not proved.
+/// Returns which share of the published port's cost is due to the proxy, and which to the transport; `None` if that is
+/// not proved.
 fn shares(bill: &Bill, what: &str) -> Option<ReproductionFinding> {
     let step = |arm: &str| bill.steps.iter().find(|step| step.arm == arm);
     let known = |figure: &Figure| -> Option<Estimate> {
