@@ -9,7 +9,7 @@ use super::reading::Reading;
 /// Rows of the dumped table per megabyte of the dump.
 const ROWS_PER_MB: f64 = 5_000.0;
 
-/// Adds how much smaller than the published one the dump was.
+/// Adds how much smaller the dump was than the published dump.
 pub(crate) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,
