@@ -12,7 +12,6 @@ use crate::text::cleaned;
 
 /// Number of hexadecimal digits of a hash. In a fleet with a million names, the chance that any two of them have the
 /// same hash is one in five hundred.
-/// five hundred.
 const DIGITS: usize = 12;
 
 #[derive(Clone, Default)]

@@ -1,4 +1,4 @@
-//! The parts of pictures: lines and text in the page's own colours. No script; the callers escape the text.
+//! The parts of pictures: lines and text in the page's own colours, without a script. The callers escape the text.
 
 use super::markup::Markup;
 
