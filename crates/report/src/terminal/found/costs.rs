@@ -102,7 +102,6 @@ fn priced_without_tls(found: &Found) -> BTreeSet<&str> {
 
 /// Names the requests to which a source applies: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per
 /// request`.
-/// request`.
 fn asked(source: &CostSource, text: Text) -> String {
     let kind = source.kind.as_ref();
     let kind = kind.map_or_else(|| "every server".to_owned(), |it| shown(it, text));
