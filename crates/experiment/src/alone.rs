@@ -1,4 +1,4 @@
-//! Whether another looptax measures on this machine right now.
+//! Finds out whether another looptax process is measuring on this machine.
 //!
 //! A run that measures holds a name in the abstract namespace of sockets. The kernel removes the name when the process
 //! ends, however that happens, and no file is left on a disk. The name is visible only within one network namespace.
@@ -22,7 +22,7 @@ const MOST: usize = 32;
 /// How often a waiting run checks whether it is its turn.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A name that shows that this process measures, as long as the value exists.
+/// The claim that this process measures: a name that other runs can see as long as this value exists.
 pub struct Claim {
     _held: Option<UnixListener>,
     has_other: bool,
@@ -51,7 +51,7 @@ impl Claim {
         pid.map_or_else(|| "another looptax".to_owned(), |pid| format!("another looptax (process {pid})"))
     }
 
-    /// A warning for a user who measures although another run does: two runs disturb each other.
+    /// Returns a warning for the user if another run is measuring: two runs disturb each other.
     pub fn warning(&self) -> Option<&'static str> {
         let words = "warning: another looptax is measuring on this machine, and the two disturb each other: pass \
             --wait to wait for it, or expect wide intervals\n";
@@ -70,7 +70,8 @@ impl Claim {
     }
 
     fn wait_of(name: &str, stop: &AtomicBool) -> Self {
-        // The holder of the first name is next, and waits only for the runs that hold other names.
+        // The run that holds the first name is the next to measure; it only has to wait for the runs that hold other
+        // names.
         let mut first = hold(name, 0).ok();
         while !stop.load(Ordering::Relaxed) {
             if first.is_some() && n_held(name) == 1 {

@@ -33,12 +33,12 @@ pub struct ArmProof {
     pub proof: Proof,
 }
 
-/// Connections to one target, for pairs of arms.
+/// The connections to one target, for pairs of arms.
 pub struct TargetConnector<'a> {
     target: &'a Target,
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
-    /// Queries of other clients that ran on a running server when the measurement began.
+    /// Number of other clients' queries that were running on a running server when the measurement began.
     others_at_first: Option<u64>,
     /// Number of connections that have been prepared for load so far.
     pub n_prepared: u64,
@@ -48,7 +48,7 @@ pub struct TargetConnector<'a> {
 }
 
 impl<'a> TargetConnector<'a> {
-    /// A connector for `pairs` of arms, one per contrast.
+    /// Makes a connector for `pairs` of arms, with one pair per contrast.
     pub fn new(target: &'a Target, pairs: Vec<[Arm; 2]>) -> Self {
         let proofs = pairs.iter().map(|_| [None, None]).collect();
         Self {
@@ -128,8 +128,8 @@ impl<'a> TargetConnector<'a> {
             if is_told || baseline.protocol() != Protocol::Mysql {
                 return Ok([view.clone(), view]);
             }
-            // Without the right PROCESS an account sees only its own connections, and over the socket another account
-            // may apply.
+            // Without the right PROCESS, an account sees only its own connections. Over the socket the server may use
+            // another account, so each side's connection asks for itself.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
@@ -201,7 +201,7 @@ impl<'a> TargetConnector<'a> {
         Ok(Met { conversations, views })
     }
 
-    /// Counts what the port proxies have relayed so far, if the arm passes through them.
+    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through them.
     fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
         let arm = self.pairs[contrast_idx][side.idx()];
         self.target.arms.relayed(arm)
@@ -268,7 +268,7 @@ impl<'a> TargetConnector<'a> {
             Protocol::Redis => !self.target.has_load_limits,
             _ => false,
         };
-        // A server may have children with more rights than it has itself.
+        // A server's child process may have more rights than the server itself; a thread of such a child is not pinned.
         let owner = |pid: u32| kernel::metadata(format!("/proc/{pid}")).ok().map(|it| it.uid());
         let is_its_own = self.target.pids.iter().all(|pid| owner(*pid) == owner(worker.pid));
         let is_whole = is_alone && is_its_own && !self.target.is_pooled;
@@ -278,7 +278,7 @@ impl<'a> TargetConnector<'a> {
         is_watched
     }
 
-    /// Tells the reaper that the previous epoch's threads may use their cores again.
+    /// Tells the reaper to forget the threads of the previous epoch, which may use their cores again.
     fn forget_lent(&mut self) {
         let Some(reaper) = &self.target.reaper else { return };
         for tid in self.lent.drain(..) {
@@ -327,7 +327,7 @@ fn pooled_view(
 #[derive(Clone, Copy)]
 struct Draw {
     first: Side,
-    /// See [`picked`].
+    /// Random bits that select processes; see [`picked`].
     coins: u64,
 }
 
@@ -442,7 +442,7 @@ fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u6
     }
 }
 
-/// The number of other clients' queries on a running server has doubled during the measurement.
+/// The error that the number of other clients' queries on a running server has doubled during the measurement.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: the number of other clients' running queries rose from {then} to {now} during the measurement")]
 pub(crate) struct CrowdedError {
@@ -457,7 +457,7 @@ impl Explain for CrowdedError {}
 fn worker_of(told: Option<u32>, server_pids: &[u32]) -> Option<Worker> {
     let tid = told?;
     let (pid, parent) = of_thread(tid)?;
-    // It may be a thread of the server, or (PostgreSQL) of a child process.
+    // The thread may belong to the server process itself or, in PostgreSQL, to a child process.
     let is_ours = server_pids.contains(&pid) || server_pids.contains(&parent);
     is_ours.then_some(Worker { pid, tid })
 }

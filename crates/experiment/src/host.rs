@@ -14,7 +14,7 @@ use looptax_model::record::Host;
 /// Maximum size of a kernel configuration in bytes; real ones have some 300 kB.
 const MOST_CONFIG: u64 = 4 << 20;
 
-/// System controls that change what loopback TCP does.
+/// The kernel settings (sysctl) that change how loopback TCP behaves.
 const SYSCTLS: [&str; 8] = [
     "net.core.rmem_default",
     "net.core.somaxconn",
@@ -26,7 +26,7 @@ const SYSCTLS: [&str; 8] = [
     "net.ipv4.ip_local_port_range",
 ];
 
-/// The facts about this machine that change results.
+/// Returns the facts about this machine that affect results.
 pub fn host() -> Host {
     let n_cores = looptax_bench::allowed_cores().map_or(0, |cores| cores.len());
     Host { arch: Some(std::env::consts::ARCH.to_owned()), cpus: n_cores as u32, ..Files::below(Path::new("/")).host() }
@@ -119,7 +119,7 @@ impl Files {
         let told = || {
             let line = self.text("proc/cmdline")?;
             let asked = line.split_whitespace().rev().find_map(|it| it.strip_prefix("preempt="))?;
-            // The kernel accepts only these words.
+            // These are the only values that the kernel accepts.
             ["none", "voluntary", "full", "lazy"].contains(&asked).then(|| asked.to_owned())
         };
         let is_fixed = !words().any(|it| it == "PREEMPT_DYNAMIC");

@@ -9,11 +9,11 @@ use looptax_model::record::{Comparison, Record};
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
     pub label: String,
-    /// The longest time for the comparison, in seconds, if that is known.
+    /// The longest time for the comparison, in seconds, if it is known.
     pub at_most_s: Option<f64>,
 }
 
-/// The unit that the numbers of a comparison count.
+/// What is counted in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Requests,
@@ -25,7 +25,7 @@ pub struct Scene {
     pub title: String,
     /// The arms of the comparison's contrasts, in the plan's order.
     pub arms: Vec<[String; 2]>,
-    /// The work before the first epoch.
+    /// A description of the work before the first epoch.
     pub news: String,
     pub unit: Unit,
     /// Other processes that take part in a request, without their child processes.
@@ -37,11 +37,11 @@ pub struct Scene {
 pub enum Doer {
     Client,
     Server,
-    /// Passes bytes on.
+    /// Copies bytes between two connections.
     Proxy,
-    /// Passes requests on over its own connections.
+    /// Forwards requests over its own connections to the server.
     Pooler,
-    /// Puts a socket in place of a connection.
+    /// Replaces a TCP connection by a socket connection.
     Supervisor,
 }
 
@@ -49,7 +49,7 @@ pub enum Doer {
 pub trait Observer: looptax_bench::Observer {
     fn say(&mut self, news: &str);
 
-    /// The next comparison of the plan begins.
+    /// Reports that the next comparison of the plan begins.
     fn begin(&mut self, scene: Scene);
 
     /// Receives the measurement before it is judged, and removes the epochs that the observer itself has disturbed.

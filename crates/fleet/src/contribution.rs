@@ -13,7 +13,7 @@ const LONGEST_WORD: usize = 120;
 /// Number of significant digits of a figure.
 const DIGITS: i32 = 4;
 
-/// Why there is nothing to publish, or why a file cannot be read.
+/// The reason why there is nothing to publish, or why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ContributionError {
     #[error("the records are from different machines, or this machine changed between them: {0}")]
@@ -62,7 +62,7 @@ pub fn contribution_line(of: &Contribution) -> String {
     serde_json::to_string(of).expect("all of it can be JSON")
 }
 
-/// Parses the text that [`contribution_line`] writes, and accepts no other text.
+/// Parses the text that [`contribution_line`] returns; any other text is an error.
 ///
 /// # Errors
 /// [`ContributionError::Form`] and [`ContributionError::Hash`].

@@ -66,12 +66,12 @@ pub enum FleetError {
 /// Why an engine refused a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Tables or views have not been made.
+    /// The tables or views do not exist yet.
     NoTables,
     NoDatabase,
     /// The user or the password is wrong, or the account may not log in from this address.
     Login,
-    /// The account does not have the right to do this.
+    /// The account has no right to run the statement.
     Rights,
     /// A row violates a constraint of the tables.
     Row,

@@ -1,4 +1,4 @@
-//! Every figure of a record in one list, for formats that machines read.
+//! Lists every figure of a record, for the formats that machines read.
 
 use looptax_model::record::{Arm, Comparison, Figure, Latency, Record, Tax};
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const ROOT: &str = "%SRCROOT%";
 
-/// The contents of a log.
+/// The contents of a SARIF log.
 #[derive(Debug, Clone, Copy)]
 pub struct SarifLog<'a> {
     /// The folder to which paths are relative, as a URI that ends with a slash.

@@ -11,7 +11,7 @@ use looptax_model::failure::Explain;
 
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
-/// The thread that an arm needs has ended.
+/// The error that the thread of an arm has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the thread that opens connections of an arm has ended")]
 pub(crate) struct GoneError;
@@ -59,7 +59,7 @@ impl ArmThread {
         }
     }
 
-    /// Opens `n` connections from the thread; `begin` is called before each.
+    /// Opens `n` connections from the thread; calls `begin` before it opens each connection.
     ///
     /// # Errors
     /// The outer error is [`GoneError`]; the inner one comes from opening.
@@ -95,7 +95,7 @@ impl Drop for ArmThread {
         let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
         *jobs = None;
         if let Some(thread) = self.thread.take() {
-            // The panic's message has been printed already.
+            // The message of a panic has been printed already.
             let _ = thread.join();
         }
     }

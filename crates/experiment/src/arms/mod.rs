@@ -88,17 +88,17 @@ impl Machine {
         Self { network: Ok(None), supervisor: Ok(None), sidecar: Ok(()), ipv6: Ok(()), has_nft: false }
     }
 
-    /// The network of containers, if an arm needs it.
+    /// Returns the network of containers, if an arm needs it.
     pub fn network(&self) -> Option<&Arc<Network>> {
         self.network.as_ref().ok()?.as_ref()
     }
 
-    /// The supervisor of the arm `redirect`, if it was requested.
+    /// Returns the supervisor of the arm `redirect`, if this arm was requested.
     pub fn supervisor(&self) -> Option<&Arc<OwnThreads>> {
         self.supervisor.as_ref().ok()?.as_ref()
     }
 
-    /// The reason why an arm is not possible on this machine.
+    /// Returns the reason why an arm is not possible on this machine; `None` if it is possible.
     fn obstacle(&self, arm: Arm) -> Option<String> {
         let why = |it: Result<(), &String>| it.err().cloned();
         match arm {

@@ -17,12 +17,12 @@ use super::arm_thread::{ArmThread, Job};
 
 const WITHOUT: &str = "leave redirect out of --arms; `looptax run` cannot move anything on this machine either";
 
-/// The supervisor of a run.
+/// Starts the supervisor of a run.
 ///
 /// Call it while the process has no other thread.
 ///
 /// # Errors
-/// A usage failure if the kernel, or the sandbox that confines looptax, forbids it.
+/// A usage failure if the kernel, or the sandbox in which looptax runs, does not allow a supervisor.
 pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
     let supervisor = OwnThreads::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
@@ -48,7 +48,7 @@ pub enum NotMoved {
     /// The supervisor counted fewer or more connections than were opened.
     #[error("{n_begun} connections of arm `redirect` were opened, but the supervisor moved {n_moved}")]
     Uncounted { n_begun: u64, n_moved: u64 },
-    /// The supervisor has ended.
+    /// The supervisor process has ended.
     #[error("the supervisor of arm `redirect` has died")]
     Died,
 }

@@ -44,7 +44,7 @@ struct Proxy {
     port: u16,
 }
 
-/// A thread could not be moved to a host.
+/// A thread could not be moved to the network namespace of a host.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HostError {
     #[error("cannot move a thread to the host's network namespace")]
@@ -61,7 +61,7 @@ impl TargetArms {
         Self { tls, ..Self::default() }
     }
 
-    /// Starts the parts that the arms need on a private server's hosts.
+    /// Starts the parts that the arms need around the container that holds the private server.
     pub(crate) fn to_container(
         arms: &[Arm],
         machine: &Machine,
@@ -118,7 +118,7 @@ impl TargetArms {
         self.sidecar.as_ref().filter(|_| is_there)
     }
 
-    /// Adds the arm whose connections are moved to the socket.
+    /// Adds the arm `redirect`, whose connections are moved to the socket.
     pub(crate) fn add_redirect(&mut self, redirect: RedirectArm) {
         self.redirect = Some(Arc::new(redirect));
     }
@@ -174,12 +174,12 @@ impl TargetArms {
         Some(Helper { pid: self.pooler(arm).or(proxy.map(|it| it.pid))?, sits_with_server: true })
     }
 
-    /// The pooler through which an arm passes.
+    /// Returns the pooler through which an arm passes.
     pub(crate) fn pooler(&self, arm: Arm) -> Option<u32> {
         of_hop(arm, &self.pooler_pids).first().copied()
     }
 
-    /// Counts what the port proxies have relayed so far, if the arm passes through them.
+    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through them.
     pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
         if arm != Arm::Proxy {
             return None;
@@ -193,7 +193,7 @@ impl TargetArms {
         Some(all)
     }
 
-    /// Names the program or network through which an arm passes, without its endpoint.
+    /// Returns the name of the program or network through which an arm passes, without its endpoint.
     pub(crate) fn through(&self, arm: Arm) -> Option<&'static str> {
         match arm {
             Arm::Proxy => Some(publish::program_name()),
@@ -202,7 +202,7 @@ impl TargetArms {
         }
     }
 
-    /// How an arm is encrypted, if it is.
+    /// Returns the TLS client of an arm, if the arm is encrypted.
     pub(crate) fn tls(&self, arm: Arm) -> Option<&TlsClient> {
         self.tls.as_ref().filter(|_| arm.is_tls())
     }

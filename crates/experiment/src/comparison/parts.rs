@@ -14,7 +14,7 @@ use crate::spec::{Experiment, remedies};
 
 /// The requested experiments, not planned yet.
 pub struct Asked {
-    /// The experiments with their titles; at least one.
+    /// The experiments with their titles; there is at least one.
     pub all: Vec<(String, Experiment)>,
     /// The arm that programs use today, if the user wants to know what would help.
     pub today: Option<String>,
@@ -33,7 +33,7 @@ pub struct Part<'a> {
 pub struct Parts<'a> {
     /// The parts, in the order of measuring.
     pub all: Vec<Part<'a>>,
-    /// Requested comparisons that are not made, in a sentence each.
+    /// One sentence for each requested comparison that is not made.
     left_out: Vec<String>,
     /// One sentence for each arm that is not possible; a plan lists these sentences with its targets.
     missing: Vec<String>,

@@ -24,7 +24,7 @@ use crate::target::ask_nobody;
 pub struct Measured {
     /// The record; it has no comparisons if nothing was measured.
     pub record: Record,
-    /// The failure that ended the measurement early, or kept the record from being saved.
+    /// The failure that ended the measurement early, or that prevented saving the record.
     pub failure: Option<Failure>,
 }
 

@@ -74,7 +74,7 @@ fn measure_part(
     Ok(())
 }
 
-/// After Ctrl-C, a failure comes from an interrupted action, so it is not an error.
+/// Drops a failure if the user has pressed Ctrl-C, because it then comes from an action that was interrupted.
 fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<(), Failure> {
     if stop.load(Ordering::Relaxed) {
         return Ok(());
@@ -127,7 +127,7 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
     Ok(planned.only(&arms))
 }
 
-/// The arms without TLS on which a running server refuses the account because they lack TLS.
+/// Returns the arms without TLS on which a running server refuses the account because it requires TLS.
 fn refused(arms: &[Arm], target: &Target) -> Vec<Arm> {
     let [over_socket, over_tcp] = target.asks;
     let is_refused = |arm: &Arm| match arm {

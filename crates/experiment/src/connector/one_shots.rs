@@ -13,7 +13,7 @@ use looptax_wire::{Draws, Login, Salted};
 use super::sessions::SessionRequests;
 use super::{Draw, Met, TargetConnector};
 
-/// A one-shot connection as the load engine repeats it.
+/// A one-shot connection, in the form in which the load engine repeats it.
 struct OneShotRequests(OneShot);
 
 impl OneShotClient for OneShotRequests {
@@ -58,7 +58,7 @@ impl TargetConnector<'_> {
             arm,
             protocol: self.target.protocol,
             endpoint: self.target.arms.seen_from_there(arm, self.target.endpoint(arm)?),
-            // A client that opens a connection for each request keeps nothing of the previous connection.
+            // A client that opens a connection for each request does not reuse anything from the previous login.
             login: Login { salted: Salted::default(), ..self.target.login_of(arm).into_owned() },
             admitted,
             limits: self.limits,

@@ -58,14 +58,15 @@ fn not_judged(arm: Arm) -> DoctorResult {
     })
 }
 
-/// The time of a request without a delay, in nanoseconds; `None` if interrupted.
+/// Measures the time of a request without a delay, in nanoseconds; `None` if interrupted.
 fn request_ns(check: &mut Bench<'_>, arm: Arm) -> Result<Option<f64>, Failure> {
     check.say(&format!("{arm}: measuring how long a request takes without a delay"));
     let run = check.one([arm, arm], Some(0), SLICE, 1 << 21)?;
     Ok(run.and_then(|run| period_ns(&run.contrast.epochs, Side::Baseline)))
 }
 
-/// Makes the requested number of runs with both ends scheduled in turns; `None` if that is not allowed.
+/// Makes the requested number of runs with both ends scheduled in turns; `None` if the kernel does not allow this
+/// scheduling.
 fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>, Failure> {
     let _turns = match InTurns::start(&check.target.pids) {
         Ok(turns) => turns,

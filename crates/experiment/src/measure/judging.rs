@@ -93,7 +93,7 @@ fn stream(workload: &Workload) -> Option<record::Stream> {
     }
 }
 
-/// The schedule after the warm-up.
+/// Returns the schedule of the epochs after the warm-up, for the record.
 pub(crate) fn schedule(course: &Course, outcome: &Outcome, effort: Effort) -> record::Schedule {
     let shape = outcome.shape;
     let planned = |it: InterimAnalysis| record::PlannedLook { epochs: it.n_epochs as u32, alpha: it.alpha };

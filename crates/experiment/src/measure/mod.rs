@@ -79,15 +79,15 @@ fn scene(target: &Target, case: &Case) -> Scene {
     }
 }
 
-/// A case with the capacity that was measured for it.
+/// A case, with the capacity that was measured for it.
 #[derive(Clone, Copy)]
 struct Loaded<'a> {
     case: &'a Case,
-    /// Requests per second of the slower arm, if the load is a share of them.
+    /// Requests per second of the slower arm; `None` unless the load is a percentage of them.
     capacity: Option<f64>,
 }
 
-/// Capacities measured so far, by connections and placement.
+/// The capacities measured so far, each with its number of connections and placement.
 #[derive(Default)]
 struct Capacities(Vec<(u32, Placement, f64)>);
 

@@ -1,4 +1,4 @@
-//! The comparisons of a run, the time that they take, and the plan that is printed.
+//! Plans the comparisons of a run, estimates how long they take, and prints the plan.
 
 mod bench;
 mod case;
@@ -36,7 +36,7 @@ const MOST_ON_RUNNING: u32 = 8;
 
 pub struct Overview {
     pub text: String,
-    /// The plans by target; empty for whole commands.
+    /// The plan for each target; empty for whole commands.
     pub targets: Vec<TargetPlan>,
     /// The comparisons in order.
     pub steps: Vec<PlannedStep>,

@@ -16,7 +16,7 @@ pub struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// A writer that saves with `saver`; with `None` it only keeps the record in memory.
+    /// Makes a writer that saves with `saver`; with `None` the record is only kept in memory.
     pub fn new(record: Record, saver: Option<Saver>) -> Self {
         Self { record, saver, n_packed_bytes: 0, n_samples: 0 }
     }
@@ -69,13 +69,13 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Notes the end of the run and saves the record, unless nothing was measured.
+    /// Sets the end time of the run and saves the record, unless nothing was measured.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.record.finished_at = Some(jiff::Timestamp::now().to_string());
         self.save()
     }
 
-    /// Fails if latencies could not be written; the record has been saved without them.
+    /// Returns an error if latencies could not be written; in this case the record has been saved without them.
     pub fn check_samples(&mut self) -> Result<(), Failure> {
         match self.saver.as_mut().and_then(Saver::lost) {
             Some(lost) => {
@@ -90,7 +90,7 @@ impl RecordWriter {
         self.record.is_empty()
     }
 
-    /// The path of the record.
+    /// Returns the path of the record.
     pub fn path(&self) -> Option<String> {
         self.saver.as_ref().map(|saver| saver.path().display().to_string())
     }

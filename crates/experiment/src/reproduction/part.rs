@@ -4,7 +4,7 @@
 
 use super::publication::{Extra, Publication};
 
-/// One publication, by its index in the order of measuring.
+/// A publication, identified by its index in the order of measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part(pub(super) usize);
 

@@ -36,7 +36,7 @@ pub(crate) struct Publication {
     pub(crate) name: String,
     /// A line that describes the publication's measurement.
     pub(crate) about: String,
-    /// The date, as far as it is known: 2019, 2020-04, undated.
+    /// The date as precisely as it is known: 2019, 2020-04, undated.
     pub(crate) published: String,
     pub(crate) article: Article,
     /// A kind of measurement that the publication needs besides its steps.
@@ -62,7 +62,7 @@ impl Publication {
         &PUBLICATIONS
     }
 
-    /// The publication of a part.
+    /// Returns the publication of a part.
     pub(crate) fn for_part(part: Part) -> &'static Self {
         &PUBLICATIONS[part.0]
     }
@@ -74,9 +74,9 @@ impl Publication {
 pub(crate) enum Extra {
     /// How much smaller the dump is than the published one.
     Dump,
-    /// Points of a sweep, and the server's hottest functions.
+    /// The points of a sweep, and the functions in which the server spends the most time.
     Sweep,
-    /// Other patterns of writing data.
+    /// Other patterns in which data are written.
     Writes,
     /// Pages of WordPress.
     Pages,
@@ -113,7 +113,7 @@ pub(crate) struct StepPlan {
     pub placement: Vec<Placement>,
     #[serde(default, deserialize_with = "words")]
     pub client: Vec<ClientModel>,
-    /// Rates, in percent of what the slower arm serves.
+    /// Rates, in percent of the slower arm's capacity.
     #[serde(default)]
     pub rates_pct: Vec<f64>,
     pub pipeline: Option<u32>,
@@ -122,7 +122,7 @@ pub(crate) struct StepPlan {
     /// Size of a stream in bytes; `write_bytes` is the size of one write.
     pub stream_bytes: Option<u64>,
     pub write_bytes: Option<u64>,
-    /// If `false`, TCP may combine small writes.
+    /// Whether both ends set `TCP_NODELAY`; if `false`, TCP may combine small writes.
     pub nodelay: Option<bool>,
     /// Whether the text of a statement is sent with each execution, as pgbench does by default.
     #[serde(default)]
@@ -185,7 +185,7 @@ pub(crate) struct Amount {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RowPlan {
     pub step: String,
-    /// `None` for a part of a claim that was not published separately.
+    /// `None` if this part of a claim was not published as a separate figure.
     pub claim: Option<Claim>,
     pub what: String,
     /// The arm that is compared with the baseline.
@@ -235,7 +235,7 @@ fn served(comparison: &Comparison) -> f64 {
 pub(crate) struct StormPlan {
     #[serde(deserialize_with = "kind")]
     pub target: Kind,
-    /// The client whose way of connecting is imitated.
+    /// The client whose behaviour at connecting is imitated.
     pub client: String,
     pub connections: u32,
     /// Length of the listening socket's queue; `None` for the server's default.

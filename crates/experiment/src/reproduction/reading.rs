@@ -1,4 +1,4 @@
-//! The result of a step: its record.
+//! The result of a step, which is a record, and figures from it.
 
 use looptax_model::record::{Comparison, Epoch, Record, ReproductionProof};
 

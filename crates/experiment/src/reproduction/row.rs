@@ -1,4 +1,4 @@
-//! A claim and the measurement for it.
+//! Makes a row of a reproduction: a claim and the measurement for it.
 
 use std::collections::BTreeMap;
 

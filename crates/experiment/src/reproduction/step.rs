@@ -169,7 +169,7 @@ fn exec(line: &str) -> Exec {
     Exec::one_line(line, "10m").expect("the line has a program that looptax knows")
 }
 
-/// Sets the kind and number of requests.
+/// Sets the options of the requests, and the rates if the plan has any.
 fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     let requests = &mut experiment.requests;
     requests.pipeline = plan.pipeline.unwrap_or(requests.pipeline);

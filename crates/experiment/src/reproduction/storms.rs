@@ -1,4 +1,4 @@
-//! Rows about many simultaneous connections: the share that fails over the socket, compared with TCP.
+//! Makes the rows about many simultaneous connections: how many fail over the socket, compared with TCP.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

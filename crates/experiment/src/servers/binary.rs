@@ -38,7 +38,7 @@ pub fn find_binary(kind: Kind) -> Option<PathBuf> {
 pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
     let folders = search_folders(kind);
     let paths = programs(kind).iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    // The name of php-fpm contains a version.
+    // The file name of php-fpm contains a version.
     let versioned = { kind == Kind::PhpFpm }.then(php_fpm).flatten();
     let paths = versioned.into_iter().chain(paths);
     let mut missing = ServerError::BinaryMissing {

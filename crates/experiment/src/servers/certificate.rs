@@ -18,7 +18,8 @@ pub(crate) const KEY: &str = "server.key";
 /// The names in the certificate. The addresses are those on which arms reach the server.
 const NAMES: [&str; 5] = ["localhost", "127.0.0.1", "::1", "10.77.0.2", "10.78.0.2"];
 
-/// Writes the three files into the server's part of the scratch folder.
+/// Writes the authority's certificate, the server's certificate and its key into the server's part of the scratch
+/// folder.
 ///
 /// Returns the authority's certificate in DER.
 pub(crate) fn write(scratch: &Scratch) -> Result<Vec<u8>, ServerError> {

@@ -20,7 +20,7 @@ use crate::servers::ServerError;
 /// The name of the table in servers that speak SQL.
 pub const TABLE: &str = "sbtest1";
 
-/// The start of a key in Redis and memcached; 12 digits follow.
+/// The prefix of a key in Redis and memcached; 12 digits follow.
 pub const KEY_PREFIX: &str = "looptax:";
 
 /// Size of a value in Redis and memcached, in bytes.
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn splitmix64_gives_the_published_sequence_for_seed_0() {
-        // First outputs of the public reference implementation with seed 0.
+        // The first outputs of the public reference implementation with seed 0.
         assert_eq!(splitmix64(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(splitmix64(1), 0x6e78_9e6a_a1b9_65f4);
         assert_eq!(splitmix64(2), 0x06c4_5d18_8009_454f);

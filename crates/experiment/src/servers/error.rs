@@ -9,7 +9,7 @@ use looptax_model::dsn::Kind;
 use looptax_model::failure::Explain;
 use looptax_wire::WireError;
 
-/// A private server could not be started, filled or stopped.
+/// An error of a private server: it could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// The port proxy did not begin to listen.
@@ -22,7 +22,7 @@ pub enum ServerError {
     /// WordPress, its theme or PHP is not installed.
     #[error("{what} is not installed; looked for {looked_for}")]
     SiteMissing {
-        /// `WordPress`, `PHP's FastCGI server`.
+        /// The missing part: `WordPress`, `PHP's FastCGI server`.
         what: &'static str,
         /// The paths or names that were looked for, joined by `or`.
         looked_for: String,

@@ -110,7 +110,7 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
     }
 }
 
-/// PostgreSQL's first packet: length, protocol 3.0, names and values.
+/// Returns PostgreSQL's first packet: length, protocol 3.0, names and values.
 ///
 /// # Source
 /// PostgreSQL 15 manual, 55.7 "Message Formats", `StartupMessage`.

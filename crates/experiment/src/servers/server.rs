@@ -87,7 +87,7 @@ pub struct Instance {
 pub struct PrivateServer {
     pub kind: Kind,
     pub protocol: Protocol,
-    /// The server's version as it reports it: `10.11.19-MariaDB-0+deb12u1`.
+    /// The version that the server reports: `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
     /// The server's process id: for PostgreSQL the postmaster's, for memcached that of the first process.
     pub pid: u32,
@@ -262,12 +262,12 @@ impl PrivateServer {
         Some(format!("{who} ended ({status}); the end of its log:\n{}", self.log_tail()))
     }
 
-    /// The last lines of the server's log.
+    /// Returns the last lines of the server's log.
     pub fn log_tail(&self) -> String {
         self.scratch.log_tail()
     }
 
-    /// The server's scratch folder, which contains its socket and data.
+    /// Returns the server's scratch folder, which contains its socket and data.
     pub fn folder(&self) -> &Path {
         self.scratch.folder()
     }

@@ -20,7 +20,7 @@ pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
     let prepare = move || {
         rustix::process::set_parent_process_death_signal(Some(death_signal))?;
         if rustix::process::getppid() != Some(parent) {
-            // looptax ended before the death signal was set.
+            // looptax had already ended before the death signal was set.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         let files = rustix::process::getrlimit(Resource::Nofile);

@@ -26,9 +26,9 @@ pub enum Effort {
     Quick,
     /// The same as `Full`, but the measurement continues until the interval is narrow.
     Precise,
-    /// One analysis after this number of epochs.
+    /// A single analysis after this number of epochs.
     Epochs(usize),
-    /// One analysis after this time.
+    /// A single analysis after this time.
     Time(Duration),
 }
 

@@ -212,7 +212,7 @@ pub fn new_seed() -> Result<u64, Failure> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// Parses a seed as a record shows it.
+/// Parses a seed in the form in which a record shows it.
 ///
 /// # Errors
 /// A usage failure for a word that is not a hexadecimal number.

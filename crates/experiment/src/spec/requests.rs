@@ -1,4 +1,4 @@
-//! The requests to the server, and the other options that concern requests.
+//! The requests to the server, and the options about them.
 
 use looptax_bench::{ClientModel, Distribution};
 use looptax_model::failure::Failure;

@@ -1,4 +1,4 @@
-//! A target word: `private:mariadb`, `echo`, or the URL of a running server.
+//! Parses a target: `private:mariadb`, `echo`, or the URL of a running server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

@@ -54,7 +54,7 @@ pub enum Flavor {
     Mysql,
 }
 
-/// Flags and environment that make a tool connect to one endpoint.
+/// The flags and environment variables with which a tool connects to one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Expansion {
     /// The words that replace `{transport}`.

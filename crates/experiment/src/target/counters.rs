@@ -24,7 +24,7 @@ pub(crate) struct Counter {
 }
 
 enum Kinds {
-    /// Rows of MySQL's SHOW GLOBAL STATUS.
+    /// The sum of these rows of MySQL's `SHOW GLOBAL STATUS`.
     Status(BTreeSet<&'static str>),
     /// The number of committed transactions in this PostgreSQL database.
     Commits,

@@ -9,7 +9,7 @@ use looptax_model::failure::Failure;
 use looptax_wire::WireError;
 use looptax_wire::redis::Value;
 
-/// At most one of so many free connections may be used for measuring.
+/// Measuring may use at most one in this number of free connections.
 const PART_OF_FREE: u64 = 10;
 
 /// Reads a setting of a Redis server; `None` if the account may not read it, or if no setting has this name.

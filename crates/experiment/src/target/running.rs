@@ -135,8 +135,8 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
     Ok((conversation, login))
 }
 
-/// Whether the server requires a password: "Access denied" of MySQL and PostgreSQL, "authentication required" of Redis,
-/// `AuthenticationFailed` of `MongoDB`.
+/// Whether the error means that the server requires a password: "Access denied" of MySQL and PostgreSQL,
+/// "authentication required" of Redis, `AuthenticationFailed` of `MongoDB`.
 fn wants_password(error: &PathError) -> bool {
     match error {
         PathError::Protocol { source: WireError::Server { code, .. }, .. } => {

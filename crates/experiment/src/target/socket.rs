@@ -19,7 +19,7 @@ use super::load_limits::config;
 /// Finds the socket and logs in to it.
 ///
 /// # Errors
-/// The reason why the most certain candidate is not the socket, or the next step if there is no candidate.
+/// The reason why the most certain candidate was rejected, or the next step if there is no candidate.
 pub(super) fn find(
     given: Option<&PathBuf>,
     tcp: SocketAddr,
@@ -72,7 +72,7 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     ))
 }
 
-/// Whether a server refused a login because it accepts no more connections.
+/// Whether the code means that a server refused a login because it has too many connections.
 fn is_full(code: &str) -> bool {
     ["1040", "1203", "53300"].contains(&code)
 }

@@ -47,9 +47,9 @@ pub(crate) struct Turns<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// The servers' counts of requests for pages of the warm-up.
     pub(crate) counters: Counters,
-    /// By contrast, the observations of its arms in counted epochs.
+    /// For each contrast, what was observed on its two arms in epochs that count.
     pub(crate) seen: Vec<[TrialArm; 2]>,
-    /// By contrast, CPU time of the supervisor, in nanoseconds.
+    /// For each contrast, the CPU time of the supervisor on the two arms, in nanoseconds.
     pub(crate) supervisor_ns: Vec<[u64; 2]>,
     /// Whether the application keeps running between slices. If so, all connections of a slice are made for its pages,
     /// and none at a start of the application.
@@ -74,7 +74,7 @@ impl SliceSource for Turns<'_> {
 }
 
 impl Turns<'_> {
-    /// Measures a slice without restarting the application.
+    /// Measures a slice while the application keeps running.
     fn flip(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
         // During this pause the application and its servers finish the work for the last page before the next page
         // begins.
@@ -279,7 +279,7 @@ impl Turns<'_> {
     /// Checks that a finished contrast has a valid result.
     ///
     /// # Errors
-    /// Too many pages failed, or connections took the wrong transport.
+    /// Too many pages failed, or connections used the wrong transport.
     pub(crate) fn check(&self, contrast_idx: usize) -> Result<(), Failure> {
         let seen = &self.seen[contrast_idx];
         let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();

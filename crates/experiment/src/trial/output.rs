@@ -13,7 +13,7 @@ use std::thread;
 const KEPT_BYTES: usize = 8 * 1024;
 const SHOWN_LINES: usize = 6;
 
-/// The end of the output so far.
+/// The last bytes of the output so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Output(Arc<Mutex<VecDeque<u8>>>);
 

@@ -36,7 +36,7 @@ pub(crate) struct Shape {
     /// Whether the length of slices is known beforehand, or only from a first run.
     pub(crate) slices: Slices,
     pub(crate) analyses: InterimAnalyses,
-    /// The length of an epoch, including the parts that do not count.
+    /// The length of an epoch, including its parts that do not count.
     pub(crate) epoch: Duration,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     format!("{}: {how}; {length}{}", seen.why, in_vain(ask, seen))
 }
 
-/// Names the options that have no effect.
+/// Returns a sentence about the options that have no effect.
 fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
     let is_unused = |(idx, server): &(usize, &Server)| server.is_given && !seen.used.contains(idx);
     let unused = ask.servers.iter().enumerate().filter(is_unused);

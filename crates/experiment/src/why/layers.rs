@@ -59,12 +59,12 @@ struct User {
 /// What a frame that the table lists means for its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// The chain belongs to this layer.
+    /// The chain belongs to the layer with this index.
     Layer(usize),
     /// If all frames below this frame are helpers, the chain belongs to system calls; otherwise this frame decides
     /// nothing.
     Entry,
-    /// The frame counts for its caller.
+    /// The frame is skipped, and its time counts for its caller.
     Helper,
 }
 
@@ -86,7 +86,7 @@ impl Layers {
     /// Reads the table that is built into the program.
     ///
     /// # Panics
-    /// The table has a mistake, which a test finds.
+    /// If the table has a mistake; a test makes sure that it has none.
     pub(crate) fn builtin() -> Self {
         let table: Table = serde_json::from_str(TABLE).expect("a test reads the same table");
         let find_layer = |name: &str| {

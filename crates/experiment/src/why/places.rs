@@ -70,7 +70,7 @@ pub(crate) enum Frame {
 pub(crate) struct MappedFile<'a> {
     /// The path as the process sees it, below its own root folder; `[vdso]` for the kernel's code in the process.
     pub(crate) path: &'a Path,
-    /// Zero if the code is not from a file.
+    /// Zero if the code does not come from a file.
     pub(crate) inode: u64,
     /// The process in which the file was first seen.
     pub(crate) pid: u32,

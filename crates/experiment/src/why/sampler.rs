@@ -51,7 +51,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) n_kernel: usize,
 }
 
-/// An item from the buffers.
+/// A sample, or another item that was removed from the buffers.
 pub(crate) enum Drained<'a> {
     Sample(Sample<'a>),
     Fork { parent: u32, child: u32 },
@@ -77,7 +77,7 @@ struct Core {
     silent: Vec<Counter>,
 }
 
-/// The numbers of items so far.
+/// How many items of each kind there were so far.
 #[derive(Default)]
 struct Tally {
     places: Places,

@@ -10,7 +10,7 @@ use looptax_model::dsn::Secret;
 pub struct Access {
     /// The password, if it is not in the address.
     pub password: Option<Secret>,
-    /// A PEM file of authorities that are trusted instead of the system's.
+    /// A PEM file with certificate authorities that are trusted instead of the system's.
     pub ca_file: Option<PathBuf>,
     pub connect_limit: Duration,
     /// Time limit for a complete reply.

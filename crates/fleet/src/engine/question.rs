@@ -48,9 +48,9 @@ pub struct Rows {
 
 /// How an engine writes the parts of a query.
 pub(super) struct Dialect {
-    /// Writes a column as text that [`super::cells`] can parse.
+    /// Returns the SQL for a column, as text that [`super::cells`] can parse.
     pub(super) cell: fn(&Column) -> String,
-    /// Writes a text value from its hexadecimal digits.
+    /// Returns the SQL for a text value, given the value's hexadecimal digits.
     pub(super) text: fn(&str) -> String,
 }
 

@@ -20,10 +20,10 @@ const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=0.5;
 pub struct Answers {
     /// Clients over TCP, the busiest first.
     pub payers: Listed<Payer>,
-    /// The measurements, the newest first; one for each server of a machine.
+    /// The measurements, one for each server of a machine, the newest first.
     pub measured: Listed<Measured>,
-    /// Groups of machines with the same kernel release, CPU and virtualisation, with their number and their requests
-    /// over TCP.
+    /// Groups of machines with the same kernel release, CPU and virtualisation: how many machines there are, and their
+    /// requests over TCP.
     pub conditions: Listed<Machines>,
     /// Pairs that use another transport than a week ago.
     pub movers: Listed<Mover>,
@@ -31,7 +31,7 @@ pub struct Answers {
     pub silent: Listed<Silent>,
 }
 
-/// A client of a machine over TCP.
+/// A client on a machine that uses TCP.
 #[derive(Debug, Clone)]
 pub struct Payer {
     pub host_id: String,
@@ -43,13 +43,13 @@ pub struct Payer {
     pub requests_per_s: f64,
     /// Whether the server has a socket.
     pub has_socket: bool,
-    /// Whether the client was switched to the socket earlier.
+    /// Whether a switch had moved the client to the socket before.
     pub fell_back: bool,
     /// When the client was observed, on the machine's own clock, in seconds since 1970.
     pub at_s: i64,
 }
 
-/// The CPU time that TCP adds to a request to a machine's server.
+/// How much CPU time TCP adds to a request to a machine's server.
 #[derive(Debug, Clone)]
 pub struct Measured {
     pub host_id: String,
@@ -66,7 +66,7 @@ pub struct Measured {
     pub effect: Effect,
 }
 
-/// A pair of client and server on a machine that now uses another transport.
+/// A pair of client and server on a machine that has changed its transport.
 #[derive(Debug, Clone)]
 pub struct Mover {
     pub host_id: String,
@@ -90,7 +90,7 @@ pub struct Machines {
     /// `yes`, `no`, or empty.
     pub virtualised: String,
     pub hosts: u64,
-    /// The machines' requests over TCP, per second.
+    /// The requests of these machines over TCP, per second.
     pub tcp_requests_per_s: f64,
 }
 

@@ -3,7 +3,7 @@
 use crate::column::{Row, Value};
 use crate::engine::Rows;
 
-/// Rows, and whether there are more than these.
+/// Some rows, and whether the collector may have more.
 #[derive(Debug)]
 pub struct Listed<T> {
     pub rows: Vec<T>,

@@ -268,7 +268,7 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// Returns the key by which lists are ordered: cores, or requests at 1 µs each if the cores are not known.
+/// Returns the value by which lists are sorted: the cores lost, or if these are not known, the requests at 1 µs each.
 fn weight_of(cores: Option<&looptax_model::record::Estimate>, requests_per_s: f64) -> f64 {
     cores.map_or(requests_per_s * 1e-6, |it| it.value)
 }

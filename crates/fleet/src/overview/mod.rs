@@ -25,9 +25,9 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for a page that a person reads.
+    /// The limits for a page.
     pub const PAGE: Self = Self { first: 20, rows: 25 };
-    /// Limits for a terminal: a few screens.
+    /// The limits for a terminal: the output takes a few screens.
     pub const TERMINAL: Self = Self { first: 20, rows: 8 };
 }
 

@@ -52,7 +52,7 @@ impl Message {
         self.varint(field << 3 | kind);
     }
 
-    /// Writes seven bits in each byte, the lowest first; all bytes but the last have the highest bit set.
+    /// Writes seven bits in each byte, the lowest bits first; in all bytes except the last, the highest bit is set.
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);

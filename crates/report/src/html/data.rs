@@ -56,7 +56,7 @@ pub(super) fn every_nth_epoch(record: &Record) -> usize {
     n_slices.div_ceil(MOST_SLICES).max(1)
 }
 
-/// Returns the record without single latencies, as gzip in base64; `None` if it is too large for its page.
+/// Returns the record without its latencies, as gzip in base64; `None` if the result is too large for the page.
 pub(super) fn packed(record: &Record) -> Option<String> {
     let mut record = record.clone();
     for comparison in &mut record.comparisons {

@@ -2,7 +2,7 @@
 
 use super::markup::Markup;
 
-/// Begins a picture with this size in units, and with a description for screen readers.
+/// Begins a picture of this size, given in its own units, with a description for screen readers.
 pub(super) fn open_picture((width, height): (f64, f64), said: &str, out: &mut Markup) {
     let view = format!("0 0 {width} {height}");
     let [width, height] = [width, height].map(|it| format!("{it}"));

@@ -32,7 +32,7 @@ pub(super) fn figure(about: &Figure, out: &mut Markup, below: impl FnOnce(&mut M
     out.close("figure");
 }
 
-/// Writes that a figure is missing, and why.
+/// Writes that a figure is missing, with the reason.
 pub(super) fn absent(title: &str, why: &str, out: &mut Markup) {
     out.open("figure", &[("class", "absent")]);
     out.element("figcaption", &[], title);

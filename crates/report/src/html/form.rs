@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-/// Everything that is drawn of a record.
+/// Everything in a record that the script draws.
 #[derive(Debug, Serialize)]
 pub(super) struct Drawn {
     pub(super) name: String,
@@ -111,7 +111,7 @@ pub(super) struct TailDrawn {
     pub(super) points: Vec<PercentileDrawn>,
 }
 
-/// A percentile, or the difference between two.
+/// A percentile of the latency, or the difference between two arms at a percentile.
 #[derive(Debug, Serialize)]
 pub(super) struct PercentileDrawn {
     pub(super) pct: f64,

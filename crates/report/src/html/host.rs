@@ -130,7 +130,7 @@ fn commands(shown: &Shown, out: &mut Markup) {
     out.close("section");
 }
 
-/// Options that name a file to write.
+/// The options with which a user names an output file.
 const OUTPUTS: [&str; 7] = ["-o", "--output", "--html", "--md", "--csv", "--openmetrics", "--benchmark-json"];
 
 /// Returns the words of a command without its output files: if the command was run again, it would replace the record

@@ -1,6 +1,6 @@
 //! Builds markup: all text is escaped, so that no string of a record becomes markup.
 //!
-//! Names of elements and attributes are the page's own and static; values never become markup.
+//! The names of elements and attributes are constants of the page; values are escaped, and never become markup.
 
 use std::fmt::Write;
 

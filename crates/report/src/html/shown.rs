@@ -41,7 +41,7 @@ pub struct ChainsShown {
 /// A place in the call chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameShown {
-    /// The frame's depth: how many frames are above it.
+    /// The depth of the frame: the number of its callers in the tree.
     pub depth: u32,
     pub name: u32,
     /// CPU time in the frame itself, without the frames that it calls, `[baseline, other]`, in nanoseconds.

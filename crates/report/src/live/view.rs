@@ -1,6 +1,6 @@
 //! The state of a run in progress: its comparisons, and the arms of the running one.
 //!
-//! The command line fills it in; the other files of `live` draw it.
+//! The command line fills in the state; the other files of `live` draw it.
 
 use hdrhistogram::Histogram;
 use looptax_model::record::Estimate;
@@ -53,7 +53,7 @@ pub struct Pair {
     pub n_epochs_at_most: usize,
     /// The number of epochs at the next interim analysis; `None` if there will be no further one.
     pub next_look: Option<usize>,
-    /// The tax so far in percent, without the corrections of a verdict.
+    /// The tax so far, in percent, without the corrections that a verdict makes.
     pub tax_pct: Option<Estimate>,
     /// The tax of each epoch in percent.
     pub taxes_pct: Vec<f64>,

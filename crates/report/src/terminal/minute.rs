@@ -37,7 +37,7 @@ const MOST_OPENED: f64 = 0.05;
 enum Basis {
     Asked,
     Seen,
-    /// Connections that were closed, each after at least one request.
+    /// Connections that were closed; each counts as one request.
     Closed,
     Yardstick,
     /// An assumed rate that is shown with a comparison, which does not count the requests of programs.
@@ -99,7 +99,7 @@ impl Minute {
         lines.finish()
     }
 
-    /// Returns the announcement of the measurement.
+    /// Returns the line that announces the measurement.
     pub fn head(self) -> String {
         let mut lines = Lines::new(self.style);
         let how = "private copies, one connection each, both ends on one core, half a minute in total";

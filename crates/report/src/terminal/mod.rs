@@ -58,7 +58,7 @@ pub fn why_withheld(comparison: &Comparison, tax: &Tax, style: Style) -> Option<
     Some(why.replace(GLUE, " "))
 }
 
-/// Options of the report of `looptax compare`.
+/// Options for the report of `looptax compare`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Beside<'a> {
     /// The name of the record, if it was saved.

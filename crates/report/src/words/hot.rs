@@ -10,7 +10,7 @@ use crate::format::{GLUE, Text, counted, fixed};
 
 const MOST_SHOWN: usize = 6;
 const MOST_CHARS: usize = 34;
-/// perf's mark before the name of a kernel function.
+/// The mark that perf writes before the name of a kernel function.
 const KERNEL_MARK: &str = "[k] ";
 /// The process whose functions are shown.
 const PROCESS: &str = "server";

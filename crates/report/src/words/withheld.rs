@@ -1,4 +1,4 @@
-//! Why a verdict is withheld, and what would help.
+//! Explains why a verdict is withheld, and what would help.
 
 use looptax_model::record::{Parts, Reason, Verdict, Withheld};
 

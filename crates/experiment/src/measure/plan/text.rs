@@ -151,7 +151,7 @@ fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
         };
         2 * n_epochs * n_contrasts * case.connections as usize
     };
-    // Two logins first check that both arms lead to one server.
+    // Two more logins check at the beginning that both arms lead to one server.
     2 + target.cases.iter().map(of_case).sum::<usize>()
 }
 
@@ -300,7 +300,7 @@ fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: Most
     )
 }
 
-/// The longest time that a case can take.
+/// The longest time that a case can take, and its parts.
 #[derive(Clone, Copy)]
 struct MostTime {
     measuring: Duration,

@@ -65,7 +65,7 @@ pub(super) fn add(
         .push(ReproductionFinding::Near { published_us, trials: near.map(|trial| trial.what.clone()).collect() });
 }
 
-/// The published time of a message over TCP.
+/// Returns the published time of a message over TCP, in µs.
 fn published_us(publication: &Publication) -> f64 {
     let of_message = publication.rows.iter().find(|row| row.effect == Effect::Mean);
     match of_message.and_then(|row| row.claim.as_ref()).map(|it| it.says) {

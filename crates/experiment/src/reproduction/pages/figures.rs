@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 use crate::servers::wordpress::{Page, Transport};
 
-/// Number of pages that the article loaded over each transport.
+/// Number of pages that were loaded over each transport for the article.
 const PUBLISHED_LOADS: usize = 15;
 /// The level if no interim analysis was reached: no earlier analysis could have ended the measurement, so the whole 5 %
 /// apply.

@@ -29,7 +29,7 @@ impl Length {
         let whole_s = match effort {
             Effort::Full => 150,
             Effort::Quick => 50,
-            // For tests: as short as possible.
+            // Only tests use other efforts: as short as possible.
             _ => 0,
         };
         Self {

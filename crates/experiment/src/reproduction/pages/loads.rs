@@ -25,7 +25,7 @@ const FIRST: usize = 8;
 
 pub(super) struct Loaded {
     pub contrasts: Vec<LoadedContrast>,
-    /// Pages of each transport in an epoch.
+    /// Number of pages of each transport in an epoch.
     pub loads_per_epoch: usize,
     /// The server's count of queries for a connection that loads no page.
     pub connecting: BTreeMap<Transport, u32>,
@@ -36,7 +36,7 @@ pub(super) struct LoadedContrast {
     /// The transports, `[over, of]`.
     pub arms: [Transport; 2],
     pub epochs: Vec<Vec<Pair>>,
-    /// The level at which the contrast ended.
+    /// The error level (alpha) at which the contrast ended.
     pub alpha: f64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Counted {
     pub moved: u64,
 }
 
-/// Loads a site's front page over the transports of each pair in turns until an interim analysis decides.
+/// Loads the front page of a site over the two transports of each pair in turns, until an interim analysis decides.
 pub(super) fn run(
     wordpress: &WordPress,
     (site, pairs): (Site, &[[Transport; 2]]),

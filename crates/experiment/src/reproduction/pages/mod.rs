@@ -30,7 +30,7 @@ pub(crate) struct Measured {
     pub php: String,
     /// MariaDB's version, as MariaDB reports it.
     pub mariadb: String,
-    /// The php-fpm that generated the pages.
+    /// The path of the php-fpm that generated the pages.
     pub php_fpm: PathBuf,
     /// The reason, in one line, why no page was measured under `looptax run`; `None` if pages were measured.
     pub without_redirect: Option<String>,

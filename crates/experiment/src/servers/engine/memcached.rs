@@ -11,7 +11,7 @@ use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::ServerError;
 use crate::servers::spawn::Program;
 
-/// Two processes with a socket and two with a port, alternately.
+/// Number of processes: two with a socket and two with a port, alternately.
 const N_INSTANCES: usize = 4;
 
 /// Memory per row in bytes. A key of 20 bytes and a value of 64 take 152 bytes in their slab; the rest is a reserve for

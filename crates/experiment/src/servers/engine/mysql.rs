@@ -99,7 +99,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("thread_cache_size", &text(n.min(16_384))),
         ("table_open_cache", &text((2 * n).clamp(2000, 65_535))),
         ("innodb_buffer_pool_size", &format!("{}M", site.cache_mib(BYTES_PER_ROW))),
-        // Durability off: no commit waits for the disk.
+        // Durability is off, so that no commit waits for the disk.
         ("innodb_flush_log_at_trx_commit", "0"),
         ("innodb_doublewrite", "0"),
         ("sync_binlog", "0"),

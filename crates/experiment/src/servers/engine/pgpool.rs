@@ -87,8 +87,8 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
 }
 
 /// # Source
-/// pgpool.net, "Server Configuration". `unix_socket_directories` is `socket_dir` before 4.4; an unknown name is
-/// ignored. The password file is given by its path, or found in the configuration's folder.
+/// pgpool.net, "Server Configuration". Before 4.4, `unix_socket_directories` has the name `socket_dir`; an unknown name
+/// is ignored. The password file is given by its path, or by its name in the configuration's folder.
 fn configuration(site: &Site<'_>, idx: usize, ports: Ports) -> String {
     let folder = site.path_text("");
     let behind = site.behind().tcp;

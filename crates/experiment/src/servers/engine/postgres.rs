@@ -97,7 +97,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // PostgreSQL reserves three of the connections for superusers, and looptax's account is a superuser.
         ("max_connections", &site.n_connections.to_string()),
         ("shared_buffers", &format!("{}MB", site.cache_mib(BYTES_PER_ROW))),
-        // Durability off: no commit waits for the disk.
+        // Durability is off, so that no commit waits for the disk.
         ("fsync", "off"),
         ("synchronous_commit", "off"),
         ("full_page_writes", "off"),

@@ -12,9 +12,9 @@ use crate::servers::process::Process;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    /// `server <pid> <start time> <signal>`: stop this process when looptax has ended.
+    /// `server <pid> <start time> <signal>`: end this process after looptax has ended.
     Server(Process),
-    /// `folder <path>`: remove this folder when looptax has ended.
+    /// `folder <path>`: remove this folder after looptax has ended.
     Folder(PathBuf),
     /// `gone <pid>`: this process has ended.
     Gone(u32),

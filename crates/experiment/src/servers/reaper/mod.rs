@@ -134,12 +134,12 @@ fn expect_greeting(child: &mut Child) -> io::Result<()> {
     }
 }
 
-/// The main function of `looptax internal reaper`: greets, reads stdin to its end, and cleans up.
+/// The main function of `looptax internal reaper`: prints the greeting, reads stdin to its end, and cleans up.
 ///
 /// Returns the exit code: 0, or 1 if a folder could not be removed.
 pub fn child_main() -> i32 {
     let mut stdout = io::stdout();
-    // Without the greeting looptax sends nothing, and stdin ends immediately.
+    // An error is ignored: if looptax gets no greeting, it sends nothing, and stdin ends immediately.
     stdout.write_all(GREETING.as_bytes()).and_then(|()| stdout.flush()).ok();
     let watch = Watch::follow(io::stdin().lock());
     i32::from(!watch.clean_up())

@@ -16,7 +16,7 @@ use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};
 
 /// How long a server may take to end before it is killed.
 ///
-/// The data are not needed, so a kill loses nothing; a clean end only leaves less to remove.
+/// The data are not needed, so a kill loses nothing. After a clean end there is only less to remove.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The processes, threads and folders to clean up.

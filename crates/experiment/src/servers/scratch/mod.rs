@@ -28,7 +28,7 @@ use crate::servers::process::Process;
 use crate::servers::{Reaper, ServerError};
 use abandoned::{INNER, LOCK, LOG, PIDS};
 
-/// The longest socket path: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
+/// The maximum length of a socket's path in bytes: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
 const SOCKET_PATH_LIMIT: usize = 107;
 
 /// Attempts to make and lock a folder before a sweep removes it; one attempt is nearly always enough.

@@ -136,10 +136,11 @@ impl WordPress {
         Ok(site)
     }
 
-    /// Starts a second php-fpm by `looptax run`, for [`Transport::Redirect`] and [`Transport::UnixBeside`].
+    /// Starts a second php-fpm through `looptax run`, for [`Transport::Redirect`] and [`Transport::UnixBeside`].
     ///
     /// # Errors
-    /// [`ServerError::Pool`], with the message of `looptax run`, if it cannot work; the site keeps running.
+    /// [`ServerError::Pool`], with the message of `looptax run`, if the second php-fpm cannot be started; the site
+    /// keeps running.
     pub fn add_redirect(&mut self) -> Result<(), ServerError> {
         let socket = pool::start(&mut self.server, &self.installed, Some(&self.self_exe))?;
         self.sockets[1] = Some(socket);

@@ -34,7 +34,7 @@ pub struct Page {
     pub questions: u32,
     /// The origin of the connection, as the server reports it: `localhost` for a socket, otherwise an address.
     pub peer: String,
-    /// PHP's description of the connection: `127.0.0.1 via TCP/IP`.
+    /// The connection, as PHP describes it: `127.0.0.1 via TCP/IP`.
     pub host_info: String,
     /// Whether a cache outside PHP's process keeps WordPress's objects.
     pub has_object_cache: bool,
@@ -44,12 +44,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// Whether the server reports that the connection came over its socket.
+    /// Whether the connection used the socket, according to the server.
     pub fn came_over_socket(&self) -> bool {
         self.peer == "localhost"
     }
 
-    /// Whether PHP reports that it connected to a socket.
+    /// Whether the connection used a socket, according to PHP.
     pub fn went_to_socket(&self) -> bool {
         self.host_info.ends_with("via UNIX socket")
     }

@@ -23,7 +23,7 @@ const COMMAND_BYTES: u64 = 96;
 /// Checks that the workload can be sent in the requested way.
 ///
 /// # Errors
-/// A usage failure with the option that does not fit.
+/// A usage failure that names the option that does not fit.
 pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
         return Err(Failure::usage(

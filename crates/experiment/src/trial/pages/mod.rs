@@ -34,7 +34,7 @@ pub struct Page {
     at: WebPage,
 }
 
-/// A part of the text that could not be read, and the reason.
+/// A part of the text that could not be parsed, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The number of the line, starting from 1; `None` if the problem is about the whole text.

@@ -139,7 +139,7 @@ fn checks(table: &Table) -> Vec<String> {
     let numbers = table.columns.iter().filter_map(|it| match it.kind {
         Kind::Count if it.name == "n" => Some(format!("n < {MOST_ROWS}")),
         Kind::Count => Some(format!("{} <= {MOST_COUNT}", it.name)),
-        // Absent numbers are accepted, as in PostgreSQL.
+        // Absent numbers are allowed, as in PostgreSQL.
         Kind::Number => Some(format!("ifNull(abs({}) <= {MOST_NUMBER}, 1)", it.name)),
         _ => None,
     });

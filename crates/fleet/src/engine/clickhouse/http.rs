@@ -1,4 +1,5 @@
-//! Sends statements over ClickHouse's HTTP interface: each is a separate request, with limits on time and bytes.
+//! Sends statements over ClickHouse's HTTP interface. Each statement is a separate request, with limits on time and
+//! size.
 
 use std::sync::Arc;
 

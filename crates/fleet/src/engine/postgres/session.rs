@@ -24,7 +24,7 @@ const MOST_ADDRESSES: usize = 4;
 /// resources, operator intervention, other transactions, objects in use, a standby.
 const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 
-/// A session that is logged in.
+/// A session in which looptax is logged in.
 pub(super) struct Session {
     pub(super) connection: Connection<Link>,
     /// The schema of the tables, quoted. It is part of every statement, because a name without a schema refers only to
