@@ -13,7 +13,7 @@ pub struct PlannedStep {
     pub at_most_s: Option<f64>,
 }
 
-/// What is counted in a comparison.
+/// The things that a comparison counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Requests,

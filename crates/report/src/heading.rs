@@ -72,7 +72,7 @@ fn sizes(workload: &Workload) -> Option<String> {
             Some(bytes) => {
                 format!("{} per request in writes of {}", size(stream.bytes), size(bytes))
             }
-            // Nobody has chosen the length of a dump, so it is rounded.
+            // The length of a dump was not chosen, so it is rounded.
             None => format!("{} per request", amount(stream.bytes)),
         });
     }

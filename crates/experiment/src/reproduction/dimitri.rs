@@ -77,7 +77,7 @@ fn point(comparison: &Comparison) -> Option<ReproductionPoint> {
     })
 }
 
-/// Whether a point's tax has an interval; if it has none, its upper end is 100 %.
+/// Whether a point's tax has an interval; an upper end of 100 % means that there is no interval.
 fn has_interval(point: &ReproductionPoint) -> bool {
     let tax = point.tax_pct.known();
     tax.is_some_and(|it| it.lo.is_some() && it.hi.is_some_and(|hi| hi < 100.0))

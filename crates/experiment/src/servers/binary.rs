@@ -80,7 +80,7 @@ pub(crate) fn unfit() -> Vec<(Kind, ServerError)> {
     Kind::ALL.into_iter().filter(|kind| kind.is_usual()).filter_map(failure).collect()
 }
 
-/// What a program prints for `--version`, and its exit status.
+/// The output of a program for `--version`, and its exit status.
 struct Answer {
     text: String,
     status: ExitStatus,

@@ -1,4 +1,4 @@
-//! What private servers need on this machine before they can be started.
+//! The facilities of this machine that are needed to start private servers.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,16 +8,15 @@ use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 
-/// Asks the user for a server's password. The argument is the server's name as it is shown. `None` if nobody can
-/// answer.
+/// Asks the user for a server's password. The argument is the server's name as it is shown. `None` if no user can answer.
 pub type AskPassword = fn(&str) -> Option<io::Result<String>>;
 
-/// The [`AskPassword`] for runs in which nobody can answer.
+/// The [`AskPassword`] for runs in which no user can answer.
 pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
     None
 }
 
-/// What private servers need: the program for their helpers, the folder for scratch folders, and the reaper.
+/// The facilities for private servers: the program for their helpers, the folder for scratch folders, and the reaper.
 pub struct Host {
     /// The path of the looptax program, from which the servers' helper processes are started.
     pub self_exe: PathBuf,

@@ -148,7 +148,7 @@ fn wants_password(error: &PathError) -> bool {
 
 /// Returns the pooler that serves these connections, if there is one. It is recognized by the process that listens on
 /// the socket, or by PostgreSQL reporting another number for the connection than the greeting has. Some poolers pass
-/// PostgreSQL's number on, so the number alone is not enough.
+/// PostgreSQL's number on, so the number is not enough.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;

@@ -42,7 +42,7 @@ const LOOKS: u64 = 1 << 40;
 
 #[derive(Debug)]
 pub(crate) struct FirstLook {
-    /// What a correct reply looks like, by page.
+    /// The form of a correct reply, by page.
     pub(crate) expected: Vec<ExpectedPage>,
     /// Minimum and maximum size of each page's body in bytes.
     pub(crate) body_bytes: Vec<[u64; 2]>,
@@ -116,7 +116,7 @@ pub(crate) fn look(
     }))
 }
 
-/// What was observed over one transport.
+/// The observations over one transport.
 struct Seen {
     facts: Vec<PageFacts>,
     failures: Vec<FailedPages>,
@@ -197,7 +197,7 @@ fn look_over(
     Ok(seen)
 }
 
-/// Returns what a correct reply looks like, derived from the replies that were received.
+/// Returns the form of a correct reply, derived from the replies that were received.
 fn expected(facts: &PageFacts) -> ExpectedPage {
     let [least, most] = facts.body_bytes.unwrap_or_default();
     let status = facts.statuses.first().map_or(200, |(status, _)| *status);

@@ -74,7 +74,7 @@ impl Counts {
     /// Opens the tracepoints on these cores, switched off.
     ///
     /// # Errors
-    /// The kernel's error: only root may use tracepoints, or this kernel has none.
+    /// The kernel's error: only root may use tracepoints, or this kernel lacks them.
     pub(crate) fn open(cores: &[usize]) -> io::Result<Self> {
         let tracefs = Tracefs::open()?;
         let ids = KINDS.map(|kind| tracefs.id(kind.tracepoint));

@@ -56,7 +56,7 @@ struct User {
     shared_modules: Vec<String>,
 }
 
-/// What a frame that the table lists means for its chain.
+/// The effect of a frame that the table lists on its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// The chain belongs to the layer with this index.
@@ -86,7 +86,7 @@ impl Layers {
     /// Reads the table that is built into the program.
     ///
     /// # Panics
-    /// If the table has a mistake; a test makes sure that it has none.
+    /// If the table has a mistake, which a test would find.
     pub(crate) fn builtin() -> Self {
         let table: Table = serde_json::from_str(TABLE).expect("a test reads the same table");
         let find_layer = |name: &str| {

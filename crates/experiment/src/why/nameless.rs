@@ -12,7 +12,7 @@ pub(crate) type RunAs = HashMap<String, String>;
 /// Maximum length of a process name that the kernel keeps, in bytes.
 const COMM_BYTES: usize = 15;
 
-/// What was observed about one file.
+/// The observations about one file.
 #[derive(Debug, Default)]
 struct InFile {
     /// CPU time in functions without a name, without the functions that they call, in nanoseconds.
@@ -20,7 +20,7 @@ struct InFile {
     has_names: bool,
 }
 
-/// What was observed about all files that contain functions without a name.
+/// The observations about all files that contain functions without a name.
 #[derive(Debug, Default)]
 pub(crate) struct Nameless {
     files: BTreeMap<String, InFile>,

@@ -131,7 +131,7 @@ fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
     if let Some(known) = doers.get(&pid) {
         return *known;
     }
-    // The number of ancestors is limited, because process numbers are reused, which could make a circle.
+    // The number of ancestors is limited, because process numbers are reused.
     let line = std::iter::successors(Some(pid), |it| parent_of(*it)).take(MOST_ANCESTORS);
     let found = line.skip(1).find_map(|it| doers.get(&it).copied().flatten());
     let found = found.and_then(inherited);

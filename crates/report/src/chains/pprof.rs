@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use super::Chain;
 use super::message::Message;
 
-/// What a sample's value means, and its unit.
+/// The meaning of a sample's value, and its unit.
 const VALUE: [&str; 2] = ["cpu_per_1000_requests", "nanoseconds"];
 
 /// Fields of `Profile`.

@@ -72,7 +72,7 @@ impl Markup {
         self.close("tr").close("thead")
     }
 
-    /// Writes a table with a caption, in a box of its own that can be scrolled if the table is wider than the page.
+    /// Writes a table with a caption, in its own box, which can be scrolled if the table is wider than the page.
     pub(super) fn table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide", caption, body)
     }

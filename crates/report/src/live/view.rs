@@ -14,7 +14,7 @@ pub struct View {
     pub at: usize,
     /// Server, workload and number of connections of the running comparison.
     pub title: String,
-    /// What is being done at the moment, other than measuring: a server is starting, or an interim analysis is running.
+    /// The current work other than measuring: a server is starting, or an interim analysis is running.
     pub news: String,
     pub unit: Unit,
     pub pairs: Vec<Pair>,

@@ -1,11 +1,11 @@
-//! What the reader's terminal can show, and the cleaning of text from outside.
+//! The abilities of the reader's terminal, and the cleaning of text from outside.
 
 use crate::format::Text;
 
 /// Minimum width for which text is laid out; a narrower terminal wraps the lines itself.
 pub(super) const LEAST_WIDTH: usize = 60;
 
-/// What the reader's terminal can show.
+/// The abilities of the reader's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Number of columns; if it is below 60, the report is laid out for 60.

@@ -18,7 +18,7 @@ const CLOCKS_APART_S: u64 = 600;
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) title: String,
-    /// What the list means, and how to use it.
+    /// The meaning of the list, and how to use it.
     pub(crate) lines: Vec<String>,
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,

@@ -81,7 +81,7 @@ pub(crate) struct GroupStory {
     pub(crate) sweep: Option<Sweep>,
     /// One sentence per verdict, in the order of the comparisons.
     pub(crate) sentences: Vec<String>,
-    /// What was observed about an application, and its proof.
+    /// The observations about an application, and their proof.
     pub(crate) facts: Vec<String>,
     /// The notes on the group: findings, stalls, warnings.
     pub(crate) notes: Vec<String>,

@@ -9,7 +9,7 @@ use looptax_model::record::{Comparison, LookArm, Placement, Tax, Verdict};
 use super::group::Group;
 use crate::format::{counted, times};
 
-/// Minimum factor that is reported; a smaller factor between separate runs may be due to drift alone.
+/// Minimum factor that is reported; a smaller factor between separate runs may be due only to drift.
 const WORTH_NAMING: f64 = 1.5;
 
 /// A rate of the baseline arm under one placement.

@@ -170,6 +170,6 @@ fn a_row_that_is_too_long_goes_on_below_its_own_beginning() {
     ];
     assert_eq!(plain, expected.concat());
     assert_eq!(text.matches("\u{1b}[33m").count(), 3, "{text:?}");
-    // A name that is longer than the width of the terminal is no problem.
+    // A name may be longer than the terminal is wide; the text is then broken into lines.
     assert!(narrow.not_measured(&"x".repeat(99), why).lines().count() > 1);
 }

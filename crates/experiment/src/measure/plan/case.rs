@@ -9,7 +9,7 @@ use crate::arms::Missing;
 use crate::spec::load::Load;
 use crate::spec::waits::Waits;
 
-/// What is done with a case.
+/// The kind of measurement that is made of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
     /// Epochs are measured until there is a verdict.

@@ -197,7 +197,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If this fails, the reaper removes the folder, because the reaper was not told that the folder is gone.
+        // If this fails, the reaper removes the folder, because the reaper got no message that the folder is gone.
         self.remove().ok();
     }
 }
@@ -216,7 +216,7 @@ fn check_root(root: &Path) -> Result<(), ServerError> {
 
 /// Makes a folder and takes its lock; starts again if a sweep has removed the folder in between.
 ///
-/// The reaper is told about the folder before the folder exists, and again when the reaper can hold the lock.
+/// The reaper gets a message about the folder before the folder exists, and again when the reaper can hold the lock.
 fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File), ServerError> {
     let all = Folder::following(Links::All, root).and_then(refuse_foreign);
     let all = all.map_err(failed("create a folder in", root))?;

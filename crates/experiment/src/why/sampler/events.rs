@@ -8,7 +8,7 @@ use std::io;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 
-/// What the kernel allows this process to sample.
+/// The processes that the kernel allows this process to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Every process and the kernel.
