@@ -8,7 +8,8 @@ use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 
-/// Asks the user for a server's password. The argument is the server's name as it is shown. `None` if no user can answer.
+/// A function that asks the user for a server's password. The argument is the server's name as it is shown. `None` if
+/// no user can answer.
 pub type AskPassword = fn(&str) -> Option<io::Result<String>>;
 
 /// The [`AskPassword`] for runs in which no user can answer.

@@ -277,7 +277,8 @@ fn trimmed(number: f64) -> String {
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Describes how much time the supervisor adds to a page. An application whose configuration names the socket does not need the supervisor.
+/// Describes how much time the supervisor adds to a page. An application whose configuration names the socket does not
+/// need the supervisor.
 fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let [baseline, other] = trial.arms.each_ref().map(|arm| arm.supervisor_us_per_page);
     let by_configuration = trial.added_by_configuration_us.known()?;

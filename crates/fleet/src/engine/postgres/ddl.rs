@@ -90,9 +90,9 @@ fn made(table: &Table, schema: &str) -> Vec<String> {
     all
 }
 
-/// Whether a table has a partition for each month. The table of verdicts is not partitioned: there are few verdicts, and the same
-/// verdict may arrive with two reports. So its key does not contain the report's time, which the key of a table that is
-/// partitioned by time must contain.
+/// Whether a table has a partition for each month. The table of verdicts is not partitioned: there are few verdicts,
+/// and the same verdict may arrive with two reports. So its key does not contain the report's time, which the key of a
+/// table that is partitioned by time must contain.
 pub(super) fn is_by_month(table: &Table) -> bool {
     table.name != "verdicts"
 }

@@ -37,7 +37,8 @@ impl Postgres {
     /// The same as those of [`super::Collector::open`].
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
         let mut session = Session::open(at, access)?;
-        // JIT is off because compiling a plan for each month's partition takes longer than running the views. The planner optimizes for the whole result, because all rows are fetched, although in pieces.
+        // JIT is off because compiling a plan for each month's partition takes longer than running the views. The
+        // planner optimizes for the whole result, because all rows are fetched, although in pieces.
         session
             .execute("SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'; SET cursor_tuple_fraction TO 1")?;
         Ok(Self { session })
