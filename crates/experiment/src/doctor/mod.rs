@@ -144,8 +144,8 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     }))
 }
 
-/// Returns how many alarms (runs that report a difference) are accepted, and whether there are no more than that. If
-/// only one run was requested and it alarms, it is repeated once at a level of 1 %.
+/// Returns how many alarms (runs that report a difference) are accepted, and whether the number of alarms is within
+/// this limit. If only one run was requested and it alarms, it is repeated once at a level of 1 %.
 fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Result<(u64, bool), Failure> {
     if n_runs != 1 || n_alarms == 0 {
         let accepted = rules::largest_accepted(n_runs);

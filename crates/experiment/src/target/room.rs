@@ -26,8 +26,8 @@ const SPARE_BYTES: u64 = 512 << 20;
 /// Number of files that looptax needs besides its connections; 10 were observed.
 const SPARE_FILES: u64 = 16;
 
-/// Returns an error if there are more connections than this process may open files. A server that looptax starts has
-/// the same limit, and would leave some of the connections unserved.
+/// Returns an error if the connections would need more files than this process may open. A server that looptax starts
+/// has the same limit, and would leave some of the connections unserved.
 ///
 /// # Errors
 /// A usage failure with the figures.

@@ -41,7 +41,7 @@ pub(crate) struct Turns<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) program: &'a mut Program,
     pub(crate) load: PageLoad,
-    /// By contrast, the only server whose transport changes; `None` if the transport of all servers changes.
+    /// For each contrast, the only server whose transport changes; `None` if the transport of all servers changes.
     pub(crate) contrasts: Vec<Option<usize>>,
     pub(crate) pages_per_slice: usize,
     pub(crate) stop: &'a AtomicBool,

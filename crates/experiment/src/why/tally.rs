@@ -35,7 +35,7 @@ pub(crate) struct Tally {
     ids: HashMap<Chain, u32>,
     pub(crate) chains: Vec<Chain>,
     pub(crate) epochs: Vec<Vec<Seen>>,
-    /// Warm-up epochs in which tracepoints were counted, by contrast.
+    /// For each contrast, the warm-up epochs in which tracepoints were counted.
     pub(crate) counted: HashMap<usize, Vec<CountedEpoch>>,
     pub(crate) n_samples: u64,
     pub(crate) n_of_others: u64,

@@ -294,7 +294,8 @@ fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<Str
     })
 }
 
-/// Returns the number of requests that the servers counted per page, and their share of the page's time.
+/// Returns the number of requests that the servers counted per page, and the share of a page's time that these requests
+/// took.
 fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let page_us = comparison.arms.last()?.latency_us.mean.known()?.value;
     let each = trial.counted.iter().filter_map(|count| {

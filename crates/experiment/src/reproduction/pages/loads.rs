@@ -103,7 +103,7 @@ struct Pages<'a> {
     pairs: &'a [[Transport; 2]],
     connecting: BTreeMap<Transport, u32>,
     length: &'a Length,
-    /// The pages of each side, by contrast and epoch, including the warm-up epoch.
+    /// The pages of each side, for each contrast and epoch, including the warm-up epoch.
     loads: BTreeMap<(usize, u64), [Vec<Load>; 2]>,
 }
 
