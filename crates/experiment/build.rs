@@ -1,5 +1,5 @@
-//! Writes the files of `data/`, which people write as TOML, as JSON: the program reads that anyway. Lists those with an
-//! article.
+//! Converts the files of `data/`, which are written by hand in TOML, to JSON, because the program has a JSON reader
+//! anyway. Also lists the files that have an `article`.
 #![allow(clippy::disallowed_methods, reason = "reads the files that it builds in, and writes generated ones")]
 
 use std::env;

@@ -1,4 +1,4 @@
-//! Packs the page's script, which as text would be a twentieth of the whole program.
+//! Compresses the page's script: as plain text it would be a twentieth of the whole program.
 #![allow(clippy::disallowed_methods, reason = "reads the files that it builds in")]
 
 use std::env;

@@ -1,4 +1,4 @@
-//! Whether another looptax measures on this machine right now.
+//! Finds out whether another looptax process is measuring on this machine.
 //!
 //! A run that measures holds a name in the abstract namespace of sockets. The kernel removes the name when the process
 //! ends, however that happens, and no file is left on a disk. The name is visible only within one network namespace.
@@ -14,28 +14,28 @@ use looptax_host::waiting;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-/// The name that the first run takes; runs that measure at the same time add a number.
+/// The name that the first run takes; each further run at the same time takes this name with a number added.
 const NAME: &str = "looptax is measuring";
 const BESIDE: &str = ", beside ";
-/// Most runs that can hold a name: more than ever measure at the same time.
+/// Maximum number of runs that can hold a name; more than ever measure at the same time.
 const MOST: usize = 32;
 /// How often a waiting run checks whether it is its turn.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A name that shows that this process measures, as long as the value exists.
+/// The claim that this process measures: a name that other runs can see as long as this value exists.
 pub struct Claim {
     _held: Option<UnixListener>,
     has_other: bool,
 }
 
 impl Claim {
-    /// Takes a name, and notes whether other runs have one.
+    /// Takes a name, and notes whether other runs hold a name.
     pub fn take() -> Self {
         Self::take_of(NAME)
     }
 
-    /// Waits until no other run has a name, and takes one. Once `stop` is set, it does the same as [`Self::take`]. Of
-    /// several waiting runs, one at a time gets its turn.
+    /// Waits until no other run holds a name, and takes a name. If `stop` is set, does not wait any longer and does the
+    /// same as [`Self::take`]. If several runs wait, only one at a time stops waiting.
     pub fn wait(stop: &AtomicBool) -> Self {
         Self::wait_of(NAME, stop)
     }
@@ -51,14 +51,14 @@ impl Claim {
         pid.map_or_else(|| "another looptax".to_owned(), |pid| format!("another looptax (process {pid})"))
     }
 
-    /// A warning for a user who measures although another run does: two runs disturb each other.
+    /// Returns a warning for the user if another run is measuring: two runs disturb each other.
     pub fn warning(&self) -> Option<&'static str> {
         let words = "warning: another looptax is measuring on this machine, and the two disturb each other: pass \
             --wait to wait for it, or expect wide intervals\n";
         self.has_other.then_some(words)
     }
 
-    /// The problem that the record reports to its reader.
+    /// The problem for the record if another run was measuring when this run began; `None` if not.
     pub fn problem(&self) -> Option<String> {
         let words = "another looptax was measuring on this machine when this run began; the two disturb each other";
         self.has_other.then(|| words.to_owned())
@@ -70,7 +70,8 @@ impl Claim {
     }
 
     fn wait_of(name: &str, stop: &AtomicBool) -> Self {
-        // The holder of the first name is next, and waits only for the runs that hold other names.
+        // The run that holds the first name is the next to measure; it only has to wait for the runs that hold other
+        // names.
         let mut first = hold(name, 0).ok();
         while !stop.load(Ordering::Relaxed) {
             if first.is_some() && n_held(name) == 1 {
@@ -92,12 +93,12 @@ fn hold(name: &str, idx: usize) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// How many runs have a name, including this one.
+/// Returns how many runs hold a name, including this run.
 fn n_held(name: &str) -> usize {
     names(name).len()
 }
 
-/// The names that runs have.
+/// Returns the names that runs hold.
 ///
 /// # Source
 /// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract one.
@@ -111,11 +112,11 @@ fn names(name: &str) -> Vec<String> {
     names.filter(is_one).map(str::to_owned).collect()
 }
 
-/// The process that listens on an abstract name, if it is visible in this process namespace.
+/// Returns the process that listens on an abstract name, if it is visible in this process namespace.
 ///
 /// # Source
-/// unix(7), `SO_PEERCRED`: the process that called `listen`. Does not wait: no process accepts connections there, and
-/// the queue may be full.
+/// unix(7), `SO_PEERCRED`: the process that called `listen`. The connection does not wait: no process accepts
+/// connections on the name, and the queue may be full.
 fn listener(name: &str) -> Option<i32> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
@@ -158,7 +159,7 @@ mod tests {
                 scope.spawn(|| {
                     let claim = Claim::wait_of(&name, &stop);
                     assert!(!claim.has_other);
-                    // A process that takes a claim meanwhile sees it.
+                    // A claim that is taken while this claim is held reports that another run measures.
                     assert!(Claim::take_of(&name).has_other);
                 })
             });

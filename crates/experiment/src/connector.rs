@@ -23,32 +23,32 @@ use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 
-/// This many running queries may be chance: only more than twice this number counts as doubled.
+/// Up to this number of running queries, an increase may be chance: only more than twice this number counts as doubled.
 const LEAST_DOUBLED: u64 = 4;
 
-/// The proof of an arm, from its first connection of the last epoch.
+/// The proof of an arm, taken from the first connection of the last epoch.
 #[derive(Debug, Clone)]
 pub struct ArmProof {
     pub facts: LinkFacts,
     pub proof: Proof,
 }
 
-/// Connections to one target, for pairs of arms.
+/// The connections to one target, for pairs of arms.
 pub struct TargetConnector<'a> {
     target: &'a Target,
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
-    /// Queries of other clients that ran on a running server when the measurement began.
+    /// Number of other clients' queries that were running on a running server when the measurement began.
     others_at_first: Option<u64>,
-    /// Number of connections that were prepared for load so far.
+    /// Number of connections that have been prepared for load so far.
     pub n_prepared: u64,
     pub proofs: Vec<[Option<ArmProof>; 2]>,
-    /// Threads that may be pinned in this epoch, of a server that looptax did not start.
+    /// Threads of a server that looptax did not start, which may be pinned in this epoch.
     lent: Vec<u32>,
 }
 
 impl<'a> TargetConnector<'a> {
-    /// A connector for `pairs` of arms, one per contrast.
+    /// Makes a connector for `pairs` of arms, with one pair per contrast.
     pub fn new(target: &'a Target, pairs: Vec<[Arm; 2]>) -> Self {
         let proofs = pairs.iter().map(|_| [None, None]).collect();
         Self {
@@ -62,7 +62,8 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    /// Opens the connections of one side. If several processes serve its arm, the side's coin picks one.
+    /// Opens the connections of one side. If several processes serve its arm, the epoch's random coins pick the
+    /// process.
     fn open(&self, contrast_idx: usize, side: Side, coins: u64, n: usize) -> Result<Vec<Conversation>, Failure> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
@@ -76,15 +77,15 @@ impl<'a> TargetConnector<'a> {
         links.into_iter().map(converse).collect()
     }
 
-    /// Whether the connections of a finished case went over their arms, as far as counts can show it.
+    /// Checks that all connections of a finished case went over their arms, as far as counts can show it.
     ///
     /// # Errors
-    /// The arm's error about connections that went another way.
+    /// The arm's error about connections that used another transport.
     pub fn check(&self) -> Result<(), NotMoved> {
         self.target.arms.check_moved()
     }
 
-    /// The codec of the workload, or of the user's own script, on one connection of a side.
+    /// Makes the codec of the workload, or of the user's own script, for one connection of a side.
     fn codec(&self, conversation: &mut Conversation, idx: usize) -> Result<Box<dyn Codec>, PathError> {
         match &self.target.script {
             None => conversation.codec(&self.target.workload, self.target.sending),
@@ -97,8 +98,9 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    /// The servers' view of both sides' connections. If one server serves both sides, it is asked once; else each
-    /// side's process is asked, which has to be ours and the same kind of server as the other.
+    /// Asks the servers how they see both sides' connections. If one server serves both sides, it is asked once.
+    /// Otherwise each side's process is asked: it must be started by looptax, and of the same kind as the other
+    /// process.
     fn server_views(
         &self,
         conversations: &mut [Vec<Conversation>; 2],
@@ -126,8 +128,8 @@ impl<'a> TargetConnector<'a> {
             if is_told || baseline.protocol() != Protocol::Mysql {
                 return Ok([view.clone(), view]);
             }
-            // Without the right PROCESS an account sees only its own connections, and over the socket another account
-            // may apply.
+            // Without the right PROCESS, an account sees only its own connections. Over the socket the server may use
+            // another account, so each side's connection asks for itself.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
@@ -150,7 +152,7 @@ impl<'a> TargetConnector<'a> {
         Ok(views)
     }
 
-    /// The views of both sides through a pooler, which have to lead to one server.
+    /// Asks for both sides' connections through a pooler, which must lead to the same server.
     fn pooled_views(
         &self,
         conversations: &mut [Vec<Conversation>; 2],
@@ -173,7 +175,8 @@ impl<'a> TargetConnector<'a> {
         Ok(views)
     }
 
-    /// Opens `n` connections per side, the drawn side first, and asks the servers how they see them.
+    /// Opens `n` connections per side, beginning with the drawn side, and asks the servers how they see these
+    /// connections.
     fn meet(&mut self, contrast_idx: usize, Draw { first, coins }: Draw, n: usize) -> Result<Met, Failure> {
         if n == 0 {
             return Err(Failure::new("no connection was asked for"));
@@ -198,7 +201,7 @@ impl<'a> TargetConnector<'a> {
         Ok(Met { conversations, views })
     }
 
-    /// Counts what the port proxies have relayed so far, if the arm passes through them.
+    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through them.
     fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
         let arm = self.pairs[contrast_idx][side.idx()];
         self.target.arms.relayed(arm)
@@ -261,11 +264,11 @@ impl<'a> TargetConnector<'a> {
             // of a connection.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
-            // One thread serves all clients: it serves only us if no other client uses the server.
+            // One thread serves all clients of the server: it serves only looptax if no other client uses the server.
             Protocol::Redis => !self.target.has_load_limits,
             _ => false,
         };
-        // A server may have children with more rights than it has itself.
+        // A server's child process may have more rights than the server itself; a thread of such a child is not pinned.
         let owner = |pid: u32| kernel::metadata(format!("/proc/{pid}")).ok().map(|it| it.uid());
         let is_its_own = self.target.pids.iter().all(|pid| owner(*pid) == owner(worker.pid));
         let is_whole = is_alone && is_its_own && !self.target.is_pooled;
@@ -275,7 +278,7 @@ impl<'a> TargetConnector<'a> {
         is_watched
     }
 
-    /// Tells the reaper that the previous epoch's threads may use their cores again.
+    /// Tells the reaper to forget the threads of the previous epoch, which may use their cores again.
     fn forget_lent(&mut self) {
         let Some(reaper) = &self.target.reaper else { return };
         for tid in self.lent.drain(..) {
@@ -290,9 +293,9 @@ impl Drop for TargetConnector<'_> {
     }
 }
 
-/// The processes that serve one side's connections through a pooler. The kernel shows that the pooler's process
-/// `listener` holds the connections' other ends; the server behind it reports the process that answers on each, and the
-/// transport to the server.
+/// Returns the processes that serve one side's connections through a pooler. The kernel shows that the pooler's process
+/// `listener` holds the other ends of the connections; the server behind the pooler reports which process serves each
+/// connection, and over which transport the pooler reaches it.
 fn pooled_view(
     conversations: &mut [Conversation],
     listener: Option<u32>,
@@ -312,7 +315,7 @@ fn pooled_view(
         let id = conversation.connection_id();
         if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
             client.worker = Some(backend.pid);
-            // If no arm names the hop behind the pooler, it is the same for both arms.
+            // If no arm names the hop behind the pooler, this hop is the same for both arms.
             client.behind = names_second_hop.then_some(backend.seen_as);
         }
     }
@@ -324,11 +327,11 @@ fn pooled_view(
 #[derive(Clone, Copy)]
 struct Draw {
     first: Side,
-    /// See [`picked`].
+    /// Random bits that select processes; see [`picked`].
     coins: u64,
 }
 
-/// Connections of both sides, and how the servers see them, `[baseline, other]`.
+/// The connections of both sides with the servers' view of them, `[baseline, other]`.
 struct Met {
     conversations: [Vec<Conversation>; 2],
     views: [ServerView; 2],
@@ -338,8 +341,8 @@ impl Connector for TargetConnector<'_> {
     fn origins(&self, contrast_idx: usize) -> Origins {
         let arms = &self.target.arms;
         self.pairs[contrast_idx].map(|arm| {
-            // Open connections work from any thread. A special thread is needed only for an arm that has to answer for
-            // its connections, or for requests that open their own.
+            // Any thread can use an open connection. A special thread is needed only for the arm `redirect`, whose
+            // connections only that thread can open, and for requests that open their own connections.
             let is_needed = arm == Arm::Redirect || self.target.opens_within_requests();
             arms.origin(arm).filter(|_| is_needed)
         })
@@ -368,7 +371,7 @@ impl Connector for TargetConnector<'_> {
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
         self.forget_lent();
         let Met { conversations: [baseline, other], views } = self.meet(contrast_idx, Draw { first, coins }, n)?;
-        // Connections are prepared in the drawn order too, so that no side is always first.
+        // Connections are also prepared in the drawn order, so that neither side is always first.
         Ok(match first {
             Side::Baseline => {
                 let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &views[0])?;
@@ -395,7 +398,7 @@ impl Records for SealedRecords {
     }
 }
 
-/// A login worked when the run began, so a login that is cut off later has another cause.
+/// A login worked when the run began, so if a later login is cut off, the cause is not the login itself.
 fn cut_off(error: PathError) -> Failure {
     let is_crowded = matches!(&error, PathError::Protocol { source, .. } if source.may_be_crowding());
     let failure = Failure::from(error);
@@ -408,7 +411,7 @@ fn cut_off(error: PathError) -> Failure {
     )
 }
 
-/// Turns a refusal by the server into its own kind of error.
+/// Converts an error of preparation; if the server refused, the result is a separate kind of error.
 fn not_prepared(error: PathError) -> ConnectError {
     match error {
         PathError::Refused { .. } => ConnectError::Refused(error.into()),
@@ -416,7 +419,7 @@ fn not_prepared(error: PathError) -> ConnectError {
     }
 }
 
-/// Which of `n` processes serves a side: the same one for all connections of that side in an epoch.
+/// Returns which of `n` processes serves a side: the same process for all connections of that side in an epoch.
 fn picked(coins: u64, side: Side, n: usize) -> usize {
     let [of_baseline, of_other] = [coins & u64::from(u32::MAX), coins >> 32];
     let own = match side {
@@ -426,7 +429,8 @@ fn picked(coins: u64, side: Side, n: usize) -> usize {
     ((own * n as u64) >> 32) as usize
 }
 
-/// Number of other clients' queries that run now; an error if it has doubled since the measurement began.
+/// Returns how many queries of other clients are running; an error if the number has doubled since the measurement
+/// began.
 fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, Failure> {
     let now = others_running(observer);
     let now = now.map_err(|error| observer.failed(error))?;
@@ -438,7 +442,7 @@ fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u6
     }
 }
 
-/// The number of other clients' queries on a running server has doubled during the measurement.
+/// The error that the number of other clients' queries on a running server has doubled during the measurement.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: the number of other clients' running queries rose from {then} to {now} during the measurement")]
 pub(crate) struct CrowdedError {
@@ -448,12 +452,12 @@ pub(crate) struct CrowdedError {
 
 impl Explain for CrowdedError {}
 
-/// The thread that serves a connection, if it belongs to a server process that we know: a number from another pid
-/// namespace would point at a stranger.
+/// Returns the thread that serves a connection, if it belongs to a server process that looptax knows. A thread id from
+/// another pid namespace would name an unrelated thread.
 fn worker_of(told: Option<u32>, server_pids: &[u32]) -> Option<Worker> {
     let tid = told?;
     let (pid, parent) = of_thread(tid)?;
-    // It may be a thread of the server, or (PostgreSQL) of a child process.
+    // The thread may belong to the server process itself or, in PostgreSQL, to a child process.
     let is_ours = server_pids.contains(&pid) || server_pids.contains(&parent);
     is_ours.then_some(Worker { pid, tid })
 }

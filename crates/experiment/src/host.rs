@@ -1,7 +1,6 @@
 //! The machine as the record describes it, read from /proc and /sys.
 //!
-//! Only reads. Facts that the host does not report stay absent, and the record shows them as absent. Called once per
-//! run.
+//! Only reads. Facts that the host does not report are missing in the record as well. Called once per run.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -12,10 +11,10 @@ use looptax_bench::CpuGroup;
 use looptax_host::read;
 use looptax_model::record::Host;
 
-/// A kernel's configuration has some 300 kB.
+/// Maximum size of a kernel configuration in bytes; real ones have some 300 kB.
 const MOST_CONFIG: u64 = 4 << 20;
 
-/// System controls that change what loopback TCP does.
+/// The kernel settings (sysctl) that change how loopback TCP behaves.
 const SYSCTLS: [&str; 8] = [
     "net.core.rmem_default",
     "net.core.somaxconn",
@@ -27,13 +26,13 @@ const SYSCTLS: [&str; 8] = [
     "net.ipv4.ip_local_port_range",
 ];
 
-/// The facts about this machine that change results.
+/// Returns the facts about this machine that affect results.
 pub fn host() -> Host {
     let n_cores = looptax_bench::allowed_cores().map_or(0, |cores| cores.len());
     Host { arch: Some(std::env::consts::ARCH.to_owned()), cpus: n_cores as u32, ..Files::below(Path::new("/")).host() }
 }
 
-/// The pseudo files below a root: `/`, or a folder of a test.
+/// The pseudo files below a root folder: `/`, or a folder made by a test.
 struct Files {
     root: PathBuf,
 }
@@ -67,7 +66,7 @@ impl Files {
         }
     }
 
-    /// The text of a file without its last line break; `None` if the file cannot be read or is empty.
+    /// Returns the text of a file without its last line break; `None` if the file cannot be read or is empty.
     fn text(&self, path: &str) -> Option<String> {
         let text = read::config(&self.root.join(path)).ok()?;
         let text = text.trim_end();
@@ -100,12 +99,12 @@ impl Files {
         known.filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
     }
 
-    /// The kernel's preemption mode in force, if the kernel reports it or its command line sets it; else the mode with
-    /// which it was built.
+    /// Returns the kernel's current preemption mode, if the kernel reports it or its command line sets it; otherwise
+    /// the mode with which the kernel was built.
     ///
     /// # Source
-    /// kernel/sched/core.c and debug.c: `sched/preempt` has the mode in force in parentheses, and `preempt=` sets it;
-    /// the version names `PREEMPT_RT`, which cannot be changed.
+    /// kernel/sched/core.c and debug.c: `sched/preempt` shows the current mode in parentheses, and `preempt=` sets it;
+    /// the kernel's version string contains `PREEMPT_RT` if that mode is built in, and then it cannot be changed.
     fn preemption(&self) -> Option<String> {
         let version = self.text("proc/sys/kernel/version")?;
         let words = || version.split_whitespace();
@@ -120,7 +119,7 @@ impl Files {
         let told = || {
             let line = self.text("proc/cmdline")?;
             let asked = line.split_whitespace().rev().find_map(|it| it.strip_prefix("preempt="))?;
-            // The kernel accepts only these words.
+            // These are the only values that the kernel accepts.
             ["none", "voluntary", "full", "lazy"].contains(&asked).then(|| asked.to_owned())
         };
         let is_fixed = !words().any(|it| it == "PREEMPT_DYNAMIC");
@@ -142,13 +141,13 @@ impl Files {
             .or_else(|| is_full.then(|| "full".to_owned()))
     }
 
-    /// Whether the kernel accounts the time of interrupts, according to its configuration.
+    /// Whether the kernel counts the CPU time of interrupts separately, according to its configuration.
     fn irq_time_accounting(&self) -> Option<bool> {
         let config = self.config()?;
         Some(config.lines().any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y"))
     }
 
-    /// The kernel's configuration: distributions keep it in /boot, and some kernels contain it.
+    /// Returns the kernel's configuration: distributions store it in /boot, and some kernels contain it.
     fn config(&self) -> Option<String> {
         let release = self.text("proc/sys/kernel/osrelease")?;
         self.text(&format!("boot/config-{release}")).or_else(|| {
@@ -160,7 +159,7 @@ impl Files {
     }
 }
 
-/// The value of the first line `key : value`.
+/// Returns the value of the first line `key : value`.
 fn field(text: &str, key: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -168,7 +167,7 @@ fn field(text: &str, key: &str) -> Option<String> {
     })
 }
 
-/// The word in brackets: `madvise` in `always [madvise] never`.
+/// Returns the word in brackets: `madvise` in `always [madvise] never`.
 fn chosen(modes: &str) -> Option<String> {
     let (_, rest) = modes.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())

@@ -1,10 +1,10 @@
-//! From a typed [`Experiment`] to a record: servers are started or inspected, arms opened and proved, slices run, and
-//! each comparison is judged and kept.
+//! Makes a record from a typed [`Experiment`]: starts or inspects servers, opens and proves arms, runs slices, and
+//! judges and saves each comparison.
 //!
-//! [`spec`] has the user's request, and [`comparison`] makes a record of it, `target` makes a server ready, `connector`
-//! opens and proves its connections for the load engine, `measure` measures requests and `exec` whole commands;
-//! [`doctor`] checks whether this machine allows honest verdicts. The crate shows nothing: it reports beginnings and
-//! ends to an [`observer::Observer`].
+//! [`spec`] holds the user's request, and [`comparison`] makes a record of it. `target` makes a server ready,
+//! `connector` opens and proves its connections for the load engine, `measure` measures requests, and `exec` measures
+//! whole commands; [`doctor`] checks whether verdicts on this machine can be trusted. The crate prints nothing: it
+//! reports the beginning and the end of each step to an [`observer::Observer`].
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod alone;

@@ -1,8 +1,8 @@
-//! The first answer for a new user: every installed kind of server, over one connection with both ends on one core, in
-//! as much time as half a minute leaves.
+//! The first result for a new user: measures every installed kind of server for as long as fits into half a minute,
+//! over one connection with both ends on one core.
 //!
-//! One kind follows the other, so that no server is started during a measurement; those that start quickly come first.
-//! Called by a bare `looptax`.
+//! The kinds are measured one after the other, so that no server is started during a measurement; kinds that start
+//! quickly come first. Called if `looptax` is run without arguments.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -21,22 +21,23 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, new_seed};
 use crate::target::ask_nobody;
 
-/// Limit for the whole run, including the look at running servers and the text after it.
+/// Time limit for the whole run, including the inspection of running servers and the text at the end.
 const LIMIT: Duration = Duration::from_secs(29);
 /// How long the server warms up.
 const WARM_UP: Duration = Duration::from_millis(300);
-/// A shorter measurement is not worth a server's start: this is enough for six epochs of eight slices, with some to
-/// spare.
+/// Minimum length of a measurement: enough for six epochs of eight slices, with some time to spare. For less, it is not
+/// worth starting a server.
 const SHORTEST: Duration = Duration::from_secs(2);
-/// A longer measurement makes the interval only a little narrower, and the user has to wait.
+/// Maximum length of a measurement: a longer measurement makes the interval only a little narrower, and the user has to
+/// wait.
 const LONGEST: Duration = Duration::from_secs(4);
-/// For the first row: until it appears, the user sees no result.
+/// Length of the first measurement: short, because the user sees no result before it ends.
 const FIRST: Duration = Duration::from_millis(1_350);
 const FIRST_WARM_UP: Duration = Duration::from_millis(150);
-/// Half as long as a comparison's usual slices, so there are twice as many epochs in the same time.
+/// Length of a slice: half the usual length, so that twice as many epochs fit into the same time.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// The next measurements, and their length.
+/// The measurements that are still to be made, and the time for them.
 pub struct Minute {
     began: Instant,
     left: Vec<Kind>,
@@ -45,16 +46,17 @@ pub struct Minute {
 }
 
 pub enum Step {
-    /// The server was measured. The comparison is the record's last one, unless the user stopped it early.
+    /// The server was measured. Unless the user stopped the run early, the last comparison of the record is the
+    /// server's.
     Measured,
-    /// The time was over before the server's turn.
+    /// The time was over before this server was measured.
     LeftOut,
     /// The server could not be started, or ended while it was measured.
     Failed(Failure),
 }
 
 impl Minute {
-    /// A minute that began at `began`.
+    /// Prepares a run that began at `began`.
     ///
     /// # Errors
     /// The kernel gives no random bytes.
@@ -64,21 +66,22 @@ impl Minute {
         Ok(Self { began, left, is_first: true, seed: new_seed()? })
     }
 
-    /// The kinds that are still to be measured, in order.
+    /// Returns the kinds that are still to be measured, in order.
     pub fn left(&self) -> impl Iterator<Item = Kind> {
         self.left.iter().rev().copied()
     }
 
-    /// Measures these kinds before the others, in this order; the very first kind, which starts fastest, stays first.
+    /// Moves these kinds, in this order, before the other kinds. The very first kind stays first, because it starts
+    /// fastest.
     pub fn prefer(&mut self, kinds: &[&str]) {
         let Some(first) = self.left.pop() else { return };
         let rank = |kind: &Kind| kinds.iter().position(|it| *it == kind.name()).unwrap_or(kinds.len());
-        // The last kind in the list is measured next.
+        // The list is in reverse order: its last kind is measured next.
         self.left.sort_by_key(|kind| std::cmp::Reverse(rank(kind)));
         self.left.push(first);
     }
 
-    /// The experiment that describes the whole run in the record, without its servers.
+    /// Returns the experiment that describes the whole run in the record, without the servers.
     pub fn experiment(&self) -> Experiment {
         Experiment {
             connections: Some(vec![1]),
@@ -90,7 +93,7 @@ impl Minute {
         }
     }
 
-    /// Measures the next kind into the record; `None` if no kind is left.
+    /// Measures the next kind, and adds the result to the record; `None` if no kind is left.
     pub fn measure_next(
         &mut self,
         writer: &mut RecordWriter,
@@ -114,21 +117,21 @@ impl Minute {
         Some((kind, measured.map_or_else(Step::Failed, |()| Step::Measured)))
     }
 
-    /// The next server's time: an equal share of the time that is left without the starts and warm-ups of all remaining
-    /// servers; `None` if it does not fit any more.
+    /// Returns the time for the next server: an equal share of the remaining time, after the starts and warm-ups of all
+    /// remaining servers are subtracted; `None` if the measurement no longer fits.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     fn time_for_next(&self) -> Option<Duration> {
         let beside: Duration = self.left.iter().map(|kind| start_of(*kind) + WARM_UP).sum();
         let left = LIMIT.checked_sub(self.began.elapsed())?;
         let share = left.saturating_sub(beside) / self.left.len().max(1) as u32;
         let time = share.clamp(SHORTEST, LONGEST);
-        // If the shares are too small, the last kinds are not measured.
+        // If the shares are too small, the kinds at the end of the order are not measured.
         let alone = left.checked_sub(start_of(*self.left.last()?) + WARM_UP)?;
         (time <= alone).then_some(time)
     }
 }
 
-/// How long such a server takes to start on a slow machine.
+/// Returns how long a server of this kind takes to start on a slow machine.
 fn start_of(kind: Kind) -> Duration {
     Duration::from_secs(match kind {
         // These servers first make a data folder and fill a table.
@@ -138,8 +141,9 @@ fn start_of(kind: Kind) -> Duration {
     })
 }
 
-/// One installed server per protocol: first those that start quickly, and last echo, which has only the transport. The
-/// list also has kinds whose only program cannot be started, so that their failure is reported.
+/// Returns one installed server per protocol: first the servers that start quickly, and last echo, which measures only
+/// the transport. The list also has kinds whose only installed program cannot be started, so that this failure is
+/// reported.
 fn installed_by_start() -> Vec<Kind> {
     let is_there = |kind: &Kind| kind.is_usual() && find_binary(*kind).is_some();
     let there: Vec<Kind> = Kind::ALL.into_iter().filter(is_there).collect();

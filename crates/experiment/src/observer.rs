@@ -1,4 +1,4 @@
-//! The events of a run, reported to an observer while the run lasts; the command line shows them.
+//! The events of a run, which are reported to an observer during the run; the command line displays them.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use looptax_model::record::{Comparison, Record};
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
     pub label: String,
-    /// The longest time for the comparison, in seconds, if that is known.
+    /// The longest time for the comparison, in seconds, if it is known.
     pub at_most_s: Option<f64>,
 }
 
-/// The unit that the numbers of a comparison count.
+/// The things that a comparison counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Requests,
@@ -25,10 +25,10 @@ pub struct Scene {
     pub title: String,
     /// The arms of the comparison's contrasts, in the plan's order.
     pub arms: Vec<[String; 2]>,
-    /// The work before the first epoch.
+    /// A description of the work before the first epoch.
     pub news: String,
     pub unit: Unit,
-    /// Processes other than ours that a request needs, without the processes that they started.
+    /// Other processes that take part in a request, without their child processes.
     pub processes: Vec<(Doer, u32)>,
 }
 
@@ -37,22 +37,22 @@ pub struct Scene {
 pub enum Doer {
     Client,
     Server,
-    /// Passes bytes on.
+    /// Copies bytes between two connections.
     Proxy,
-    /// Passes requests on over its own connections.
+    /// Forwards requests over its own connections to the server.
     Pooler,
-    /// Puts a socket in place of a connection.
+    /// Replaces a TCP connection by a socket connection.
     Supervisor,
 }
 
-/// Sees a run from outside and changes nothing in it; [`looptax_bench::Observer`] reports each epoch.
+/// Observes a run without changing it; [`looptax_bench::Observer`] also gets each epoch.
 pub trait Observer: looptax_bench::Observer {
     fn say(&mut self, news: &str);
 
-    /// The next comparison of the plan begins.
+    /// Reports that the next comparison of the plan begins.
     fn begin(&mut self, scene: Scene);
 
-    /// Gets the measurement before it is judged, and removes the epochs that the observer itself has disturbed.
+    /// Receives the measurement before it is judged, and removes the epochs that the observer itself has disturbed.
     ///
     /// # Errors
     /// A failure that ends the run.
@@ -60,12 +60,12 @@ pub trait Observer: looptax_bench::Observer {
         Ok(())
     }
 
-    /// Adds to the comparison of some of these contrasts what the observer saw in them.
+    /// Adds to the comparison of these contrasts the observations that were made during them.
     fn add(&mut self, _contrasts: Range<usize>, _comparison: &mut Comparison) {}
 
     fn end(&mut self);
 
-    /// Gets the record after a comparison was added to it.
+    /// Receives the record after a comparison was added to it.
     fn kept(&mut self, _record: &Record) {}
 }
 

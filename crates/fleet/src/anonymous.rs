@@ -1,7 +1,7 @@
-//! Names of users and programs, either unchanged or as keyed hashes.
+//! Sends the names of users and programs either unchanged or as keyed hashes.
 //!
-//! If a fleet uses the same key, equal names have equal hashes, so pairs can be counted. Without the key a reader
-//! cannot find a name by hashing candidates.
+//! If all machines of a fleet use the same key, equal names have equal hashes, so that pairs can be counted. A reader
+//! without the key cannot find a name by hashing candidates.
 
 use std::fmt::Write;
 
@@ -10,8 +10,8 @@ use sha2::Sha256;
 
 use crate::text::cleaned;
 
-/// Hexadecimal digits of a hash: in a fleet with a million names, the chance that any two have the same hash is one in
-/// five hundred.
+/// Number of hexadecimal digits of a hash. In a fleet with a million names, the chance that any two of them have the
+/// same hash is one in five hundred.
 const DIGITS: usize = 12;
 
 #[derive(Clone, Default)]
@@ -35,8 +35,8 @@ impl Names {
         Self { key: Some(key) }
     }
 
-    /// A machine's number as it is sent. With a key it is another number, which does not occur in reports without that
-    /// key.
+    /// Returns a machine's number in the form in which it is sent. With a key this is a different number, which does
+    /// not occur in reports without that key.
     pub fn number(&self, host_id: &str) -> String {
         match self.hash_of(host_id) {
             Some(hash) => hash[..host_id.len().min(hash.len())].to_owned(),
@@ -44,7 +44,7 @@ impl Names {
         }
     }
 
-    /// The name as it is sent; an unknown name stays empty.
+    /// Returns the name in the form in which it is sent; an unknown name stays empty.
     pub(crate) fn shown(&self, name: &str) -> String {
         match self.hash_of(name) {
             Some(hash) if !name.is_empty() => hash[..DIGITS].to_owned(),
@@ -52,7 +52,7 @@ impl Names {
         }
     }
 
-    /// All digits of a text's hash; `None` if there is no key.
+    /// Returns all digits of a text's hash; `None` if there is no key.
     fn hash_of(&self, text: &str) -> Option<String> {
         let mut hash = self.key.clone()?;
         hash.update(text.as_bytes());
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(one.shown("www-data"), one.shown("www-data"));
         assert_ne!(one.shown("www-data"), other.shown("www-data"));
         assert_ne!(one.shown("www-data"), one.shown("mysql"));
-        // printf www-data | openssl dgst -sha256 -hmac key
+        // The expected digits are the output of: printf www-data | openssl dgst -sha256 -hmac key
         assert_eq!(one.shown("www-data"), "4e1e59540a01");
         assert_eq!(one.shown(""), "");
         let number = "c0ffee00".repeat(4);

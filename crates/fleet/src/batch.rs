@@ -24,21 +24,21 @@ pub struct Batch {
     pub rows: [Vec<Row>; 3],
 }
 
-/// The parts of a report.
+/// The facts from which a report is made.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     pub name: &'a str,
     pub machine: &'a Host,
     /// The result of `find`.
     pub found: &'a Found,
-    /// Clients that a switch moved to a socket and that use TCP again.
+    /// Clients that a switch had moved to a socket and that use TCP again.
     pub fallen: &'a [FallenClient],
     /// Records that have not been sent yet.
     pub records: &'a [Record],
 }
 
 impl Batch {
-    /// Makes the report of these parts.
+    /// Makes the report of these facts.
     pub fn new(sender: &Sender, seen: Seen<'_>, names: &Names) -> Self {
         let (findings, left_out) = findings::rows(sender, seen.found, seen.fallen, names);
         let verdicts = seen.records.iter().flat_map(|it| verdicts::rows(sender, it));

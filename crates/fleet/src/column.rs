@@ -10,7 +10,7 @@ pub struct Table {
     pub doc: &'static str,
     /// The table's columns, in the order of a row's values.
     pub columns: &'static [Column],
-    /// The columns that identify a row: a row that is sent twice counts once.
+    /// The columns that identify a row: if a row is sent twice, it counts once.
     pub key: &'static [&'static str],
 }
 
@@ -25,15 +25,15 @@ pub struct Column {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A text with few different values: a kind of server, a kernel. Never absent; if unknown, empty.
+    /// A text with few different values, such as a kind of server or a kernel. Never absent; empty if unknown.
     Word,
-    /// A text that may have many different values. Never absent; if unknown, empty.
+    /// A text that may have many different values. Never absent; empty if unknown.
     Text,
     Count,
     /// A measured number; may be absent.
     Number,
     Flag,
-    /// A time, to the millisecond, UTC.
+    /// A time in UTC, to the millisecond.
     Time,
 }
 

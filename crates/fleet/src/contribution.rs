@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 
 use crate::anonymous::hex;
 
-/// Longer texts are cut; no text that affects a result is that long.
+/// Maximum number of characters of a text; longer texts are cut. No text that affects a result is longer.
 const LONGEST_WORD: usize = 120;
 /// Number of significant digits of a figure.
 const DIGITS: i32 = 4;
 
-/// Why there is nothing to publish, or why a file cannot be read.
+/// The reason why there is nothing to publish, or why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ContributionError {
     #[error("the records are from different machines, or this machine changed between them: {0}")]
@@ -26,8 +26,8 @@ pub enum ContributionError {
     Hash,
 }
 
-/// Returns the contribution of these records, and how many comparisons are left out. Left out are comparisons of
-/// scripts, of other programs and of applications, because their names may be private.
+/// Returns the contribution of these records, and the number of comparisons that are left out: those of scripts, of
+/// other programs and of applications, because their names may be private.
 ///
 /// # Errors
 /// [`ContributionError::Machines`] and [`ContributionError::Nothing`].
@@ -54,15 +54,15 @@ pub fn contribution(records: &[&Record]) -> Result<(Contribution, usize), Contri
     Ok((made, all().filter(|it| !is_ours(it)).count()))
 }
 
-/// The contribution as one line of JSON.
+/// Returns the contribution as one line of JSON.
 ///
 /// # Panics
-/// Never: it has no map with keys that are not texts.
+/// Never: serialization fails only for maps whose keys are not texts, and there are none.
 pub fn contribution_line(of: &Contribution) -> String {
     serde_json::to_string(of).expect("all of it can be JSON")
 }
 
-/// Parses the text that [`contribution_line`] writes, and accepts no other text.
+/// Parses the text that [`contribution_line`] returns; any other text is an error.
 ///
 /// # Errors
 /// [`ContributionError::Form`] and [`ContributionError::Hash`].
@@ -82,7 +82,7 @@ fn hash(of: &Contribution) -> String {
     hex(&Sha256::digest(contribution_line(&without)))
 }
 
-/// Whether the workload is looptax's own, so its name is not private.
+/// Whether looptax itself defines the workload; if so, the workload's name is not private.
 fn is_ours(comparison: &Comparison) -> bool {
     let is_word = |it: &str| it.bytes().all(|b| b.is_ascii_alphanumeric() || b"-:".contains(&b));
     comparison.commands.is_none()
@@ -139,12 +139,12 @@ fn results(of: &Comparison) -> Vec<ContributedResult> {
     of.tax.iter().map(result).collect()
 }
 
-/// Returns `6.1.0` for `6.1.0-25-amd64 #1 SMP …`: the text after the numbers may say who built it.
+/// Returns `6.1.0` for `6.1.0-25-amd64 #1 SMP …`: the text after the numbers may contain the name of the builder.
 fn numbers(release: &str) -> String {
     release.chars().take_while(|it| it.is_ascii_digit() || *it == '.').collect()
 }
 
-/// A version or a name that a server or a kernel chose, reduced to printable characters and a limited length.
+/// Shortens a version or a name that comes from a server or a kernel, and removes characters that cannot be printed.
 fn word(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(LONGEST_WORD).collect()
 }

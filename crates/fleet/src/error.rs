@@ -1,4 +1,4 @@
-//! The errors on the way to a collector: one variant per failed action, with its object.
+//! The errors of sending to a collector and querying it: one variant for each action that can fail, with its object.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,39 +17,39 @@ pub enum FleetError {
     /// A report could not be written to the folder that is its destination.
     #[error("cannot write a report to the folder `{}`", path.display())]
     Folder { path: PathBuf, source: io::Error },
-    /// A report in the spool could not be read or removed.
+    /// A report could not be read from the spool or removed from it.
     #[error("cannot read or remove the report `{}`", path.display())]
     Take { path: PathBuf, source: io::Error },
     /// The spool has reached its limit.
     #[error("the spool `{}` is full: it holds {n_bytes} of at most {limit} bytes", path.display())]
     Full { path: PathBuf, n_bytes: u64, limit: u64 },
-    /// Lines that are not a report, or a report of another version.
+    /// Some lines are not a report, or are a report of another version.
     #[error("line {line} is not a valid row of a report: {what}")]
     NoReport {
-        /// The line's number, from 1.
+        /// The number of the line, starting from 1.
         line: usize,
         what: String,
     },
     /// The address is not that of a collector.
     #[error("this is not the URL of a collector: {what}")]
     Destination {
-        /// The fault in the address, never the address itself.
+        /// The fault in the address. It never contains the address itself.
         what: String,
     },
-    /// No trusted certificate authority is known.
+    /// No trusted certificate authority was found.
     #[error("cannot read certificate authorities from `{}`: {what}", path.display())]
     Authority { path: PathBuf, what: String },
-    /// The collector does not answer, or cannot be trusted.
+    /// The collector did not reply, or could not be trusted.
     #[error("the collector at {to} cannot be reached: {what}")]
     Away { to: String, what: String },
-    /// The answer comes from something other than the engine.
+    /// The reply did not come from the expected engine.
     #[error("the server at {to} is not a collector that looptax can use: {what}")]
     Answer { to: String, what: String },
     #[error("the collector at {to} returned an error: {what}")]
     Refused {
         to: String,
         what: String,
-        /// The reason, as far as the engine's code shows it.
+        /// The reason, as far as the engine's error code shows it.
         refusal: Refusal,
     },
     /// No view or column has this name.
@@ -63,15 +63,15 @@ pub enum FleetError {
     Output { source: io::Error },
 }
 
-/// The reasons why an engine refuses.
+/// Why an engine refused a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Tables or views have not been made.
+    /// The tables or views do not exist yet.
     NoTables,
     NoDatabase,
-    /// User or password is wrong, or the account may not log in from this address.
+    /// The user or the password is wrong, or the account may not log in from this address.
     Login,
-    /// The account does not have the right to do this.
+    /// The account has no right to run the statement.
     Rights,
     /// A row violates a constraint of the tables.
     Row,
@@ -102,7 +102,7 @@ impl FleetError {
         matches!(self, Self::Away { .. })
     }
 
-    /// Whether the refusal may be due to one report, so that others may be accepted.
+    /// Whether a single report may have caused the refusal, so that the engine may accept other reports.
     pub fn is_of_rows(&self) -> bool {
         matches!(self, Self::Refused { refusal: Refusal::Row, .. })
     }

@@ -1,7 +1,7 @@
-//! Reads reports of many machines that were collected earlier; the lines of several reports may be mixed.
+//! Reads reports of many machines from collected lines; the lines of several reports may be mixed.
 //!
-//! The writer of the lines is not trusted: a line, a report and all incomplete reports have limits, and whatever
-//! exceeds a limit loses only itself.
+//! The writer of the lines is not trusted: there are limits for a line, for a report, and for all incomplete reports
+//! together. Whatever exceeds a limit is dropped without affecting the rest.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -12,12 +12,12 @@ use crate::batch::Batch;
 use crate::column::Row;
 use crate::lines::{MOST_ROWS, id_of, row, whole};
 
-/// Highest number of bytes in a line: the longest row of this version has some 20,000.
+/// Maximum size of a line in bytes; the longest row of this version has some 20,000.
 const MOST_LINE_BYTES: u64 = 128 << 10;
-/// Highest number of bytes in the lines of incomplete reports: some thousand large reports.
+/// Maximum size of the lines of all incomplete reports together, in bytes: some thousand large reports.
 const MOST_PENDING_BYTES: usize = 64 << 20;
 
-/// Reads the reports one after another.
+/// Reads the reports one after the other.
 pub struct Gathered<R> {
     lines: R,
     source: PathBuf,
@@ -35,12 +35,12 @@ struct Pending {
 }
 
 impl<R: BufRead> Gathered<R> {
-    /// Reads the reports in `lines`; `source` is their file, for error messages.
+    /// Makes a reader of the reports in `lines`; `source` is their file, for error messages.
     pub fn new(lines: R, source: PathBuf) -> Self {
         Self { lines, source, line: 0, pending: HashMap::new(), n_pending_bytes: 0, is_over: false }
     }
 
-    /// The next line without its end; `None` at the end.
+    /// Reads the next line, without its line end; `None` at the end of the input.
     fn next_line(&mut self) -> Result<Option<String>, FleetError> {
         let mut bytes = Vec::new();
         let limited = (&mut self.lines).take(MOST_LINE_BYTES);
@@ -74,7 +74,7 @@ impl<R: BufRead> Gathered<R> {
         }
     }
 
-    /// Adds a line's row to its report; returns the report if this completes it.
+    /// Adds a line's row to its report; returns the report if this row completes it.
     fn take(&mut self, line: &str) -> Result<Option<Batch>, FleetError> {
         let (table_idx, row) = row(line).map_err(|what| self.wrong(what))?;
         let is_last = table_idx == 2;
@@ -89,7 +89,7 @@ impl<R: BufRead> Gathered<R> {
             return whole(rows).map(Some).map_err(|what| self.wrong(what));
         }
         if self.n_pending_bytes > MOST_PENDING_BYTES {
-            // Drops only the largest incomplete report, so that reports of other machines are not affected.
+            // Only the largest incomplete report is dropped, so that reports of other machines are not affected.
             let largest = self.pending.iter().max_by_key(|it| it.1.n_bytes);
             let id = largest.map(|(id, _)| id.clone()).unwrap_or_default();
             self.forget(&id);
@@ -101,7 +101,7 @@ impl<R: BufRead> Gathered<R> {
         Ok(None)
     }
 
-    /// Removes a report, and returns its rows so far.
+    /// Removes an incomplete report, and returns its rows so far.
     fn forget(&mut self, id: &str) -> [Vec<Row>; 3] {
         let pending = self.pending.remove(id).unwrap_or_default();
         self.n_pending_bytes -= pending.n_bytes;

@@ -1,15 +1,17 @@
-//! The reporting machine's number: it stays the same when the machine is renamed, and does not reveal the machine id.
+//! The number that identifies the reporting machine: it stays the same if the machine is renamed, and does not reveal
+//! the machine id.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::anonymous::hex;
 
-/// The key with which the machine's number is hashed; another program's hash of the same id differs from it.
+/// The key for hashing the machine id, so that the hash differs from the hashes that other programs make of the same
+/// id.
 const APPLICATION: &[u8] = b"looptax fleet host 1";
 const DIGITS: usize = 32;
 
-/// The machine's number as it is sent, from the text of `/etc/machine-id`; `None` if the text contains no id.
+/// Returns the machine's number as it is sent, from the text of `/etc/machine-id`; `None` if the text contains no id.
 ///
 /// # Source
 /// machine-id(5): the id should not be exposed; an application that sends it should hash it with its own key.

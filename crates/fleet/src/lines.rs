@@ -1,4 +1,4 @@
-//! A report as JSON lines, one row per line with its table's name: the format of the spool and of files.
+//! The format of the spool and of files: a report as JSON lines, one row per line, each with the name of its table.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -7,12 +7,12 @@ use crate::batch::{Batch, SCHEMA_VERSION, TABLES};
 use crate::column::{Column, Kind, Row, Table, Value};
 use crate::text::cleaned;
 
-/// The JSON member with the name of a row's table.
+/// The JSON member that contains the name of a row's table.
 const TABLE: &str = "table";
-/// The JSON member with the version of the tables that a row belongs to.
+/// The JSON member that contains the version of the row's table.
 const VERSION: &str = "schema_version";
 
-/// The lines of a report, each with a line end.
+/// Returns the lines of a report, each with a line end.
 pub fn to_lines(batch: &Batch) -> String {
     let rows = batch.tables().flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
     rows.map(|(table, row)| line(table, row) + "\n").collect()
@@ -38,7 +38,7 @@ fn to_json(value: &Value) -> Json {
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a line of any table.
+/// Returns the JSON Schema (draft 2020-12) for a line of any table.
 pub fn line_schema() -> Json {
     let of_table = |table: &Table| {
         let mut properties = Map::new();
@@ -63,8 +63,7 @@ pub fn line_schema() -> Json {
     })
 }
 
-/// The report in these lines. Texts are cleaned like those of this machine, because the lines may come from another
-/// machine.
+/// Parses the report in these lines. Its texts are cleaned again, because the lines may come from another machine.
 ///
 /// # Errors
 /// [`FleetError::NoReport`] for the first line that is not a row of this version's tables, or if rows are missing.
@@ -83,7 +82,7 @@ pub fn from_lines(text: &str) -> Result<Batch, FleetError> {
 /// Makes a report from the rows of all tables.
 ///
 /// # Errors
-/// An explanation, if the rows belong to several reports, or if some are missing.
+/// An explanation: the rows belong to several reports, or some rows are missing.
 pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
     let [report] = rows[2].as_slice() else {
         return Err("a report needs exactly one row for the table `reports`".to_owned());
@@ -105,7 +104,7 @@ pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
     Ok(Batch { report_id, rows })
 }
 
-/// The id of the report to which a row belongs: the first column of each table.
+/// Returns the id of the report to which a row belongs, which is the first column of each table.
 pub(crate) fn id_of(row: &Row) -> &str {
     match row.first() {
         Some(Value::Text(id)) => id,
@@ -113,7 +112,7 @@ pub(crate) fn id_of(row: &Row) -> &str {
     }
 }
 
-/// The row in a line, with the index of its table in [`TABLES`].
+/// Parses the row in a line; returns it with the index of its table in [`TABLES`].
 ///
 /// # Errors
 /// An explanation, if the line is not a row of this version.
@@ -148,16 +147,16 @@ fn from_json(column: &Column, object: &Json) -> Option<Value> {
     })
 }
 
-/// Columns with the ids of reports and machines; a report's id is also its file name.
+/// The columns that contain ids of reports and machines; the id of a report is also its file name.
 const IDS: [&str; 2] = ["report_id", "host_id"];
-/// Highest number of characters in such an id.
+/// Maximum number of characters in such an id.
 const MOST_ID_CHARS: usize = 64;
-/// The rows of a report are numbered below this, also in engines.
+/// Limit for the numbers of a report's rows, also in the engines.
 pub(crate) const MOST_ROWS: u64 = 10_000;
 
-/// The largest count: sums over all machines stay far below the maximum of an engine's integers.
+/// Maximum of a count: sums over all machines stay far below the maximum of an engine's integers.
 pub(crate) const MOST_COUNT: u64 = 1_000_000_000;
-/// The largest absolute value of a number: squares and sums of such numbers are finite.
+/// Maximum absolute value of a number: squares and sums of such numbers are finite.
 pub(crate) const MOST_NUMBER: f64 = 1e12;
 
 /// Whether the tables accept a number.
@@ -165,7 +164,7 @@ pub(crate) fn is_within(number: f64) -> bool {
     number.abs() <= MOST_NUMBER
 }
 
-/// Whether a text can be a file name on every file system.
+/// Whether a text can be used as a file name on every file system.
 fn is_id(text: &str) -> bool {
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || it == b'-';
     (1..=MOST_ID_CHARS).contains(&text.len()) && text.bytes().all(is_plain)

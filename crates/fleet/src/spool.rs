@@ -1,8 +1,8 @@
-//! Reports that wait for a collector: a file each, stored before anything is sent, and removed when the report has
-//! arrived.
+//! Reports that wait for a collector. Each report is stored in a file before anything is sent, and the file is removed
+//! after the report has arrived.
 //!
-//! A file is complete or does not exist. If a run is killed between arrival and removal, the report is sent again with
-//! the same ids, so it counts once.
+//! A file is either complete or missing. If a run is killed after a report has arrived and before its file is removed,
+//! the report is sent again with the same ids, so it counts once.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -17,24 +17,24 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::{from_lines, to_lines};
 
-/// Highest number of bytes that may wait: a report per hour of a large machine for a month.
+/// Maximum size of all waiting reports in bytes: a report per hour of a large machine for a month.
 const MOST_BYTES: u64 = 64 << 20;
-/// Only the owner may read waiting reports.
+/// The mode of a waiting report's file: only the owner may read it.
 const PRIVATE: u32 = 0o600;
 /// The file name extension of reports; other files in the folder are not touched.
 const ENDING: &str = "jsonl";
-/// The extension given to a file that could not be read as a report; it is not tried again.
+/// The extension that a file gets if it could not be read as a report; it is not sent again.
 const BROKEN: &str = "broken";
-/// The extension given to a report that the collector refused.
+/// The extension that a report gets if the collector refused it.
 const REFUSED: &str = "refused";
 
-/// The file that lists the records that were included in reports.
+/// The file with the ids of the records that were already included in reports.
 const TOLD: &str = "told-records";
 
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
-    /// The collector of the reports, as written in the file of sent records.
+    /// The collector of the reports, as written in the first line of the file [`TOLD`].
     collector: String,
     most_bytes: u64,
 }
@@ -46,8 +46,8 @@ pub struct Waiting {
 }
 
 impl Spool {
-    /// The spool in this folder, for reports to `collector`, which is its name without a password. Nothing is made or
-    /// read yet.
+    /// Makes the spool in this folder, for reports to `collector`, which is the collector's name without a password. No
+    /// folder is made and no file is read yet.
     pub fn new(folder: &Path, collector: &str) -> Self {
         Self { folder: folder.to_owned(), collector: collector.to_owned(), most_bytes: MOST_BYTES }
     }
@@ -60,20 +60,21 @@ impl Spool {
     pub fn make(&self) -> Result<(), FleetError> {
         let made = own::make_folder(&self.folder);
         let folder = made.map_err(|source| FleetError::Spool { path: self.folder.clone(), source })?;
-        // Removing them only frees space, and reports can be sent even if it fails.
+        // An error is ignored: removing these files only frees space, and reports can be sent without it.
         let _removed = output::sweep(&folder);
         Ok(())
     }
 
-    /// Opens the folder; it is trusted only if the caller owns it.
+    /// Opens the folder, which must belong to the caller.
     fn open(&self) -> io::Result<Folder> {
         own::folder(&self.folder)
     }
 
-    /// Stores a report until it is removed: when this returns, the report is on disk.
+    /// Stores a report until it is removed. When this returns, the report is on disk.
     ///
     /// # Errors
-    /// [`FleetError::Full`], or [`FleetError::Keep`] if the report cannot be written; then nothing of it is left.
+    /// [`FleetError::Full`], or [`FleetError::Keep`] if the report cannot be written; in both cases no part of it is
+    /// stored.
     pub fn keep(&self, batch: &Batch) -> Result<(), FleetError> {
         let lines = to_lines(batch);
         let n_bytes = self.n_bytes()?;
@@ -92,7 +93,7 @@ impl Spool {
         begun.finish(Existing::Replace)
     }
 
-    /// The waiting reports, the oldest first.
+    /// Returns the files of the waiting reports, the oldest first.
     ///
     /// # Errors
     /// [`FleetError::Spool`], [`FleetError::Take`].
@@ -124,7 +125,7 @@ impl Spool {
         Ok(Some(Waiting { path, batch }))
     }
 
-    /// Puts a report aside that the collector refused, so that it is not sent again; returns its new path.
+    /// Puts aside a report that the collector refused, so that it is not sent again; returns its new path.
     ///
     /// # Errors
     /// [`FleetError::Take`].
@@ -147,8 +148,9 @@ impl Spool {
         }
     }
 
-    /// The ids of the records that were already stored in reports for this collector. They are in a file next to the
-    /// reports: the collector's name, and then one id per line. For another collector the result is empty.
+    /// Returns the ids of the records that were already stored in reports for this collector. They are in a file next
+    /// to the reports: first the collector's name, then one id per line. If the file is for another collector, the
+    /// result is empty.
     ///
     /// # Errors
     /// [`FleetError::Take`].
@@ -166,7 +168,7 @@ impl Spool {
         }
     }
 
-    /// Saves exactly these as the records that were sent.
+    /// Saves these ids as the complete list of records that were included in reports.
     ///
     /// # Errors
     /// [`FleetError::Keep`].
@@ -176,7 +178,7 @@ impl Spool {
         self.write(TOLD, &text).map_err(|source| FleetError::Keep { path: self.folder.clone(), source })
     }
 
-    /// The number of files that were put aside because they are not reports.
+    /// Returns the number of files that were put aside because they are not reports.
     ///
     /// # Errors
     /// [`FleetError::Spool`].
@@ -191,7 +193,8 @@ impl Spool {
         Ok(files.into_iter().map(|(_, _, n_bytes)| n_bytes).sum())
     }
 
-    /// The files of reports, each with the time when it was stored, in nanoseconds since 1970, and its size in bytes.
+    /// Returns the files of reports, each with the time when it was stored, in nanoseconds since 1970, and its size in
+    /// bytes.
     fn files(&self) -> Result<Vec<(i128, OsString, u64)>, FleetError> {
         let failed = |source| FleetError::Spool { path: self.folder.clone(), source };
         let folder = self.open().map_err(failed)?;
@@ -210,7 +213,7 @@ fn has_ending(name: &OsStr, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|it| it == ending)
 }
 
-/// Gives a report another extension; returns its new path.
+/// Changes the extension of a report's file; returns its new path.
 fn put_aside(folder: &Folder, path: &Path, ending: &str) -> io::Result<PathBuf> {
     let aside = path.with_extension(ending);
     let [from, to] = [path, &aside].map(|it| it.file_name().unwrap_or_default());

@@ -1,15 +1,15 @@
 //! Cuts and cleans texts from other people or programs before they are sent.
 //!
-//! A program can give itself any name. Text that leaves the machine is short and has no character that could control a
-//! terminal, a page or a log; engines still quote it.
+//! A program can give itself any name. Text that leaves the machine is short, and contains no character that could
+//! control a terminal, a page or a log; engines quote it nevertheless.
 
 use crate::column::Value;
 
-/// Highest number of characters in a text: far more than a name, a version or a page's address needs.
+/// Maximum number of characters in a text: far more than a name, a version or the address of a page needs.
 pub(crate) const MOST_CHARS: usize = 200;
 
-/// The text as it is sent: each control character, and each character that changes the direction of writing, becomes a
-/// space; a text that is too long ends in an ellipsis.
+/// Returns the text in the form in which it is sent: control characters and characters that change the writing
+/// direction become spaces, and a text that is too long is cut and ends in an ellipsis.
 pub(crate) fn cleaned(text: &str) -> String {
     let mut clean: String = text.chars().take(MOST_CHARS).map(harmless).collect();
     if text.chars().nth(MOST_CHARS).is_some() {
@@ -19,12 +19,12 @@ pub(crate) fn cleaned(text: &str) -> String {
     clean
 }
 
-/// A value from a text, cleaned.
+/// Makes a value from a text, which is cleaned.
 pub(crate) fn text(text: &str) -> Value {
     Value::Text(cleaned(text))
 }
 
-/// A value from a text that may be unknown, cleaned.
+/// Makes a value from a text that may be unknown, which is cleaned.
 pub(crate) fn known(maybe: Option<&str>) -> Value {
     text(maybe.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! JSON for continuous-benchmark actions: a list of names and values, in which smaller values are better.
+//! JSON for continuous-benchmark actions: a list of names and values, of which smaller values are better.
 
 use looptax_model::record::{Comparison, Estimate, Record};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::figures::{self, Shown};
 use crate::format::Text;
 use crate::words::row::verdict_words;
 
-/// An entry in the form `customSmallerIsBetter`.
+/// An entry of the format `customSmallerIsBetter`.
 #[derive(Debug, Serialize)]
 struct Entry {
     name: String,
@@ -22,7 +22,7 @@ struct Entry {
 pub fn benchmark_json(record: &Record) -> String {
     let figures = figures::collect_shown(record);
     let entries: Vec<Entry> = figures.iter().filter_map(|it| entry(record, it)).collect();
-    // Plain numbers and strings always have a JSON form.
+    // Serialization cannot fail: plain numbers and strings always have a JSON form.
     serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
 }
 
@@ -74,7 +74,7 @@ fn name(comparison: &Comparison) -> String {
     )
 }
 
-/// `± 0.5`: half the interval, if it has both ends.
+/// Returns `± 0.5`: half the width of the interval, if it has both ends.
 fn range(figure: &Estimate) -> Option<String> {
     let half = (figure.hi? - figure.lo?) / 2.0;
     Some(format!("± {half:.3}"))

@@ -1,15 +1,15 @@
-//! Names the real clients that wait for answers like a client model, for each kind of server.
+//! Finds real clients that wait for replies in the same way as a client model, for each kind of server.
 //!
-//! The list of them is in [`looptax_advise::real_clients`]. How a client waits also changes with versions of libraries
-//! and with options (timeouts, TLS).
+//! The list of these clients is in [`looptax_advise::real_clients`]. How a client waits also depends on the versions of
+//! its libraries and on options (timeouts, TLS).
 
 use looptax_advise::{RealClient, real_clients};
 use looptax_model::record::{Client, ClientLike, Target, Workload};
 
 use crate::format::Text;
 
-/// Returns a real client that waits like `client` on both arms with a server of this kind, preferably one that does
-/// nothing else besides.
+/// Returns a real client that waits in the same way as `client` on both arms, for a server of this kind; if possible, a
+/// client without further differences.
 pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static RealClient> {
     let alike = || {
         let all = real_clients().iter().filter(|it| it.talks_to(kind));
@@ -18,8 +18,8 @@ pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static Rea
     alike().find(|it| it.differs.is_empty()).or(alike().next())
 }
 
-/// The kind of server whose clients to compare with. It is empty if a request is a whole connection, for which no
-/// client was observed.
+/// Returns the kind of server whose clients are compared with the client model. It is empty if a request is a whole
+/// connection, because no client was observed while connecting.
 pub(crate) fn peers<'a>(target: &'a Target, workload: &Workload) -> &'a str {
     match workload.name.as_str() {
         "connect" => "",
@@ -37,7 +37,7 @@ pub(crate) fn pattern(client: Client) -> &'static str {
     }
 }
 
-/// The heading of the rows with this client model; it names a real client that waits in this way.
+/// Returns the heading of the rows with this client model; the heading names a real client that waits in the same way.
 pub(crate) fn heading(kind: &str, client: Client) -> String {
     let Some(alike) = who_waits_alike(kind, client) else {
         return format!("client {client} ({})", pattern(client));
@@ -51,14 +51,14 @@ pub(crate) fn heading(kind: &str, client: Client) -> String {
     }
 }
 
-/// The heading of the rows in which the client model imitates a real client.
+/// Returns the heading of the rows in which the client model imitates a real client.
 pub(crate) fn heading_like(like: &ClientLike, arms: &[&str], text: Text) -> String {
     let much = if like.differs.is_empty() { "" } else { "much " };
     let library = text.clean(&like.library);
     format!("client {} ({much}as {library} waits)", models(like, arms, text))
 }
 
-/// `poll`, or `block over unix, poll over tcp`.
+/// Returns `poll`, or `block over unix, poll over tcp`.
 fn models(like: &ClientLike, arms: &[&str], text: Text) -> String {
     match like.models.as_slice() {
         [first, rest @ ..] if rest.iter().all(|model| model == first) => first.to_string(),

@@ -1,4 +1,4 @@
-//! The figures as CSV, one per line: for spreadsheets, R and pandas.
+//! The figures as CSV, one figure per line, for spreadsheets, R and pandas.
 
 use ::csv::Writer;
 use looptax_model::record::{Figure, Record, Tax};
@@ -30,11 +30,11 @@ const HEADER: [&str; 18] = [
     "why_not",
 ];
 
-/// Returns all figures of the records: a value with its interval and the number of units behind it, or the reason why
-/// there is none. Numbers have all their digits.
+/// Returns all figures of the records: each with its value, its interval and the number of units from which it was
+/// made, or the reason why there is no figure. Numbers have all their digits.
 pub fn csv(records: &[&Record]) -> String {
     let mut writer = Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and neither can a row of the header's length.
+    // Writing to memory cannot fail, and every row has as many cells as the header.
     let _ = writer.write_record(HEADER);
     for record in records {
         for shown in figures::collect_shown(record) {
@@ -72,13 +72,13 @@ fn row(record: &Record, shown: &Shown<'_>) -> [String; HEADER.len()] {
     ]
 }
 
-/// The tax to which the line belongs; `None` for a line about a single arm.
+/// Returns the tax to which the line belongs; `None` for a line about a single arm.
 fn tax<'a>(shown: &Shown<'a>) -> Option<&'a Tax> {
     let mut taxes = shown.comparison.tax.iter();
     taxes.find(|tax| tax.arm == shown.arm && Some(&*tax.baseline) == shown.baseline)
 }
 
-/// Why there is no figure, or no reliable verdict about it.
+/// Returns why there is no figure, or no reliable verdict about it.
 fn why_not(shown: &Shown<'_>) -> String {
     if let Figure::Missing(missing) = shown.figure {
         return missing.na.clone();
@@ -87,7 +87,7 @@ fn why_not(shown: &Shown<'_>) -> String {
     why.unwrap_or_default().replace(GLUE, " ")
 }
 
-/// Returns a foreign name without characters that control a terminal, or that a spreadsheet takes for a formula.
+/// Returns a name from outside without characters that control a terminal, or that a spreadsheet takes for a formula.
 fn harmless(foreign: &str) -> String {
     let clean = TEXT.clean(foreign);
     if clean.starts_with(['=', '+', '-', '@']) { format!("'{clean}") } else { clean }

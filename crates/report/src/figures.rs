@@ -1,4 +1,4 @@
-//! Every figure of a record in one list, for formats that machines read.
+//! Lists every figure of a record, for the formats that machines read.
 
 use looptax_model::record::{Arm, Comparison, Figure, Latency, Record, Tax};
 
@@ -7,7 +7,7 @@ use looptax_model::record::{Arm, Comparison, Figure, Latency, Record, Tax};
 pub(crate) struct Shown<'a> {
     pub(crate) comparison: &'a Comparison,
     pub(crate) arm: &'a str,
-    /// The baseline, if the figure is the arm's cost over it.
+    /// The baseline, if the figure is the arm's cost relative to the baseline.
     pub(crate) baseline: Option<&'a str>,
     /// `throughput`, `latency_p99`, `throughput_tax`.
     pub(crate) metric: &'static str,
@@ -15,7 +15,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) figure: &'a Figure,
 }
 
-/// The figures in the record's order.
+/// Returns the figures in the record's order.
 pub(crate) fn collect_shown(record: &Record) -> Vec<Shown<'_>> {
     let mut found = Vec::new();
     for comparison in &record.comparisons {
@@ -61,7 +61,7 @@ fn of_tax<'a>(comparison: &'a Comparison, tax: &'a Tax, found: &mut Vec<Shown<'a
 }
 
 const LATENCIES: [&str; 5] = ["latency_mean", "latency_p50", "latency_p90", "latency_p99", "latency_p999"];
-/// These metrics are of all requests together; the metrics above are of typical stretches of time.
+/// Percentiles of all requests of a run together. The metrics above are the typical values of shorter parts of a run.
 const POOLED: [&str; 4] = ["latency_pooled_p50", "latency_pooled_p90", "latency_pooled_p99", "latency_pooled_p999"];
 const LATENCY_TAXES: [&str; 5] =
     ["latency_tax_mean", "latency_tax_p50", "latency_tax_p90", "latency_tax_p99", "latency_tax_p999"];

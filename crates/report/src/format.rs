@@ -1,7 +1,7 @@
-//! Numbers and foreign strings as people read them.
+//! Formats numbers and strings from outside for people.
 //!
-//! Rates keep three digits; a percentage or a time keeps as many digits as its interval justifies. Only this file
-//! chooses the signs for a terminal that shows ASCII only.
+//! Rates have three digits; a percentage or a time has as many digits as its interval justifies. Only this file
+//! replaces signs for a terminal that shows only ASCII.
 
 use looptax_model::record::Estimate;
 
@@ -12,14 +12,14 @@ pub(crate) struct Text {
     pub(crate) is_unicode: bool,
 }
 
-/// A space at which no line is broken; it is printed as an ordinary space.
+/// A space at which lines are not broken; it is printed as an ordinary space.
 pub(crate) const GLUE: char = '\u{a0}';
 
-/// Above this, times are printed in milliseconds.
+/// From this time on, in µs, times are printed in milliseconds.
 pub(crate) const MS_FROM_US: f64 = 9_999.5;
 
 impl Text {
-    /// `±`.
+    /// Returns `±`, or `+/-` for ASCII.
     pub(crate) fn plus_minus(self) -> &'static str {
         if self.is_unicode { "±" } else { "+/-" }
     }
@@ -32,10 +32,10 @@ impl Text {
         if self.is_unicode { "∞" } else { "inf" }
     }
 
-    /// Returns a string from outside in a form that can neither control the terminal nor mislead the eye.
+    /// Returns a string from outside in a form that can neither control the terminal nor mislead the reader.
     ///
-    /// Control characters, including line breaks, and invisible or direction-changing characters become their codes;
-    /// all other characters stay.
+    /// Control characters, including line breaks, and characters that are invisible or change the writing direction are
+    /// replaced by their codes; all other characters are kept.
     pub(crate) fn clean(self, foreign: &str) -> String {
         let mut clean = String::with_capacity(foreign.len());
         for c in foreign.chars() {
@@ -48,7 +48,7 @@ impl Text {
         clean
     }
 
-    /// `10.5 µs`, `0.85 µs`, `12.0 ms`.
+    /// Formats a time: `10.5 µs`, `0.85 µs`, `12.0 ms`.
     pub(crate) fn micros(self, us: f64) -> String {
         if us.abs() >= MS_FROM_US {
             return format!("{}{GLUE}ms", three_digits(us / 1e3));
@@ -56,19 +56,19 @@ impl Text {
         format!("{}{GLUE}{}", fixed(us, time_decimals(us)), self.micro())
     }
 
-    /// Formats two times in the same unit, which is the larger one's.
+    /// Formats two times in the same unit, the unit of the larger time.
     pub(crate) fn both_micros(self, us: [f64; 2]) -> [String; 2] {
         let is_ms = us.iter().any(|it| it.abs() >= MS_FROM_US);
         us.map(|it| if is_ms { format!("{}{GLUE}ms", three_digits(it / 1e3)) } else { self.micros(it) })
     }
 
-    /// `+2.0 µs`: a difference always has its sign.
+    /// Formats a difference with its sign: `+2.0 µs`.
     pub(crate) fn signed_micros(self, us: f64) -> String {
         let sign = if us >= 0.0 { "+" } else { "" };
         format!("{sign}{}", self.micros(us))
     }
 
-    /// `+2.0 µs [1.9, 2.1]`.
+    /// Formats a difference with its interval: `+2.0 µs [1.9, 2.1]`.
     pub(crate) fn signed_micros_interval(self, us: &Estimate) -> String {
         let is_ms = us.value.abs() >= MS_FROM_US;
         let scale = if is_ms { 1e3 } else { 1.0 };
@@ -77,12 +77,12 @@ impl Text {
         format!("{}{GLUE}{ends}", self.signed_micros(us.value))
     }
 
-    /// `10.5 µs [10.1, 10.9]`.
+    /// Formats a time with its interval: `10.5 µs [10.1, 10.9]`.
     pub(crate) fn micros_interval(self, us: &Estimate) -> String {
         self.signed_micros_interval(us).trim_start_matches('+').to_owned()
     }
 
-    /// `94.9K/s [93.0, 96.1]`.
+    /// Formats a rate with its interval: `94.9K/s [93.0, 96.1]`.
     pub(crate) fn rate_interval(self, per_s: &Estimate) -> String {
         let (scale, _) = scale_of(per_s.value);
         let decimals = three_decimals(per_s.value / scale);
@@ -90,7 +90,7 @@ impl Text {
         format!("{}{GLUE}{ends}", rate(per_s.value))
     }
 
-    /// `4.28 GB/s [4.11, 4.40]`, for requests that move `bytes` each.
+    /// Formats a rate of bytes, `4.28 GB/s [4.11, 4.40]`, for requests that each transfer `bytes` bytes.
     pub(crate) fn byte_rate_interval(self, per_s: &Estimate, bytes: u64) -> String {
         let bytes = bytes as f64;
         let (scale, _) = scale_of(per_s.value * bytes);
@@ -99,8 +99,8 @@ impl Text {
         format!("{}{GLUE}{ends}", byte_rate(per_s.value * bytes))
     }
 
-    /// `+10.1 ms [9.8, 10.3]`: how much longer a whole command takes, with at least as many digits as its interval
-    /// justifies.
+    /// Formats how much longer a whole command takes, `+10.1 ms [9.8, 10.3]`, with at least as many digits as its
+    /// interval justifies.
     pub(crate) fn signed_run_time(self, us: &Estimate) -> String {
         let (scale, unit) = run_unit(us.value);
         let decimals = three_decimals(us.value / scale);
@@ -109,8 +109,8 @@ impl Text {
         format!("{sign}{}{GLUE}{unit}{GLUE}{ends}", fixed(us.value / scale, decimals))
     }
 
-    /// `16.0 % [15.4, 16.4]`; `27.2 % [no interval]` if there were too few epochs for an interval: a share cannot
-    /// exceed 100 anyway.
+    /// Formats a percentage: `16.0 % [15.4, 16.4]`, or `27.2 % [no interval]` if there were too few epochs for an
+    /// interval. An upper end of 100 means the same, because a share cannot exceed 100.
     pub(crate) fn percent(self, pct: &Estimate) -> String {
         let decimals = pct_decimals(pct);
         let is_open = pct.lo.is_none() && pct.hi.is_none_or(|hi| hi >= 100.0);
@@ -118,12 +118,12 @@ impl Text {
         format!("{}{GLUE}%{GLUE}{ends}", fixed(pct.value, decimals))
     }
 
-    /// `1.00 [0.98, 1.02]`: a count per request.
+    /// Formats a count per request: `1.00 [0.98, 1.02]`.
     pub(crate) fn per_request(self, count: &Estimate) -> String {
         format!("{}{GLUE}{}", fixed(count.value, 2), self.interval(count, |end| fixed(end, 2)))
     }
 
-    /// Applies `whole` to an estimate, or only to its `value` if it has no interval.
+    /// Formats an estimate with `whole`, or only its `value` if the estimate has no interval.
     pub(crate) fn as_known(
         it: &Estimate,
         value: impl Fn(f64) -> String,
@@ -135,7 +135,7 @@ impl Text {
         }
     }
 
-    /// `[15.4, 16.4]`, with the given digits.
+    /// Formats an interval with the given digits: `[15.4, 16.4]`.
     pub(crate) fn interval(self, estimate: &Estimate, digits: impl Fn(f64) -> String) -> String {
         let infinity = self.infinity();
         let lo = estimate.lo.map_or_else(|| format!("-{infinity}"), &digits);
@@ -144,39 +144,39 @@ impl Text {
     }
 }
 
-/// `94.9K/s`, `150K/s`, `1.41M/s`, `850/s`.
+/// Formats a rate: `94.9K/s`, `150K/s`, `1.41M/s`, `850/s`.
 pub(crate) fn rate(per_s: f64) -> String {
     let (scale, suffix) = scale_of(per_s);
     format!("{}{suffix}/s", three_digits(per_s / scale))
 }
 
-/// `50-105K/s`: both ends in the unit of the larger one.
+/// Formats a range of rates, with both ends in the unit of the larger: `50-105K/s`.
 pub(crate) fn rate_range(min_per_s: f64, max_per_s: f64) -> String {
     let (scale, suffix) = scale_of(max_per_s);
     let digits = |value: f64| fixed(value, usize::from(value < 9.95));
     format!("{}-{}{suffix}/s", digits(min_per_s / scale), digits(max_per_s / scale))
 }
 
-/// `4.28 GB/s`, `850 MB/s`, `12.0 KB/s`: in powers of ten, as disks and networks are sold.
+/// Formats a rate of bytes in powers of ten, as is usual for disks and networks: `4.28 GB/s`, `850 MB/s`, `12.0 KB/s`.
 pub(crate) fn byte_rate(bytes_per_s: f64) -> String {
     let (scale, prefix) = scale_of(bytes_per_s);
     format!("{}{GLUE}{prefix}B/s", three_digits(bytes_per_s / scale))
 }
 
-/// `1.2-3.4 GB/s`.
+/// Formats a range of byte rates: `1.2-3.4 GB/s`.
 pub(crate) fn byte_rate_range(min_per_s: f64, max_per_s: f64) -> String {
     let (scale, prefix) = scale_of(max_per_s);
     let digits = |value: f64| fixed(value / scale, usize::from(value / scale < 9.95));
     format!("{}-{}{GLUE}{prefix}B/s", digits(min_per_s), digits(max_per_s))
 }
 
-/// `196 MB`, `1.95 GB`: in powers of ten, rounded.
+/// Formats a number of bytes in powers of ten, rounded: `196 MB`, `1.95 GB`.
 pub(crate) fn amount(bytes: u64) -> String {
     let (scale, prefix) = scale_of(bytes as f64);
     format!("{}{GLUE}{prefix}B", three_digits(bytes as f64 / scale))
 }
 
-/// `64 bytes`, `128 KiB`, `4 MiB`: never rounded.
+/// Formats a number of bytes without rounding: `64 bytes`, `128 KiB`, `4 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = units.into_iter().find(|(shift, _)| bytes >= 1 << shift && bytes.trailing_zeros() >= *shift);
@@ -186,17 +186,17 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// `2.1 times`.
+/// Formats a factor: `2.1 times`.
 pub(crate) fn times(factor: f64) -> String {
     format!("{}{GLUE}times", fixed(factor, usize::from(factor < 99.95)))
 }
 
-/// `1 %`, `0.5 %`: a bound that somebody chose, without trailing zeros.
+/// Formats a percentage that somebody has chosen, without trailing zeros: `1 %`, `0.5 %`.
 pub(crate) fn chosen_percent(pct: f64) -> String {
     format!("{pct}{GLUE}%")
 }
 
-/// `1 connection`, `16 connections`.
+/// Formats a count with its noun: `1 connection`, `16 connections`.
 pub(crate) fn counted(n: u64, noun: &str) -> String {
     format!("{n}{GLUE}{noun}{}", if n == 1 { "" } else { "s" })
 }
@@ -209,7 +209,7 @@ fn is_dangerous(c: char) -> bool {
 }
 
 fn scale_of(per_s: f64) -> (f64, &'static str) {
-    // From these bounds on, three digits would round up to the next unit.
+    // From these limits on, rounding to three digits would lead to the next unit.
     match per_s {
         rate if rate < 999.5 => (1.0, ""),
         rate if rate < 999.5e3 => (1e3, "K"),
@@ -218,13 +218,13 @@ fn scale_of(per_s: f64) -> (f64, &'static str) {
     }
 }
 
-/// `312 ms`, `12.3 s`: the time of a whole command.
+/// Formats the time of a whole command: `312 ms`, `12.3 s`.
 pub(crate) fn run_time(us: f64) -> String {
     let (scale, unit) = run_unit(us);
     format!("{}{GLUE}{unit}", three_digits(us / scale))
 }
 
-/// Milliseconds below ten seconds, else seconds: the unit's length in µs, and its name.
+/// Returns the unit for a time: its length in µs and its name. Milliseconds below ten seconds, otherwise seconds.
 fn run_unit(us: f64) -> (f64, &'static str) {
     if us.abs() < 9_999_500.0 { (1e3, "ms") } else { (1e6, "s") }
 }
@@ -249,13 +249,13 @@ fn time_decimals(us: f64) -> usize {
     }
 }
 
-/// Two decimals if one would hide the whole interval.
+/// Returns 2 if the interval is so narrow that one decimal would hide it, otherwise 1.
 fn pct_decimals(pct: &Estimate) -> usize {
     let width = pct.lo.zip(pct.hi).map(|(lo, hi)| hi - lo);
     if width.is_some_and(|width| width < 0.2) { 2 } else { 1 }
 }
 
-/// Like `{:.n}`, but without a minus before zeros only.
+/// Does the same as `{:.n}`, but without a minus sign if all digits are zero.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {

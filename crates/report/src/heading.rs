@@ -1,6 +1,6 @@
-//! The subject of a measurement in one line: server, version, workload, and whose server it is.
+//! Describes in one line what was measured: server, version, workload, and who started the server.
 //!
-//! It uses the names that people know; an unknown kind keeps its own name.
+//! Uses the names that people know; an unknown kind of server keeps its own name.
 
 use looptax_model::record::{Target, Workload};
 
@@ -10,7 +10,7 @@ use crate::format::{Text, amount, size};
 pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> String {
     let name = match workload.name.as_str() {
         "command" => "whole command".to_owned(),
-        // PING is a different command on these servers.
+        // For these kinds of server, the workload `ping` does not send PING, but requests a missing key.
         "ping" if has_keys(&target.kind) => "get of a key that is not there".to_owned(),
         name => text.clean(&name.replace('-', " ")),
     };
@@ -45,7 +45,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     parts.join(", ")
 }
 
-/// Whether such a server gets a request for a key where others get a command without effect.
+/// Whether the workload `ping` requests a key from this kind of server; other kinds get a command without effect.
 fn has_keys(kind: &str) -> bool {
     matches!(kind, "redis" | "valkey" | "memcached")
 }
@@ -54,7 +54,7 @@ fn has_rows(kind: &str) -> bool {
     matches!(kind, "mysql" | "mariadb" | "postgres")
 }
 
-/// The line under the heading if the arms lead to separate processes.
+/// Returns the line below the heading if each arm leads to separate processes.
 pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     let n = target.processes_per_arm?;
     let kind = text.clean(&target.kind);
@@ -65,14 +65,14 @@ pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     ))
 }
 
-/// The size of the requests, if somebody chose it.
+/// Returns the size of the requests, if the user has chosen it.
 fn sizes(workload: &Workload) -> Option<String> {
     if let Some(stream) = &workload.stream {
         return Some(match stream.write_bytes {
             Some(bytes) => {
                 format!("{} per request in writes of {}", size(stream.bytes), size(bytes))
             }
-            // A dump's length is not chosen exactly.
+            // The length of a dump was not chosen, so it is rounded.
             None => format!("{} per request", amount(stream.bytes)),
         });
     }
@@ -80,7 +80,7 @@ fn sizes(workload: &Workload) -> Option<String> {
     Some(format!("{} there, {} back", size(there), size(back)))
 }
 
-/// `MariaDB 10.11.19`.
+/// Returns the server and its version: `MariaDB 10.11.19`.
 pub(crate) fn server(target: &Target, text: Text) -> String {
     let name = match target.kind.as_str() {
         "mariadb" => "MariaDB",
@@ -102,7 +102,7 @@ pub(crate) fn server(target: &Target, text: Text) -> String {
     }
 }
 
-/// `10.11.19` from `10.11.19-MariaDB-0+deb12u1`; the whole text if it does not begin with a number.
+/// Returns `10.11.19` for `10.11.19-MariaDB-0+deb12u1`; the whole text if it does not begin with a number.
 pub(crate) fn version(stated: &str) -> &str {
     let end = stated.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(stated.len());
     if end == 0 { stated } else { &stated[..end] }

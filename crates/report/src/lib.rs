@@ -1,7 +1,7 @@
 //! Turns a record into text for people. Pure: the same record gives the same bytes.
 //!
-//! Reads no file, no clock and no terminal: the caller passes the terminal's width and abilities. Strings of a record
-//! may come from a hostile server and are cleaned here. Called by the command line.
+//! Reads no file, no clock and no terminal: the caller passes the width and the abilities of the terminal. Strings of a
+//! record may come from a hostile server, and are cleaned in this crate. Called by the command line.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod benchmark;

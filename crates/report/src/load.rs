@@ -1,10 +1,10 @@
-//! Describes the load that made connections send requests.
+//! Describes the load of a comparison: whether requests follow a rate.
 
 use looptax_model::record::Load;
 
 use crate::format::{Text, rate};
 
-/// Text for a cell of the table: "40 %, 52.0K/s"; nothing for a load that sends as fast as answers come.
+/// Returns text for a cell of the table: "40 %, 52.0K/s"; nothing if requests are sent as fast as the server replies.
 pub(crate) fn cell(load: &Load, text: Text) -> Option<String> {
     if let Some(think_us) = load.think_us {
         return Some(format!("think {}", text.micros(think_us)));
@@ -19,7 +19,7 @@ pub(crate) fn cell(load: &Load, text: Text) -> Option<String> {
     })
 }
 
-/// Text for a sentence: "at 52.0K/s (40 % of what the slower arm served, poisson gaps)".
+/// Returns text for a sentence: "at 52.0K/s (40 % of what the slower arm served, poisson gaps)".
 pub(crate) fn clause(load: &Load, text: Text) -> Option<String> {
     if let Some(think_us) = load.think_us {
         let pause = text.micros(think_us);

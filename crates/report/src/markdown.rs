@@ -1,5 +1,5 @@
-//! A block of Markdown for a pull request or an issue: figures and sentences, with the machine and the command folded
-//! away below them.
+//! A block of Markdown for a pull request or an issue: figures and sentences, and below them the machine and the
+//! command in a folded part.
 
 mod reproduction;
 
@@ -14,7 +14,7 @@ use crate::words::table::{Table, Tail};
 use crate::words::{self, Body, GroupStory};
 pub use reproduction::reproduction_markdown;
 
-/// Returns the record in the form that GitHub, GitLab and Forgejo show. Ends with a line break.
+/// Returns the record as Markdown for GitHub, GitLab and Forgejo. Ends with a line break.
 pub fn markdown(record: &Record) -> String {
     let words = Text { is_unicode: true };
     let story = words::story_for(record, words);
@@ -129,7 +129,7 @@ fn write_commands(table: &CommandTable, text: &mut String) {
     write_rows(&header, rows, text);
 }
 
-/// Returns the head of a table whose rows compare arms.
+/// Returns the header of a table whose rows compare arms.
 fn header(first: &[&str], arms: &[String], tax: &str) -> Vec<String> {
     let first = first.iter().copied();
     let arms = arms.iter().map(String::as_str);
@@ -137,7 +137,7 @@ fn header(first: &[&str], arms: &[String], tax: &str) -> Vec<String> {
     all.map(str::to_owned).collect()
 }
 
-/// Writes the rows. If a row is shorter than the header, its last cells stay empty.
+/// Writes the rows. If a row has fewer cells than the header, its last cells stay empty.
 fn write_rows(header: &[String], rows: impl Iterator<Item = Vec<String>>, text: &mut String) {
     let mut write = |cells: &[String]| {
         let cells: Vec<String> =
@@ -172,7 +172,7 @@ fn write_machine(record: &Record, words: Text, text: &mut String) {
     let _ = write!(text, "\n{}\n\n</details>\n", fenced(&words.clean(&command)));
 }
 
-/// Returns the code between fences that are longer than any fence in it.
+/// Returns the code between two fences, which are longer than any fence inside the code.
 fn fenced(code: &str) -> String {
     let mut fence = "```".to_owned();
     while code.contains(&fence) {
@@ -181,7 +181,7 @@ fn fenced(code: &str) -> String {
     format!("{fence}\n{code}\n{fence}")
 }
 
-/// Escapes a text so that it contains no markup, no links and no mentions.
+/// Escapes a text so that it contains no markup, no link and no mention.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -193,7 +193,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // A mention would notify a person.
+            // A mention would send a notification to a person.
             '@' => escaped.push_str("&#64;"),
             c => escaped.push(c),
         }

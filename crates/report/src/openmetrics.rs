@@ -1,7 +1,7 @@
 //! The figures as OpenMetrics text, for the node exporter's folder of text files.
 //!
-//! looptax writes the text without a library, since libraries keep their metrics in maps with random order, and the
-//! same record has to give the same bytes.
+//! looptax writes the text without a library: libraries keep their metrics in maps with random order, but the same
+//! record must always give the same bytes.
 //!
 //! # Source
 //! OpenMetrics 1.0 (prometheus.io, its specification), read on 2026-11-21.
@@ -13,7 +13,7 @@ use looptax_model::record::{Comparison, Estimate, Record};
 use crate::figures::{self, Shown};
 use crate::format::Text;
 
-/// A metric: the figure from which it is made, its name, its help, and its size in the base unit.
+/// A metric: the figure from which it is made, its name, its help text, and the factor to its base unit.
 struct Family {
     metric: &'static str,
     name: &'static str,
@@ -72,8 +72,8 @@ const FAMILIES: [Family; 8] = [
     },
 ];
 
-/// Returns the figures of a record. Each has a gauge for its value, and gauges with `_lower` and `_upper` for the ends
-/// of its interval, if it has them.
+/// Returns the figures of a record. Each figure has a gauge for its value, and if it has an interval, gauges with the
+/// suffixes `_lower` and `_upper` for the ends of the interval.
 pub fn openmetrics(record: &Record) -> String {
     let figures = figures::collect_shown(record);
     let mut text = String::new();
@@ -112,7 +112,7 @@ fn write_gauge<'a>(
     }
 }
 
-/// Writes a line per verdict, so that an alert can query a verdict's word.
+/// Writes a line for each verdict, so that an alert can query the verdict by its name.
 fn write_verdicts(record: &Record, text: &mut String) {
     const NAME: &str = "looptax_verdict";
     let _ = writeln!(text, "# HELP {NAME} Result of a comparison, by its label.");
@@ -164,7 +164,7 @@ fn of_comparison(comparison: &Comparison) -> String {
     )
 }
 
-/// Returns a label's value: cleaned, with the three escapes of the format.
+/// Returns the value of a label: cleaned, and with the format's three escapes.
 pub(crate) fn escaped(foreign: &str) -> String {
     let clean = Text { is_unicode: true }.clean(foreign);
     clean.replace('\\', "\\\\").replace('"', "\\\"")

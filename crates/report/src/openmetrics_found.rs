@@ -1,8 +1,8 @@
-//! The results of `find` as OpenMetrics text, for the node exporter's folder of text files: one gauge for each fact,
-//! from one look.
+//! The results of `find` as OpenMetrics text, for the node exporter's folder of text files: a gauge for each fact of
+//! one snapshot.
 //!
-//! Clients are summed by program name, and only [`MOST_PAIRS`] pairs have separate lines: a collector keeps every name
-//! that it has ever seen.
+//! Clients with the same program name are added up, and only [`MOST_PAIRS`] pairs have separate lines, because a
+//! collector keeps every name that it has ever received.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,16 +11,16 @@ use looptax_model::record::{Found, FoundClient, NoteCode};
 
 use crate::openmetrics::escaped;
 
-/// At most this many pairs of client and server have separate lines: those with the largest losses.
+/// Maximum number of pairs of client and server with separate lines: the pairs with the largest losses.
 const MOST_PAIRS: usize = 50;
-/// The client's name for all other pairs.
+/// The client name under which all other pairs are added up.
 const OTHERS: &str = "(others)";
-/// Converts ms of CPU time per second into cores.
+/// The factor from milliseconds of CPU time per second to cores.
 const CORES: f64 = 1e-3;
 
 type Pair<'a> = (&'a str, &'a str, String);
 
-/// The sum over the connections of a pair.
+/// The sums over the connections of a pair.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     connections: f64,
@@ -80,7 +80,7 @@ impl Sum {
     }
 }
 
-/// Returns the gauges of one look. The ends of intervals are summed too, so that sums have wider intervals than
+/// Returns the gauges of one snapshot. The ends of intervals are added up too, so the intervals of sums are wider than
 /// necessary.
 pub fn found_openmetrics(found: &Found) -> String {
     let pairs = largest(pairs(found));
@@ -133,7 +133,7 @@ fn sum_of(client: &FoundClient) -> Sum {
     }
 }
 
-/// Keeps the pairs with the largest losses, and sums the rest into one client for each server and way.
+/// Keeps the pairs with the largest losses, and adds up all others as one client for each server and transport.
 fn largest(pairs: BTreeMap<Pair<'_>, Sum>) -> BTreeMap<Pair<'_>, Sum> {
     let mut sorted: Vec<(Pair<'_>, Sum)> = pairs.into_iter().collect();
     sorted.sort_by(|(_, one), (_, other)| {
@@ -157,7 +157,7 @@ fn gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)
     write_gauge(&format!("looptax_find_{name}"), help, samples, text);
 }
 
-/// Writes a metric with all its samples, under its full name.
+/// Writes a metric under its full name, with all its samples.
 pub(crate) fn write_gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)>, text: &mut String) {
     write_head(name, "gauge", help, text);
     for (labels, value) in samples {

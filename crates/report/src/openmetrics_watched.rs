@@ -1,8 +1,8 @@
-//! The counts of `watch` as OpenMetrics text, for each client, server and way: gauges of one look, or counters from the
-//! beginning.
+//! The counts of `watch` as OpenMetrics text, for each client, server and transport: either gauges of one snapshot, or
+//! counters since the start of `watch`.
 //!
-//! Clients are summed by program name: a collector keeps every name that it has ever seen. The label for the way has
-//! its name from OpenTelemetry's conventions (`network.transport`).
+//! Clients with the same program name are added up, because a collector keeps every name that it has ever received. The
+//! label for the transport has the name from OpenTelemetry's conventions (`network.transport`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,12 +13,12 @@ use looptax_model::stats::Times;
 use crate::openmetrics::escaped;
 use crate::openmetrics_found::{write_gauge, write_head};
 
-/// At most this many combinations of client, server and way have separate lines: the busiest.
+/// Maximum number of combinations of client, server and transport with separate lines: the busiest ones.
 const MOST_HOPS: usize = 50;
-/// At most this many counters are separate: the first ones, since a counter must not disappear again. The rest are
-/// counted together.
+/// Maximum number of separate counters: the first ones are kept, because a counter must not disappear again. All others
+/// are added up.
 const MOST_SERIES: usize = 200;
-/// The buckets of the times begin at these doublings of 64 ns, from 8.2 µs to 1.07 s.
+/// The buckets of times begin at 64 ns times these powers of two: from 8.2 µs to 1.07 s.
 const OCTAVES: std::ops::RangeInclusive<u32> = 7..=24;
 
 struct Family {
@@ -70,8 +70,8 @@ const FAMILIES: [Family; 8] = [
     },
 ];
 
-/// Returns the gauges of one look. If several services with the same name send requests to the same server, their rates
-/// are summed, and the times are those of the busiest.
+/// Returns the gauges of one snapshot. If several services with the same name send requests to the same server, their
+/// rates are added up, and the times are those of the busiest service.
 pub fn watched_openmetrics(watched: &Watched) -> String {
     let mut hops: BTreeMap<String, WatchedHop> = BTreeMap::new();
     for hop in watched.hops.iter().take(MOST_HOPS) {
@@ -101,11 +101,11 @@ const QUEUES: [OfQueues; 2] = [
     ("looptax_watch_accept_queue_limit", "The most connections that may wait to be accepted.", |it| it.backlog),
 ];
 
-/// Counters from the time when `watch` began.
+/// Counters since the start of `watch`.
 #[derive(Debug, Default)]
 pub struct WatchedTotals {
     series: BTreeMap<String, Total>,
-    /// For each kind of server: seconds of CPU time, and the number of requests for which it was used.
+    /// For each kind of server, the CPU time in seconds, and the number of requests for which it was used.
     cpu: BTreeMap<String, (f64, u64)>,
 }
 
@@ -119,7 +119,7 @@ struct Total {
 }
 
 impl WatchedTotals {
-    /// Adds a look, including its times.
+    /// Adds a snapshot, including its times.
     pub fn add(&mut self, watched: &Watched) {
         for hop in &watched.hops {
             let own = labels(hop);
@@ -131,7 +131,7 @@ impl WatchedTotals {
             total.n_bytes_answered += hop.n_bytes_answered;
             hop.looks.iter().for_each(|it| total.times.add(&it.times));
         }
-        // All hops of a server have the same figure.
+        // All hops to the same server have the same figure.
         let servers: BTreeMap<u32, &WatchedHop> =
             watched.hops.iter().filter_map(|it| Some((it.server.as_ref()?.pid?, it))).collect();
         for hop in servers.into_values() {
@@ -173,7 +173,7 @@ impl WatchedTotals {
     }
 }
 
-/// The labels for hops without their own series.
+/// The labels of the counter for hops that have no separate counter.
 const OTHERS: &str = "client=\"(others)\",server=\"\",network_transport=\"\",address=\"\"";
 
 type Counter = (&'static str, &'static str, fn(&Total) -> u64);
@@ -187,7 +187,7 @@ const COUNTERS: [Counter; 4] = [
 
 type OfServers = (&'static str, &'static str, fn(&(f64, u64)) -> f64);
 
-/// The first counter divided by the second is the CPU time per request.
+/// The first counter divided by the second gives the CPU time per request.
 const OF_SERVERS: [OfServers; 2] = [
     ("looptax_server_cpu_seconds", "CPU time of servers, as far as its requests are known.", |it| it.0),
     ("looptax_server_cpu_requests", "Requests of all clients that this CPU time was for.", |it| it.1 as f64),

@@ -1,6 +1,6 @@
-//! SARIF 2.1.0: what the files of a source tree show about their connections, for code scanners and their viewers.
+//! SARIF 2.1.0 for code scanners and their viewers: what the files of a source tree show about their connections.
 //!
-//! Rules are the codes of `check`; paths are relative to the given folder, which `%SRCROOT%` represents.
+//! The rules are the codes of `check`. Paths are relative to the given folder, which `%SRCROOT%` represents.
 //!
 //! # Source
 //! OASIS, Static Analysis Results Interchange Format 2.1.0, 2020-03-27.
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const ROOT: &str = "%SRCROOT%";
 
-/// The contents of a log.
+/// The contents of a SARIF log.
 #[derive(Debug, Clone, Copy)]
 pub struct SarifLog<'a> {
     /// The folder to which paths are relative, as a URI that ends with a slash.
     pub root: &'a str,
     pub files: &'a [SourceFile],
-    /// The files that were not read, each with the reason.
+    /// The files that were not read, each with the reason, as sentences.
     pub left_out: &'a [String],
     pub version: &'a str,
-    /// The address of the program's home page.
+    /// The URL of the program's home page.
     pub home: &'a str,
 }
 

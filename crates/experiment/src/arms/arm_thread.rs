@@ -1,5 +1,5 @@
-//! A thread for one arm whose special property belongs to a thread: another network or mount namespace, or a filter
-//! over its calls. The thread opens the arm's connections, and client threads are started from it.
+//! A thread for an arm that needs a property which the kernel sets per thread: another network or mount namespace, or a
+//! filter over its system calls. The thread opens the arm's connections, and client threads are started from it.
 
 use std::io;
 use std::sync::mpsc::{Sender, channel};
@@ -11,14 +11,14 @@ use looptax_model::failure::Explain;
 
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
-/// The thread that an arm needs has ended.
+/// The error that the thread of an arm has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the thread that opens connections of an arm has ended")]
 pub(crate) struct GoneError;
 
 impl Explain for GoneError {}
 
-/// A thread that runs jobs in the place to which it has moved; it ends when this value is dropped.
+/// A thread that runs jobs in its own namespace or under its own filter; it ends when this value is dropped.
 pub(super) struct ArmThread {
     /// `None` only while this value is being dropped.
     jobs: Mutex<Option<Sender<Job>>>,
@@ -26,7 +26,7 @@ pub(super) struct ArmThread {
 }
 
 impl ArmThread {
-    /// Starts the thread. It does nothing else until `enter` has given it the property that the arm needs.
+    /// Starts the thread. Its first action is `enter`, which sets the property that the arm needs.
     ///
     /// # Errors
     /// The error of `enter`, or of starting a thread.
@@ -50,7 +50,8 @@ impl ArmThread {
         Ok(started)
     }
 
-    /// Runs a job on the thread. A job that cannot be run is dropped, which tells its owner.
+    /// Runs a job on the thread. If the thread has ended, the job is dropped; the job's sender notices this because its
+    /// channel closes.
     pub(super) fn run(&self, job: Job) {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = &*jobs {
@@ -58,7 +59,7 @@ impl ArmThread {
         }
     }
 
-    /// Opens `n` connections from the thread; `begin` is called before each.
+    /// Opens `n` connections from the thread; calls `begin` before it opens each connection.
     ///
     /// # Errors
     /// The outer error is [`GoneError`]; the inner one comes from opening.
@@ -76,7 +77,7 @@ impl ArmThread {
                 begin();
                 Link::open(&endpoint, limits)
             };
-            // The thread that sent the job may have given up.
+            // The receiver is gone if the sender of the job no longer waits for the result.
             let _ = tell.send((0..n).map(open).collect());
         }));
         hear.recv().map_err(|_| GoneError)
@@ -94,7 +95,7 @@ impl Drop for ArmThread {
         let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
         *jobs = None;
         if let Some(thread) = self.thread.take() {
-            // The panic's message has been printed already.
+            // The message of a panic has been printed already.
             let _ = thread.join();
         }
     }

@@ -1,17 +1,19 @@
 //! Prepares the machine for the arms of a run, and chooses the arms that are possible.
 //!
-//! [`Machine`] is made once, while the process has one thread; [`choose`] decides for each target which arms it has,
-//! with a reason for each of the others; [`target_arms::TargetArms`] are a target's own: threads in other namespaces,
-//! port proxies, TLS. Called by `compare`, `measure::plan`, `target` and `connector`.
+//! [`Machine`] is made once, while the process has one thread. [`choose`] decides for each target which arms it has,
+//! and gives a reason for each arm that it lacks. [`target_arms::TargetArms`] holds the parts that belong to one
+//! target: threads in other namespaces, port proxies, TLS. Called by `compare`, `measure::plan`, `target` and
+//! `connector`.
 //!
-//! Everything that a run's arms need of the machine is made once, while the process has one thread: network namespaces,
-//! the supervisor of `redirect`, a cgroup. For `bridge`, `nat` and `proxy` looptax itself moves into the namespace that
-//! plays the container, so that private servers start there and loopback is the container's. The host's side is another
-//! namespace; a thread that has moved there opens the arm's connections, and the client threads start from it if
-//! requests open their own connections. A connection stays in the namespace in which it was opened, whichever thread
-//! uses it afterwards, so the load engine knows nothing of all this. These namespaces have no name and no file: each
-//! ends with the last process in it. TLS begins during the login, by the rules of the protocol. Under load the
-//! connection passes each message through the TLS state before it sends and after it receives.
+//! Parts of the machine that arms need are made once, while the process has one thread: network namespaces, the
+//! supervisor of `redirect`, a cgroup. For `bridge`, `nat` and `proxy`, looptax itself moves into the namespace that
+//! represents the container, so that private servers start in that namespace and loopback is the container's. Another
+//! namespace represents the host; a thread that has moved there opens the arm's connections, and if requests open their
+//! own connections, the client threads start from this thread. A connection stays in the namespace in which it was
+//! opened, whichever thread uses it afterwards, so the load engine does not need to know about namespaces. These
+//! namespaces have no name and no file: each namespace ends with its last process. TLS begins during the login, as the
+//! protocol specifies. Under load, the connection passes each message through the TLS state before it sends the message
+//! and after it receives one.
 
 mod arm_thread;
 pub(crate) mod redirect;
@@ -32,10 +34,10 @@ use crate::spec::target::TargetSpec;
 
 /// The parts of a run's arms that are made once for the machine.
 pub struct Machine {
-    /// `None` if no arm needs the network; an error explains why it could not be made.
+    /// `None` if no arm needs the network; `Err` with the reason if the network could not be made.
     network: Result<Option<Arc<Network>>, String>,
     supervisor: Result<Option<Arc<OwnThreads>>, String>,
-    /// Whether a thread may have its own namespaces, if an arm needs them.
+    /// `Err` with the reason if an arm needs a thread with its own namespaces and the kernel does not allow it.
     sidecar: Result<(), String>,
     ipv6: Result<(), String>,
     has_nft: bool,
@@ -50,7 +52,7 @@ pub(crate) struct Missing {
 }
 
 impl Machine {
-    /// Makes the parts that the arms need. The process may be in a container of our own afterwards.
+    /// Makes the parts that the arms need. After this call, the process may be in a container that looptax has made.
     ///
     /// Call it while the process has no other thread.
     pub fn make(settings: &Experiment) -> Self {
@@ -81,22 +83,22 @@ impl Machine {
         }
     }
 
-    /// A machine without such parts, for runs of unix and tcp.
+    /// A machine without any of these parts, for runs that use only unix and tcp.
     pub fn plain() -> Self {
         Self { network: Ok(None), supervisor: Ok(None), sidecar: Ok(()), ipv6: Ok(()), has_nft: false }
     }
 
-    /// The network of containers, if an arm needs it.
+    /// Returns the network of containers, if an arm needs it.
     pub fn network(&self) -> Option<&Arc<Network>> {
         self.network.as_ref().ok()?.as_ref()
     }
 
-    /// The supervisor of the arm `redirect`, if it was requested.
+    /// Returns the supervisor of the arm `redirect`, if this arm was requested.
     pub fn supervisor(&self) -> Option<&Arc<OwnThreads>> {
         self.supervisor.as_ref().ok()?.as_ref()
     }
 
-    /// The reason why an arm is not possible on this machine.
+    /// Returns the reason why an arm is not possible on this machine; `None` if it is possible.
     fn obstacle(&self, arm: Arm) -> Option<String> {
         let why = |it: Result<(), &String>| it.err().cloned();
         match arm {
@@ -110,7 +112,7 @@ impl Machine {
     }
 }
 
-/// The arms that a target has, the baseline first, and those that it does not have.
+/// Chooses the arms that a target has, baseline first, and lists the requested arms that it does not have.
 ///
 /// # Errors
 /// A usage failure if the baseline is missing, or if no arm is left to compare with it.
@@ -142,7 +144,7 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
     ))
 }
 
-/// The reason why a kind of server does not have an arm.
+/// Returns the reason why a target does not have an arm; `None` if it has the arm.
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
         _ if arm.second_hop().is_some() != spec.kind().is_pooler() => {
@@ -150,7 +152,8 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
         }
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
-            // This applies only to TCP: traffic over a socket never leaves the machine.
+            // `!= Arm::Unix`: only TCP needs TLS for such a URL, because traffic over a socket never leaves the
+            // machine.
             (Some(wish), _) if !arm.is_tls() && arm != Arm::Unix => {
                 return Some(format!("`{wish}` in the URL demands TLS"));
             }

@@ -1,9 +1,9 @@
-//! The arm `redirect`: treats looptax's own threads as `looptax run` treats a program.
+//! The arm `redirect`: moves the connections of looptax's own threads to a socket, as `looptax run` does for a program.
 //!
-//! A supervisor is forked while the process has one thread. For each target one thread then enters its filter; that
-//! thread opens the arm's connections and starts its client threads, so that only its calls, and theirs, are looked at.
-//! A thread outside the filter asks the kernel what became of the connections, and compares that with the supervisor's
-//! count. Called by `compare`, `target` and `connector`.
+//! A supervisor is forked while the process has one thread. For each target, one thread then puts itself under a
+//! filter; this thread opens the arm's connections and starts the client threads, so the supervisor sees only the
+//! system calls of these threads. A thread outside the filter asks the kernel whether each connection is a socket
+//! connection, and compares the number with the supervisor's count. Called by `compare`, `target` and `connector`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,12 +17,12 @@ use super::arm_thread::{ArmThread, Job};
 
 const WITHOUT: &str = "leave redirect out of --arms; `looptax run` cannot move anything on this machine either";
 
-/// The supervisor of a run.
+/// Starts the supervisor of a run.
 ///
 /// Call it while the process has no other thread.
 ///
 /// # Errors
-/// A usage failure if the kernel, or the sandbox that confines looptax, forbids it.
+/// A usage failure if the kernel, or the sandbox in which looptax runs, does not allow a supervisor.
 pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
     let supervisor = OwnThreads::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
@@ -39,7 +39,7 @@ fn forbidden(obstacle: Obstacle) -> Failure {
     Failure::from(RedirectError::Forbidden(obstacle)).with_hint(hint)
 }
 
-/// The reason why a connection of the arm is not on the socket, or may not be.
+/// The reason why a connection of the arm is not on the socket, or why this could not be confirmed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotMoved {
     /// The connection stayed on TCP.
@@ -48,7 +48,7 @@ pub enum NotMoved {
     /// The supervisor counted fewer or more connections than were opened.
     #[error("{n_begun} connections of arm `redirect` were opened, but the supervisor moved {n_moved}")]
     Uncounted { n_begun: u64, n_moved: u64 },
-    /// The supervisor has ended.
+    /// The supervisor process has ended.
     #[error("the supervisor of arm `redirect` has died")]
     Died,
 }
@@ -72,17 +72,17 @@ impl Explain for NotMoved {
     }
 }
 
-/// The arm of one target. Its thread ends with this value.
+/// The arm `redirect` for one target. Its thread ends when this value is dropped.
 pub(crate) struct RedirectArm {
     supervisor: Arc<OwnThreads>,
     thread: ArmThread,
-    /// The supervisor's counts before this arm.
+    /// The supervisor's counts before this arm was started.
     before: Stats,
     n_begun: Arc<AtomicU64>,
 }
 
 impl RedirectArm {
-    /// Starts the thread and puts it under the filter, which leads each address to the socket at the same index.
+    /// Starts the thread under the filter, which redirects each address to the socket at the same index.
     pub(crate) fn start(
         supervisor: &Arc<OwnThreads>,
         pairs: impl Iterator<Item = [Endpoint; 2]>,
@@ -97,7 +97,7 @@ impl RedirectArm {
         })
     }
 
-    /// Opens `n` connections, and checks with the kernel what they are.
+    /// Opens `n` connections, and asks the kernel whether they are on the socket.
     ///
     /// # Errors
     /// The errors of opening; [`NotMoved`] if a connection stayed on TCP.
@@ -122,15 +122,15 @@ impl RedirectArm {
         self.supervisor.pid()
     }
 
-    /// Counts connections as they are begun.
+    /// Returns the counter of connections that were begun.
     pub(crate) fn n_begun(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.n_begun)
     }
 
-    /// Checks that all connections so far were moved. Call it while no connection is being opened.
+    /// Checks that all connections so far were moved to the socket. Call it while no connection is being opened.
     ///
     /// # Errors
-    /// [`NotMoved::Stayed`] with the first reason, [`NotMoved::Uncounted`].
+    /// [`NotMoved::Stayed`] with the first reason, or [`NotMoved::Uncounted`].
     pub(crate) fn check(&self) -> Result<(), NotMoved> {
         let now = self.supervisor.stats();
         if let Some(why) = new_reason(&self.before, &now) {
@@ -148,7 +148,7 @@ impl Origin for RedirectArm {
     }
 }
 
-/// Whether an error is the one that a call gets if the supervisor has ended.
+/// Whether an error is the error that a system call gets after the supervisor has ended.
 ///
 /// # Source
 /// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.
@@ -168,7 +168,7 @@ fn route([from, to]: [Endpoint; 2]) -> Option<Route> {
     }
 }
 
-/// Why a connection has stayed on TCP since `before`; `None` if all were moved.
+/// Returns why a connection has stayed on TCP since `before`; `None` if all connections were moved.
 fn new_reason(before: &Stats, now: &Stats) -> Option<&'static str> {
     let counted_before = |route_idx: usize, reason| {
         let left = before.left.get(route_idx).into_iter().flatten();

@@ -1,5 +1,5 @@
-//! A target's arms: the places from which their connections are opened, the programs that they pass through, and how
-//! they are encrypted.
+//! The arms of a target: the namespaces from which their connections are opened, the programs that they pass through,
+//! and their encryption.
 
 use std::io;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ struct Proxy {
     port: u16,
 }
 
-/// A thread could not be moved to a host.
+/// A thread could not be moved to the network namespace of a host.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HostError {
     #[error("cannot move a thread to the host's network namespace")]
@@ -56,12 +56,12 @@ pub(crate) enum HostError {
 impl Explain for HostError {}
 
 impl TargetArms {
-    /// Arms that need only connections of this process, some of them over TLS.
+    /// Makes arms whose connections are opened by this process without other parts, except for TLS on some of them.
     pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
         Self { tls, ..Self::default() }
     }
 
-    /// Starts the parts that the arms need on a private server's hosts.
+    /// Starts the parts that the arms need around the container that holds the private server.
     pub(crate) fn to_container(
         arms: &[Arm],
         machine: &Machine,
@@ -105,7 +105,7 @@ impl TargetArms {
         Ok(())
     }
 
-    /// The name of an arm's endpoint in the place from which it is opened.
+    /// Returns an arm's endpoint as it is named in the namespace from which the arm's connections are opened.
     pub(crate) fn seen_from_there(&self, arm: Arm, endpoint: Endpoint) -> Endpoint {
         match self.sidecar(arm) {
             Some(sidecar) => in_sidecar(&endpoint, &sidecar.folder),
@@ -118,7 +118,7 @@ impl TargetArms {
         self.sidecar.as_ref().filter(|_| is_there)
     }
 
-    /// Adds the arm whose connections are moved to the socket.
+    /// Adds the arm `redirect`, whose connections are moved to the socket.
     pub(crate) fn add_redirect(&mut self, redirect: RedirectArm) {
         self.redirect = Some(Arc::new(redirect));
     }
@@ -127,7 +127,7 @@ impl TargetArms {
         self.redirect.as_ref().filter(|_| arm == Arm::Redirect)
     }
 
-    /// The thread that opens an arm's connections, unless any thread of this process may.
+    /// Returns the thread that must open an arm's connections; `None` if any thread of this process may open them.
     fn thread_of(&self, arm: Arm) -> Option<&Arc<ArmThread>> {
         if let Some(sidecar) = self.sidecar(arm) {
             return Some(&sidecar.thread);
@@ -137,7 +137,7 @@ impl TargetArms {
         found.map(|(_, thread)| thread)
     }
 
-    /// Opens `n` connections of an arm, from the place where the arm starts.
+    /// Opens `n` connections of an arm, in the namespace where the arm's connections start.
     pub(crate) fn open(&self, arm: Arm, endpoint: &Endpoint, limits: Limits, n: usize) -> Result<Vec<Link>, Failure> {
         if let Some(redirect) = self.redirect(arm) {
             return redirect.open(endpoint, limits, n);
@@ -149,7 +149,7 @@ impl TargetArms {
         Ok((0..n).map(open).collect::<Result<_, _>>()?)
     }
 
-    /// Checks that every connection so far was moved, as far as counts can show it.
+    /// Checks that every connection so far was moved to the socket, as far as the supervisor's counts can show it.
     ///
     /// # Errors
     /// The error of the arm `redirect` about a connection that was not moved.
@@ -157,7 +157,7 @@ impl TargetArms {
         self.redirect.as_ref().map_or(Ok(()), |it| it.check())
     }
 
-    /// The thread from which an arm's client threads start, if they open connections themselves.
+    /// Returns the thread from which an arm's client threads start, if these threads open connections themselves.
     pub(crate) fn origin(&self, arm: Arm) -> Option<Arc<dyn Origin>> {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Arc::clone(redirect) as Arc<dyn Origin>);
@@ -165,7 +165,7 @@ impl TargetArms {
         Some(Arc::clone(self.thread_of(arm)?) as Arc<dyn Origin>)
     }
 
-    /// The process that does part of an arm's work.
+    /// Returns the process that does part of an arm's work: supervisor, port proxy or pooler.
     pub(crate) fn helper(&self, arm: Arm) -> Option<Helper> {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Helper { pid: redirect.supervisor_pid(), sits_with_server: false });
@@ -174,12 +174,12 @@ impl TargetArms {
         Some(Helper { pid: self.pooler(arm).or(proxy.map(|it| it.pid))?, sits_with_server: true })
     }
 
-    /// The pooler through which an arm passes.
+    /// Returns the pooler through which an arm passes.
     pub(crate) fn pooler(&self, arm: Arm) -> Option<u32> {
         of_hop(arm, &self.pooler_pids).first().copied()
     }
 
-    /// Counts what the port proxies have relayed so far, if the arm passes through them.
+    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through them.
     pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
         if arm != Arm::Proxy {
             return None;
@@ -193,7 +193,7 @@ impl TargetArms {
         Some(all)
     }
 
-    /// Names the program or network through which an arm passes, without its endpoint.
+    /// Returns the name of the program or network through which an arm passes, without its endpoint.
     pub(crate) fn through(&self, arm: Arm) -> Option<&'static str> {
         match arm {
             Arm::Proxy => Some(publish::program_name()),
@@ -202,7 +202,7 @@ impl TargetArms {
         }
     }
 
-    /// How an arm is encrypted, if it is.
+    /// Returns the TLS client of an arm, if the arm is encrypted.
     pub(crate) fn tls(&self, arm: Arm) -> Option<&TlsClient> {
         self.tls.as_ref().filter(|_| arm.is_tls())
     }

@@ -1,7 +1,7 @@
-//! The measurement of `compare`, from its arguments to a record; the callers show and save the record.
+//! Makes the measurements of `compare`, from its arguments to a record; the callers show and save the record.
 //!
-//! [`parts`] plans the measurements, [`measure_all`] makes them, and [`measured`] does both for `reproduce` and `find
-//! --measure`.
+//! [`parts`] plans the measurements, [`measure_all`] makes them, and [`measured`] plans and makes them for `reproduce`
+//! and `find --measure`.
 
 pub mod parts;
 mod record;

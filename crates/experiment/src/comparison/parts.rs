@@ -1,6 +1,6 @@
-//! The comparisons of one command line of `compare`, one after the other, each with its plan.
+//! Plans the comparisons of one `compare` command line, which are measured one after the other.
 //!
-//! Each of several workloads is a part, and so is each change that `--remedies` tries.
+//! If there are several workloads, each workload is a part; each change that `--remedies` tries is a part as well.
 
 use std::fmt::Write;
 
@@ -12,13 +12,13 @@ use crate::measure::plan;
 use crate::servers::unfit;
 use crate::spec::{Experiment, remedies};
 
-/// The request, before any part of it is planned.
+/// The requested experiments, not planned yet.
 pub struct Asked {
-    /// The experiments with their titles; at least one.
+    /// The experiments with their titles; there is at least one.
     pub all: Vec<(String, Experiment)>,
     /// The arm that programs use today, if the user wants to know what would help.
     pub today: Option<String>,
-    /// The parts that do not fit the others, in a sentence each.
+    /// One sentence for each part that does not fit the other parts.
     left_out: Vec<String>,
 }
 
@@ -33,21 +33,21 @@ pub struct Part<'a> {
 pub struct Parts<'a> {
     /// The parts, in the order of measuring.
     pub all: Vec<Part<'a>>,
-    /// Requested comparisons that are not made, in a sentence each.
+    /// One sentence for each requested comparison that is not made.
     left_out: Vec<String>,
-    /// Arms that are not possible, in a sentence each; a plan names them with its targets.
+    /// One sentence for each arm that is not possible; a plan lists these sentences with its targets.
     missing: Vec<String>,
 }
 
 impl Asked {
-    /// A request for these experiments, one after the other; if there are several, each is named by its workload.
+    /// Requests these experiments, one after the other; if there are several, the title of each is its workload.
     pub fn workloads(all: Vec<Experiment>) -> Self {
         let title = |it: &Experiment| it.requests.workload.clone().unwrap_or_default();
         Self { all: all.into_iter().map(|it| (title(&it), it)).collect(), today: None, left_out: Vec::new() }
     }
 
-    /// Names the kinds of server of which only a program exists that cannot be started. Memcached is measured only if
-    /// the user names it.
+    /// Adds a sentence for each kind of server that is not measured because its only installed program cannot be
+    /// started. Memcached gets no sentence: it is measured only if the user names it.
     #[must_use]
     pub fn naming_unfit_servers(mut self) -> Self {
         let unfit = unfit().into_iter().filter(|(kind, _)| *kind != Kind::Memcached);
@@ -56,7 +56,7 @@ impl Asked {
         self
     }
 
-    /// A request for the changes that could help programs that connect over `today`.
+    /// Requests the changes that could help programs that connect over `today`.
     pub fn remedies(today: Arm, parts: Vec<remedies::Part>) -> Self {
         let mut asked = Self { all: Vec::new(), today: Some(today.name().to_owned()), left_out: Vec::new() };
         for remedies::Part { title, experiment } in parts {
@@ -72,7 +72,7 @@ impl Asked {
 /// Plans each experiment.
 ///
 /// # Errors
-/// The failure of a part that the user requested; a part that `--remedies` adds is left out instead.
+/// The failure of a part that the user requested. A part that `--remedies` has added is left out instead.
 pub fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
     let mut parts = Parts { all: Vec::new(), left_out: asked.left_out.clone(), missing: Vec::new() };
     for (title, settings) in &asked.all {
@@ -97,7 +97,7 @@ fn not_measured(title: &str, failure: &Failure) -> String {
 }
 
 impl Parts<'_> {
-    /// The plans, under their titles if there are several.
+    /// Returns the plans as text, each under its title if there are several.
     pub fn text(&self) -> String {
         let mut text: String = { self.all.iter() }
             .map(|part| match part.title {
@@ -115,7 +115,7 @@ impl Parts<'_> {
         text
     }
 
-    /// The requested measurements that are not made, in a sentence each.
+    /// Returns one sentence for each requested measurement that is not made.
     pub fn not_measured(&self) -> impl Iterator<Item = String> {
         self.left_out.iter().chain(&self.missing).cloned()
     }

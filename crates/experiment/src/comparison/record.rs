@@ -1,4 +1,4 @@
-//! The record of a run of `compare` before it has comparisons.
+//! Makes the record of a `compare` run, still without comparisons.
 
 use looptax_model::dsn::{MASK, is_address, masked};
 use looptax_model::record::{Hex64, Record};
@@ -7,12 +7,12 @@ use crate::host;
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
 
-/// The record of a run that begins now.
+/// Makes the record of a run that begins now.
 pub fn empty_record(settings: &Experiment) -> Record {
     record_begun(command_line(settings), settings.seed)
 }
 
-/// The record of a run that begins now, with this command line, which holds no passwords.
+/// Makes the record of a run that begins now, with this command line, which must not contain passwords.
 pub fn record_begun(command: Vec<String>, seed: u64) -> Record {
     let now = jiff::Zoned::now();
     let id = format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id());
@@ -25,7 +25,7 @@ pub fn record_begun(command: Vec<String>, seed: u64) -> Record {
     }
 }
 
-/// The typed command line, without the passwords in URLs.
+/// Returns the typed command line, without the passwords in URLs.
 fn command_line(settings: &Experiment) -> Vec<String> {
     let shown: Vec<&str> = settings
         .targets

@@ -1,4 +1,4 @@
-//! A comparison as a part of another command: it is measured and recorded as by `compare`, but not shown.
+//! A comparison as a part of another command: measured and recorded in the same way as by `compare`, but not shown.
 //!
 //! Called by `reproduce` and `find --measure`.
 
@@ -24,13 +24,13 @@ use crate::target::ask_nobody;
 pub struct Measured {
     /// The record; it has no comparisons if nothing was measured.
     pub record: Record,
-    /// The failure that ended the measurement early, or kept the record from being saved.
+    /// The failure that ended the measurement early, or that prevented saving the record.
     pub failure: Option<Failure>,
 }
 
-/// The path of a comparison's record, and the record's description of its run.
+/// The name, command line and path of a comparison's record.
 pub struct Named<'a> {
-    /// A suffix for the run's name, whose time is precise only to the second.
+    /// A suffix for the run's name: the time in the name is precise only to the second.
     pub suffix: &'a str,
     /// The command line that makes the same comparison.
     pub command: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Named<'a> {
     pub path: Option<&'a Path>,
 }
 
-/// Measures experiments that differ only in their workloads, as `compare` would.
+/// Measures experiments that differ only in their workloads, in the same way as `compare`.
 ///
 /// # Errors
 /// Parts that do not fit together, or a path that cannot be written. Any later failure is returned with the record.

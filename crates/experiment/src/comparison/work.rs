@@ -1,4 +1,4 @@
-//! Measures the requested parts: each target of each part, in turn.
+//! Measures the requested parts: the targets of each part, one after the other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +17,8 @@ use crate::target::{AskPassword, Host, Target};
 /// Measures all parts, until one fails or the user stops it.
 ///
 /// # Errors
-/// The failure that ended the measurement. After `stop` only a state that could not be restored is a failure.
+/// The failure that ended the measurement. If the user set `stop`, only a state that could not be restored is a
+/// failure.
 pub fn measure_all(
     parts: &[Part<'_>],
     (machine, ask): (Machine, AskPassword),
@@ -49,8 +50,8 @@ fn measure_part(
             break;
         }
         stage.say(&spec.before_measuring());
-        // If a server once does not answer, looptax does not wait for it again, neither for a later query nor for
-        // clean-up.
+        // If a server was silent for a whole time limit once, looptax does not wait for it again, neither for a later
+        // query nor for clean-up.
         let _remembering = WaitOnce::begin();
         let planned = plan.targets.get(target_idx);
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
@@ -65,7 +66,7 @@ fn measure_part(
                 .and_then(|cases| measure::target(&mut target, settings, &cases, writer, stage, stop)),
             (None, None) => Ok(()),
         };
-        // Whatever happened, our data is removed and our servers are stopped.
+        // Even after a failure, looptax's data is removed and its servers are stopped.
         let closed = target.close();
         unless_stopped(measured, stop)?;
         closed?;
@@ -73,7 +74,7 @@ fn measure_part(
     Ok(())
 }
 
-/// After Ctrl-C, a failure comes from an interrupted action, so it is not an error.
+/// Drops a failure if the user has pressed Ctrl-C, because it then comes from an action that was interrupted.
 fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<(), Failure> {
     if stop.load(Ordering::Relaxed) {
         return Ok(());
@@ -81,8 +82,8 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
     measured
 }
 
-/// The comparisons of a target, now that the server can be asked which arms it has, and over which of them it accepts
-/// this account.
+/// Returns the comparisons of a target. Only now can the server be queried for its arms, and for the arms over which it
+/// accepts this account.
 ///
 /// # Errors
 /// The reason why an arm cannot be measured, if no other arm would be left.
@@ -126,7 +127,7 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
     Ok(planned.only(&arms))
 }
 
-/// The arms without TLS on which a running server refuses the account because they lack TLS.
+/// Returns the arms without TLS on which a running server refuses the account because it requires TLS.
 fn refused(arms: &[Arm], target: &Target) -> Vec<Arm> {
     let [over_socket, over_tcp] = target.asks;
     let is_refused = |arm: &Arm| match arm {

@@ -1,5 +1,5 @@
-//! Requests that open and close their own connections. They are proved once per epoch on connections of the same kind,
-//! then repeated by the load engine.
+//! Requests that open and close their own connections. Once per epoch, connections of the same kind are proved; then
+//! the load engine repeats the requests.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use looptax_wire::{Draws, Login, Salted};
 use super::sessions::SessionRequests;
 use super::{Draw, Met, TargetConnector};
 
-/// A one-shot connection as the load engine repeats it.
+/// A one-shot connection, in the form in which the load engine repeats it.
 struct OneShotRequests(OneShot);
 
 impl OneShotClient for OneShotRequests {
@@ -24,7 +24,7 @@ impl OneShotClient for OneShotRequests {
 }
 
 impl TargetConnector<'_> {
-    /// An epoch's one-shot clients, `n` on each side; `None` if requests share connections.
+    /// Opens an epoch's one-shot clients, `n` on each side; `None` if requests share connections.
     pub(super) fn open_one_shots(
         &mut self,
         contrast_idx: usize,
@@ -34,7 +34,7 @@ impl TargetConnector<'_> {
         if !self.target.opens_within_requests() {
             return Ok(None);
         }
-        // Checks the one-shot connections so far, which are known only by counts.
+        // Checks the one-shot connections so far; only the supervisor's counts can show whether they were moved.
         self.target.arms.check_moved()?;
         let Met { conversations, views } = self.meet(contrast_idx, draw, 1)?;
         for (side, (conversations, view)) in Side::BOTH.into_iter().zip(conversations.iter().zip(&views)) {
@@ -58,7 +58,7 @@ impl TargetConnector<'_> {
             arm,
             protocol: self.target.protocol,
             endpoint: self.target.arms.seen_from_there(arm, self.target.endpoint(arm)?),
-            // A client that opens a connection for each request keeps nothing of the previous connection.
+            // A client that opens a connection for each request does not reuse anything from the previous login.
             login: Login { salted: Salted::default(), ..self.target.login_of(arm).into_owned() },
             admitted,
             limits: self.limits,

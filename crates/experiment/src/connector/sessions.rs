@@ -5,7 +5,7 @@ use looptax_bench::{OneShotCalls, OneShotClient};
 use looptax_model::failure::Failure;
 use looptax_wire::Draws;
 
-/// One client: its current session, and how it opens the next one.
+/// One client: its current session, and the means to open the next session.
 pub(super) struct SessionRequests {
     one_shot: OneShot,
     workload: Workload,
@@ -16,12 +16,12 @@ pub(super) struct SessionRequests {
 }
 
 impl SessionRequests {
-    /// A client that opens its first session with its first request.
+    /// Makes a client that opens its first session with its first request.
     pub(super) fn new(one_shot: OneShot, workload: Workload, sending: Sending, every: u32) -> Self {
         Self { one_shot, workload, sending, every, n_done: 0, session: None }
     }
 
-    /// The session, which is opened if it does not exist yet, and the calls of a session that has ended.
+    /// Returns the current session, opened now if there is none, and the calls of a session that has just ended.
     fn session(&mut self) -> Result<(&mut Session, Calls), PathError> {
         let mut ended = Calls::default();
         if self.n_done == self.every

@@ -1,8 +1,8 @@
 //! The positive control: a busy wait of known length before each send must be measured as a tax.
 //!
-//! This is judged with both ends scheduled in turns, since the wait then affects nothing else. Under normal scheduling
-//! the wait also changes how often the server takes the core from the client, so it costs more or less than its own
-//! length: that result is only shown.
+//! The check is judged with both ends scheduled in turns, because the wait then affects nothing else. Under normal
+//! scheduling the wait also changes how often the server takes the core from the client, so it costs more or less than
+//! its own length; this result is shown but not judged.
 
 use std::io::ErrorKind;
 
@@ -15,16 +15,16 @@ use looptax_model::stats::{Side, median, selfcheck as rules, tax_pct};
 use super::SLICE;
 use super::runs::{Bench, OneRun, answer, finite, interval};
 
-/// Delays as parts of the time that a request takes.
+/// Lengths of the delays, as shares of the time that a request takes.
 const PARTS: [f64; 3] = [0.01, 0.03, 0.10];
-/// Most intervals per delay, if the user requests many runs.
+/// Maximum number of runs per delay, if the user requests many runs.
 const MOST_RUNS: u32 = rules::COVERAGE_RUNS as u32;
 
 struct Delay {
     arm: Arm,
     part: f64,
     ns: f64,
-    /// Number of the delay's first run, for the seed.
+    /// Number of this delay's first run, from which its seed is made.
     first: u64,
 }
 
@@ -58,21 +58,23 @@ fn not_judged(arm: Arm) -> DoctorResult {
     })
 }
 
-/// The time of a request without a delay, in nanoseconds; `None` if interrupted.
+/// Measures the time of a request without a delay, in nanoseconds; `None` if interrupted.
 fn request_ns(check: &mut Bench<'_>, arm: Arm) -> Result<Option<f64>, Failure> {
     check.say(&format!("{arm}: measuring how long a request takes without a delay"));
     let run = check.one([arm, arm], Some(0), SLICE, 1 << 21)?;
     Ok(run.and_then(|run| period_ns(&run.contrast.epochs, Side::Baseline)))
 }
 
-/// Makes the requested number of runs with both ends scheduled in turns; `None` if that is not allowed.
+/// Makes the requested number of runs with both ends scheduled in turns; `None` if the kernel does not allow this
+/// scheduling.
 fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>, Failure> {
     let _turns = match InTurns::start(&check.target.pids) {
         Ok(turns) => turns,
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    // An interval misses the true value by chance once in twenty times, so a single one gets a second try.
+    // An interval misses the true value by chance in one of twenty cases, so if only one run was requested and its
+    // interval misses, a second run is made.
     let n_asked = check.spec.n_runs.min(MOST_RUNS);
     let n_runs = n_asked.max(2);
     let mut covered = 0;
@@ -131,20 +133,21 @@ fn row(run: &OneRun, truth: f64) -> InjectedRun {
     }
 }
 
-/// The true θ: ln of the time per request with the delay over the time without it.
+/// Returns the true θ: ln of the time per request with the delay over the time without the delay.
 ///
-/// The delay is what the busy wait really took, less what the same code took for a wait of zero.
+/// The delay is the time that the busy wait really took, less the time that the same code took for a wait of zero.
 fn truth(epochs: &[MeasuredEpoch]) -> Option<f64> {
     let delay_ns = injected_ns(epochs, Side::Other)? - injected_ns(epochs, Side::Baseline)?;
     Some((1.0 + delay_ns / period_ns(epochs, Side::Baseline)?).ln())
 }
 
-/// Time per request in nanoseconds, in the median slice, since other work may have disturbed a slice.
+/// Returns the time per request in nanoseconds. Uses the median slice, because other work may have disturbed some
+/// slices.
 fn period_ns(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
     median_slice(epochs, side, |slice| slice.active_ns as f64 / slice.completions as f64)
 }
 
-/// Busy wait per request in nanoseconds.
+/// Returns the busy wait per request, in nanoseconds.
 fn injected_ns(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
     median_slice(epochs, side, |slice| slice.injected_ns as f64 / slice.requests as f64)
 }
@@ -154,8 +157,8 @@ fn median_slice(epochs: &[MeasuredEpoch], side: Side, per_request: impl Fn(&Slic
     median(&mut with_answers.map(per_request).collect::<Vec<_>>())
 }
 
-/// How many times per request the client lost the core. In a closed loop on one core it loses it to the server that it
-/// has just woken.
+/// Returns how many times per request the client lost the core. In a closed loop on one core, the client loses the core
+/// to the server that it has just woken.
 fn preempted(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
     let requests: u64 = slices(epochs, side).map(|slice| slice.requests).sum();
     let losses = slices(epochs, side).filter_map(|slice| slice.client_involuntary_switches);

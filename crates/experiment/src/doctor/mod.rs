@@ -1,4 +1,4 @@
-//! Does this machine allow honest verdicts?
+//! Checks whether the verdicts of comparisons on this machine can be trusted.
 //!
 //! The same arm on both sides must show no difference (A/A), a known delay must be measured as such, and the length of
 //! the slices must not matter.
@@ -21,12 +21,12 @@ use crate::{Experiment, Host, Machine, Observer, Target, ask_nobody};
 pub use runs::Spec;
 use runs::{Bench, OneRun, answer, finite, interval};
 
-/// The usual slices; slices of [`LONG_SLICE`] must give the same result.
+/// Length of the usual slices; the check of slices compares them with slices of [`LONG_SLICE`].
 const SLICE: Duration = Duration::from_millis(50);
-/// See [`SLICE`].
+/// Length of the long slices, which must give the same result as slices of [`SLICE`].
 const LONG_SLICE: Duration = Duration::from_millis(500);
 
-/// Rows of the server's table: enough that keys differ, and quick to fill.
+/// Number of rows in the server's table: enough for different keys, and quick to fill.
 const ROWS: u32 = 10_000;
 
 /// The arms that are checked. `redirect` is left out, since its cost does not depend on how quiet the machine is.
@@ -69,7 +69,7 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
     }))
 }
 
-/// The conclusion from the checks: a failure counts even on a busy machine, a pass does not.
+/// Draws the conclusion from the checks: on a busy machine a failed check still counts, a passed check does not.
 fn conclusion(checks: &[DoctorResult], is_busy: bool, n_runs: u32) -> DoctorAnswer {
     let all_are = |answer| checks.iter().all(|check| check.passed() == answer);
     if checks.iter().any(|check| check.passed() == Some(false)) {
@@ -106,7 +106,7 @@ fn all(check: &mut Bench<'_>) -> Result<Vec<DoctorResult>, Failure> {
     Ok(results)
 }
 
-/// Compares an arm with itself, each side with its own connections: only a limited number of runs may show a
+/// Compares an arm with itself, each side with its own connections. At most a limited number of runs may report a
 /// difference.
 fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     let mut runs = Vec::new();
@@ -144,8 +144,8 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     }))
 }
 
-/// How many alarms are accepted, and whether the limit is kept. A single run that alarms is repeated once at a
-/// level of 1 %.
+/// Returns how many alarms (runs that report a difference) are accepted, and whether the number of alarms is within
+/// this limit. If only one run was requested and it alarms, it is repeated once at a level of 1 %.
 fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Result<(u64, bool), Failure> {
     if n_runs != 1 || n_alarms == 0 {
         let accepted = rules::largest_accepted(n_runs);

@@ -1,4 +1,4 @@
-//! One run of a check: a fixed number of epochs of one connection per side, judged.
+//! Measures and judges one run of a check: a fixed number of epochs with one connection per side.
 //!
 //! Called by the checks of this folder; does not depend on any of them.
 
@@ -63,7 +63,8 @@ impl Bench<'_> {
         self.observer.say(&news);
     }
 
-    /// Makes one run of fixed length over one connection per side, with both ends on one core; `None` if interrupted.
+    /// Makes one run of fixed length over one connection per side, with both ends of a connection on one core; `None`
+    /// if interrupted.
     pub(super) fn one(
         &mut self,
         arms: [Arm; 2],
@@ -123,7 +124,7 @@ pub(super) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Whether a check passed; `None` if its intervals are too wide to decide.
+/// Returns whether a check passed; `None` if its intervals are too wide to decide.
 pub(super) fn answer(has_passed: bool, half_widths_points: &mut [f64]) -> Option<bool> {
     (!has_passed || rules::are_narrow(half_widths_points)).then_some(has_passed)
 }

@@ -1,6 +1,6 @@
-//! One arm's command: words and environment, ready to run.
+//! The command that is run for an arm: its words and its environment variables.
 //!
-//! Runs a MySQL client to find out its family, and uses nothing else of this machine.
+//! Runs a MySQL client to find out its family, and uses nothing else on this machine.
 
 use std::process::{Command, Stdio};
 
@@ -14,7 +14,7 @@ use crate::spec::exec::{Exec, Given, TRANSPORT, Template, joined};
 use crate::spec::tool::{Flavor, without_passwords};
 use crate::target::Target;
 
-/// The command of `arm`.
+/// Makes the command that is run for `arm`.
 pub(super) fn command_for(target: Option<&Target>, exec: &Exec, arm: Arm) -> Result<CommandPlan, Failure> {
     let (words, set, unset) = match (&exec.given, target) {
         (Given::Template(template), Some(target)) => expanded(template, target, arm)?,
@@ -49,13 +49,13 @@ fn expanded(template: &Template, target: &Target, arm: Arm) -> Result<Parts, Fai
     Ok((words, flags.set, flags.unset))
 }
 
-/// The family of a MySQL client. MariaDB's clients name it in their version; others of the family are MySQL's.
+/// Returns the family of a MySQL client: MariaDB's clients have MariaDB in their version; any other client is MySQL's.
 fn flavor(template: &Template) -> Result<Flavor, Failure> {
     if !template.tool.has_flavors() {
         return Ok(Flavor::Mariadb);
     }
     let words = &template.words[..=template.program_idx];
-    // A path is used as given; a name is looked up.
+    // A path is used as given; a name without a folder is searched for on PATH.
     let program = match &*words[0] {
         path if path.contains('/') => Ok(path.into()),
         name => find_program(name),
@@ -78,7 +78,8 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
     Ok(if is_mariadb { Flavor::Mariadb } else { Flavor::Mysql })
 }
 
-/// The server's addresses and our account on it, for programs that looptax does not know.
+/// Returns environment variables with the server's addresses and looptax's account on it, for programs that looptax
+/// does not know.
 fn whereabouts(target: &Target) -> Result<Vec<(String, String)>, Failure> {
     let mut set = Vec::new();
     for arm in [Arm::Unix, Arm::Tcp] {

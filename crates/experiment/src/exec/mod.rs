@@ -1,7 +1,7 @@
 //! `compare --exec`: whole commands compared with each other, from the plan to the record.
 //!
-//! Tools that looptax knows get flags for their transport; every command is watched to see which transport it really
-//! uses. The user's program makes the load.
+//! For tools that looptax knows, it adds the flags for the transport. It watches every command to see which transport
+//! the command really uses. The load is made by the user's program.
 
 mod line;
 pub(crate) mod plan;
@@ -21,7 +21,7 @@ use crate::spec::exec::Exec;
 use crate::target::Target;
 use watch::Onlooker;
 
-/// Runs the commands against `target`; without a target, against the servers that the commands use by themselves.
+/// Runs the commands against `target`; without a target, the commands connect to the servers that they name themselves.
 pub(crate) fn measure(
     mut target: Option<&mut Target>,
     settings: &Experiment,

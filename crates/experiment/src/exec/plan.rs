@@ -1,4 +1,4 @@
-//! The plan of the runs, which is printed before them, and the reasons why a run is not possible.
+//! The plan of `--exec`, which is printed before the runs, and the reasons why a run is not possible.
 
 use std::fmt::Write;
 
@@ -15,8 +15,8 @@ use crate::spec::target::TargetSpec;
 use crate::spec::tool::without_passwords;
 use crate::spec::{Effort, Experiment};
 
-/// When the runs end: by the usual rules, but up to 120 epochs only with `--precise`, because whole commands take their
-/// time.
+/// Returns when the runs end: by the same rules as other comparisons, except that only `--precise` allows up to 120
+/// epochs, because whole commands take long.
 pub(crate) fn stopping(settings: &Experiment) -> Stopping {
     let analyses = { settings.effort }.analyses(InterimAnalyses::quick(), None);
     Stopping {
@@ -28,12 +28,12 @@ pub(crate) fn stopping(settings: &Experiment) -> Stopping {
     }
 }
 
-/// The two arms, baseline first; the plan has checked that there are two.
+/// Returns the two arms, baseline first. That there are exactly two has been checked before.
 pub(super) fn pair_of_arms(settings: &Experiment) -> [Arm; 2] {
     [settings.arms[0], settings.arms[1]]
 }
 
-/// A tool cannot be directed to a server that the user has not named.
+/// The failure for a tool without a server: looptax cannot direct a tool to a server that the user has not named.
 pub(crate) fn needs_target() -> Failure {
     Failure::usage(
         "--exec needs a server that the command connects to",
@@ -42,7 +42,7 @@ pub(crate) fn needs_target() -> Failure {
     )
 }
 
-/// The plan as text.
+/// Returns the plan as text.
 ///
 /// # Errors
 /// A usage failure for a command that cannot be run.
@@ -62,11 +62,11 @@ pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure
     Ok(text)
 }
 
-/// One comparison per server, or a single one without servers.
+/// Returns one comparison per server, or a single comparison if no server is named.
 pub(crate) fn steps(settings: &Experiment, exec: &Exec) -> Vec<PlannedStep> {
     let step = |label| PlannedStep {
         label,
-        // The longest time is unknown until the first run has ended.
+        // The longest time is unknown until the first run of the command has ended.
         at_most_s: None,
     };
     if settings.targets.is_empty() {
@@ -76,7 +76,7 @@ pub(crate) fn steps(settings: &Experiment, exec: &Exec) -> Vec<PlannedStep> {
     settings.targets.iter().map(on).collect()
 }
 
-/// The program of the command, as the user typed it.
+/// Returns the program of the command, as the user typed it.
 pub(crate) fn program(exec: &Exec) -> String {
     match &exec.given {
         Given::Template(template) => joined(&template.words[..=template.program_idx]),

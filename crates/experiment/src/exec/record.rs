@@ -1,4 +1,5 @@
-//! A comparison of whole commands for the record, judged from its own raw numbers like any other.
+//! Puts a comparison of whole commands into the record; its verdict is computed from its raw numbers, as for every
+//! comparison.
 
 use looptax_bench::{Outcome, Placement, WholePlan};
 use looptax_model::analysis::proved_arm::ProvedArm;
@@ -13,13 +14,13 @@ use crate::spec::exec::{Exec, Given, joined};
 use crate::spec::tool::without_passwords;
 use crate::target::Target;
 
-/// The level of a run that was cut short before a planned interim analysis. At this level fewer than ten epochs have no
-/// interval (2/2^10 is just below it).
+/// The level of a run that was cut short between two interim analyses. At this level fewer than ten epochs give no
+/// interval: 2/2^10 is just below the level.
 const CUT_SHORT_ALPHA: f64 = 0.002;
-/// With `--fixed` six epochs are enough for an interval.
+/// The level of a run with `--fixed` that was cut short; at this level six epochs are enough for an interval.
 const CUT_SHORT_FIXED_ALPHA: f64 = 0.05;
 
-/// Adds the whole comparison to the record, if there are epochs.
+/// Adds the comparison to the record, unless it has no epochs.
 pub(super) fn add(
     target: Option<&Target>,
     settings: &Experiment,
@@ -42,7 +43,7 @@ pub(super) fn add(
             judging::placement_used(Placement::Free),
             record::Client::Command,
             record::Schedule {
-                // The warm-up is not a whole epoch.
+                // 0: the warm-up of whole commands is not a whole epoch.
                 warmup_epochs: 0,
                 ..judging::schedule(&plan.course, outcome, settings.effort)
             },
@@ -86,8 +87,8 @@ fn commands(exec: &Exec, plan: &WholePlan) -> record::Commands {
     record::Commands { template, lines: lines.collect(), timeout_s: exec.timeout.as_secs() }
 }
 
-/// An arm with the connections that were seen during its runs. The arm is proved if a connection on its own transport
-/// was seen; that none was on another transport is checked in each run.
+/// Makes an arm for the record, with the connections that were seen during its runs. The arm is proved if a connection
+/// on its own transport was seen; each run checks that no connection was on the other transport.
 fn proved(arm: Arm, target: Option<&Target>, seen: Sightings) -> Result<ProvedArm, Failure> {
     let endpoint = match target {
         Some(target) => target.endpoint(arm)?.to_string(),

@@ -1,7 +1,7 @@
-//! Which transport a command really uses, observed in its open connections while it runs.
+//! Finds out which transport a command really uses, from its open connections while it runs.
 //!
-//! With a server that we know, only connections to it count. Without such a server, every named Unix socket and every
-//! TCP connection counts, except for those to services that any program may use.
+//! If looptax knows the server, only connections to this server count. If not, every TCP connection counts, and every
+//! Unix socket that has a name, except the sockets of services that any program may use.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use looptax_model::stats::Side;
 
 use crate::target::Target;
 
-/// Sockets of name services, message buses and logs: the C library connects to them by itself.
+/// Folders of the sockets of name services, message buses and logs: the C library connects to these sockets by itself.
 const SERVICES: [&str; 6] = ["/run/nscd", "/var/run/nscd", "/run/systemd", "/run/dbus", "/run/user", "/dev/log"];
 
-/// Watches commands and knows which transport each should use.
+/// Observes the connections of commands, and knows which transport each command should use.
 pub(super) struct Onlooker {
     arms: [Arm; 2],
     server: Option<(PathBuf, SocketAddr)>,
 }
 
 impl Onlooker {
-    /// An onlooker for the commands of `arms` that connect to `target`; without a target, to any server.
+    /// Makes an onlooker for the commands of `arms`, which connect to `target`, or to any server if there is no target.
     pub(super) fn new(target: Option<&Target>, arms: [Arm; 2]) -> Result<Self, Failure> {
         let mut server = None;
         if let Some(target) = target
@@ -67,8 +67,8 @@ impl Watcher for Onlooker {
             if arm.is_unix() { (seen.unix, seen.tcp, before.n_unix) } else { (seen.tcp, seen.unix, before.n_tcp) };
         let is_elsewhere = match &self.server {
             Some(_) => other,
-            // The command may connect to other services as well. So it is wrong only if it was never seen on its own
-            // arm.
+            // The command may also connect to other services. So the run counts as wrong only if the command was never
+            // seen on its own arm.
             None => other && !own && own_before == 0,
         };
         let name = if arm.is_unix() { Arm::Tcp } else { Arm::Unix };
@@ -76,12 +76,12 @@ impl Watcher for Onlooker {
     }
 }
 
-/// Whether two paths are of one socket: the server may have been started with a shorter or longer path.
+/// Whether two paths lead to the same socket: the command and the server may name it by different paths.
 fn is_same_file(one: &Path, two: &Path) -> bool {
     one == two || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
 }
 
-/// An address without the IPv6 form of IPv4: `::ffff:127.0.0.1` becomes 127.0.0.1.
+/// Returns an address without the IPv6 form of IPv4: `::ffff:127.0.0.1` becomes 127.0.0.1.
 fn canonical(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
 }

@@ -1,4 +1,4 @@
-//! The capacity of the slower arm: the base of rates that are given in percent.
+//! Measures the capacity of the slower arm; rates that are given in percent are percentages of this capacity.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::connector::TargetConnector;
 use crate::spec::Experiment;
 use crate::target::Target;
 
-/// How long the arms run at full speed, in turns.
+/// How long the two arms run at full speed, in turns.
 const LENGTH: Duration = Duration::from_secs(6);
 
-/// Requests per second of the slower arm in a closed loop with the same connections and placement: the median of rates
-/// over 100 ms. `None` if the user stopped it.
+/// Returns the slower arm's requests per second in a closed loop, with the same connections and placement as the
+/// comparison: the median of rates over 100 ms. `None` if the user stopped the run.
 ///
 /// # Errors
 /// The error of connecting, or of the first failed request.

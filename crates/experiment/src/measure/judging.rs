@@ -19,7 +19,7 @@ use crate::spec::waits::Waits;
 use crate::spec::{Effort, Experiment};
 use crate::target::Target;
 
-/// Server and workload, for the record.
+/// Describes the server and the workload for the record.
 pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, record::Workload) {
     let is_sql =
         matches!(target.protocol, looptax_model::dsn::Protocol::Mysql | looptax_model::dsn::Protocol::Postgres);
@@ -55,7 +55,7 @@ pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, r
     (server, workload)
 }
 
-/// How statements are sent, if there is a choice.
+/// Returns how statements are sent, if the protocol offers a choice.
 fn sent_as(target: &Target) -> Option<String> {
     let word = match (&target.workload, target.sending.sent) {
         (Workload::Connect | Workload::Dump { .. }, _) => return None,
@@ -65,7 +65,7 @@ fn sent_as(target: &Target) -> Option<String> {
     Some(word.to_owned())
 }
 
-/// The stream of a dump, whose length is known once the dump has ended.
+/// Returns the stream of a dump. Its length is known only after a dump has ended.
 pub(crate) fn dumped(workload: &Workload, raw: &record::Raw) -> Option<record::Stream> {
     if !matches!(workload, Workload::Dump { .. } | Workload::DumpValues { .. }) {
         return None;
@@ -74,7 +74,7 @@ pub(crate) fn dumped(workload: &Workload, raw: &record::Raw) -> Option<record::S
     Some(record::Stream { bytes: slice.received_bytes?.checked_div(slice.requests)?, write_bytes: None })
 }
 
-/// Sizes of request and answer, if they are fixed.
+/// Returns the sizes of a request and its reply, in bytes, if they are fixed.
 fn message_bytes(workload: &Workload) -> [Option<u64>; 2] {
     match workload {
         Workload::Echo(Echo { request: EchoRequest::Ping { request_bytes, reply_bytes }, .. }) => {
@@ -93,7 +93,7 @@ fn stream(workload: &Workload) -> Option<record::Stream> {
     }
 }
 
-/// The schedule after the warm-up.
+/// Returns the schedule of the epochs after the warm-up, for the record.
 pub(crate) fn schedule(course: &Course, outcome: &Outcome, effort: Effort) -> record::Schedule {
     let shape = outcome.shape;
     let planned = |it: InterimAnalysis| record::PlannedLook { epochs: it.n_epochs as u32, alpha: it.alpha };
@@ -110,7 +110,7 @@ pub(crate) fn schedule(course: &Course, outcome: &Outcome, effort: Effort) -> re
     }
 }
 
-/// A comparison that has all fields but arms, epochs and judgement.
+/// Makes a comparison with all its fields except arms, epochs and judgement.
 pub(crate) fn skeleton(
     target: &Target,
     settings: &Experiment,
@@ -194,7 +194,8 @@ fn tls_words(facts: &TlsFacts) -> String {
     format!("{} {}, {handshakes}", facts.version, facts.cipher)
 }
 
-/// How a contrast ended that has just run; `cut_short_alpha` is the level if it did not end at an interim analysis.
+/// Returns how a contrast ended that has just run; `cut_short_alpha` is its level if it did not end at an interim
+/// analysis.
 pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: Option<&BenchError>) -> Ending {
     let chain = failure.map(|failure| {
         std::iter::successors(Some(failure as &dyn Error), |error| (*error).source())
@@ -211,7 +212,7 @@ pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: O
     }
 }
 
-/// The requested placement, with its meaning.
+/// Returns the requested placement with a description of what it does.
 pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     let real = match placement {
         Placement::Same => "both ends of a connection pinned to one core, drawn again each epoch",
@@ -222,7 +223,7 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     record::PlacementUsed { asked: placement, real: real.to_owned() }
 }
 
-/// The effect of the placement, according to the epochs.
+/// Describes how the placement worked out, according to the epochs; `None` if there is nothing to report.
 pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::PlacementUsed> {
     let is_pinned = matches!(placement, Placement::Same | Placement::Split);
     if raw.epochs.iter().any(|it| it.follows.is_some()) {
@@ -243,7 +244,8 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     })
 }
 
-/// As [`placement_used`], for workloads of which it is not known beforehand which of the server's threads will serve.
+/// Does the same as [`placement_used`], for workloads for which it is not known beforehand which of the server's
+/// threads will serve the connections.
 pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record::PlacementUsed {
     let used = placement_used(placement);
     let real = match (workload, placement) {

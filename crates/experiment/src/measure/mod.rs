@@ -1,4 +1,4 @@
-//! Measures one target: its cases in turn, each from its plan to a judged comparison in the record.
+//! Measures one target: runs its cases one after the other, each from its plan to a judged comparison in the record.
 
 mod capacity;
 pub(crate) mod judging;
@@ -26,10 +26,10 @@ use crate::target::counters::Counter;
 use plan::{Case, Doing};
 pub use record_writer::RecordWriter;
 
-/// How many times a server is looked at after a failure, to see whether it has ended: all looks take a fifth of a
+/// How many times looptax checks after a failure whether the server has ended: all checks together take a fifth of a
 /// second.
 const LOOKS_AFTER_FAILURE: usize = 20;
-/// The pause between two such looks.
+/// The pause between two of these checks.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Measures all cases of a target; the record is saved after each.
@@ -79,20 +79,20 @@ fn scene(target: &Target, case: &Case) -> Scene {
     }
 }
 
-/// A case with the capacity that was measured for it.
+/// A case, with the capacity that was measured for it.
 #[derive(Clone, Copy)]
 struct Loaded<'a> {
     case: &'a Case,
-    /// Requests per second of the slower arm, if the load is a share of them.
+    /// Requests per second of the slower arm; `None` unless the load is a percentage of them.
     capacity: Option<f64>,
 }
 
-/// Capacities measured so far, by connections and placement.
+/// The capacities measured so far, each with its number of connections and placement.
 #[derive(Default)]
 struct Capacities(Vec<(u32, Placement, f64)>);
 
 impl Capacities {
-    /// The slower arm's capacity, if the case needs it; it is measured once.
+    /// Returns the slower arm's capacity, if the case needs it. The capacity is measured only once.
     fn capacity_for(
         &mut self,
         target: &Target,
@@ -117,7 +117,7 @@ impl Capacities {
     }
 }
 
-/// If the server has ended, reports that: it explains more than the failure itself.
+/// If the server has ended, adds this to the failure, because it explains more than the failure itself.
 pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
     // The connections of a killed process close a moment before its end is visible.
     let ended = (0..LOOKS_AFTER_FAILURE).find_map(|look_idx| {
@@ -127,7 +127,7 @@ pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
         target.has_exited()
     });
     match ended {
-        // It is chance whether a request or a new connection failed first.
+        // It is chance whether a request or a new connection failed first, so the failure is always marked as invalid.
         Some(how) => failure
             .context(how)
             .with_hint("the end of the server's log is above; looptax concludes nothing from this comparison")
@@ -148,7 +148,7 @@ fn judge(
     let plan = plan::bench(settings, target, case, seed, capacity);
     let pairs = case.pairs();
     let mut connector = TargetConnector::new(target, pairs);
-    // If other clients use the server, its count includes their requests too.
+    // If other clients use the server, its counter also counts their requests, so it is not used.
     let counter = (!target.has_load_limits).then(|| Counter::start(target)).flatten();
     let ports = ports(settings, case);
     let mut outcome = run(&plan, &mut connector, stage, stop)?;
@@ -160,8 +160,8 @@ fn judge(
     let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = case.arms.len() - 1;
-    // If the run was cut short, the strictest level of the schedule applies, since no interim analysis is planned at
-    // that point.
+    // If the run was cut short, no interim analysis is planned at the point where it stopped, so the strictest level of
+    // the schedule applies.
     let cut_short = plan.course.stopping.analyses.iter().next();
     let cut_short_alpha = cut_short.map_or(0.05, |analysis| analysis.alpha);
     let schedule = judging::schedule(&plan.course, &outcome, settings.effort);
@@ -195,7 +195,7 @@ fn judge(
     failure.map_or(Ok(()), |failure| Err(failure.into()))
 }
 
-/// The local ports, if the workload leaves closed connections behind.
+/// Reads the state of the local TCP ports, if the workload leaves closed connections behind.
 fn ports(settings: &Experiment, case: &Case) -> Option<LocalPorts> {
     let has_tcp = case.arms.contains(&Arm::Tcp);
     (has_tcp && settings.requests.are_connects()).then(LocalPorts::read).flatten()
@@ -210,7 +210,8 @@ fn time_wait((before, after): (LocalPorts, LocalPorts)) -> record::TimeWait {
     }
 }
 
-/// The server's count of requests next to ours; `None` if an epoch was broken off, whose requests were not counted.
+/// Returns the server's count of requests together with looptax's count; `None` if an epoch was broken off, because
+/// looptax did not count its requests.
 fn count(
     counter: &Counter,
     target: &Target,

@@ -1,4 +1,4 @@
-//! The comparisons of a run, the time that they take, and the plan that is printed.
+//! Plans the comparisons of a run, estimates how long they take, and prints the plan.
 
 mod bench;
 mod case;
@@ -24,27 +24,28 @@ pub use case::{Case, Doing, TargetPlan};
 use text::{at_most, steps, text};
 pub use text::{case_name, minutes, target_line};
 
-/// How long the default run looks at free placement: enough for two settled spells of each arm.
+/// Length of the default run's glimpse at free placement: enough for two periods of each arm after it has settled.
 const FREE_LOOK: Duration = Duration::from_secs(10);
-/// How long the default run looks at split cores: enough for a factor, not for a verdict.
+/// Length of the default run's glimpse at split cores: enough for a rough factor, not for a verdict.
 const SPLIT_LOOK: Duration = Duration::from_secs(4);
-/// `--precise` measures again with slices ten times as long.
+/// Length of the slices when `--precise` measures again: ten times the usual length.
 const LONG_SLICE: Duration = Duration::from_millis(500);
-/// Most connections per arm to a running server that the user has not declared their own.
+/// Maximum number of connections per arm to a running server, unless the user has declared that the server is their
+/// own.
 const MOST_ON_RUNNING: u32 = 8;
 
 pub struct Overview {
     pub text: String,
-    /// The plans by target; empty for whole commands.
+    /// The plan for each target; empty for whole commands.
     pub targets: Vec<TargetPlan>,
     /// The comparisons in order.
     pub steps: Vec<PlannedStep>,
-    /// The longest time for measuring and warming up, without starting and filling servers.
+    /// The longest time for measuring and warming up, without the time for starting and filling servers.
     pub at_most: Duration,
 }
 
 impl Overview {
-    /// The requested arms that are not measured, in a sentence each.
+    /// Returns one sentence for each requested arm that is not measured.
     pub fn missing(&self) -> impl Iterator<Item = String> {
         self.targets.iter().flat_map(|target| {
             let name = &target.name;
@@ -81,8 +82,8 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     })
 }
 
-/// How the server's threads that serve our connections can be placed on cores, as far as this is known before the
-/// server is queried.
+/// Returns how the server's threads that serve looptax's connections can be placed on cores, as far as this is known
+/// before the server is queried.
 fn hold_on(spec: &TargetSpec, is_own_server: bool) -> Hold {
     let TargetSpec::Running(running) = spec else {
         return Hold::Pinned;

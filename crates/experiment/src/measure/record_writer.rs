@@ -1,4 +1,4 @@
-//! Keeps results while a run lasts: the record, saved after each comparison.
+//! Keeps the results of a run while it lasts: the record, which is saved after each comparison.
 
 use looptax_bench::{ContrastRun, MeasuredEpoch};
 use looptax_model::analysis::proved_arm::ProvedArm;
@@ -16,23 +16,23 @@ pub struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// A writer that saves with `saver`; with `None` it only keeps the record in memory.
+    /// Makes a writer that saves with `saver`; with `None` the record is only kept in memory.
     pub fn new(record: Record, saver: Option<Saver>) -> Self {
         Self { record, saver, n_packed_bytes: 0, n_samples: 0 }
     }
 
-    /// Adds the epochs of a contrast to a comparison, in the record's form.
+    /// Adds the epochs of a contrast to a comparison, in the form in which the record stores them.
     pub fn take(&mut self, comparison: &mut Comparison, run: ContrastRun) {
         let epochs = run.epochs.into_iter().map(|epoch| self.pack_epoch(epoch));
         comparison.raw.epochs.extend(epochs);
     }
 
-    /// An epoch in the record's form, with its latencies packed: they take most of a run's memory.
+    /// Converts an epoch to the form of the record. Its latencies are packed, because they take most of a run's memory.
     fn pack_epoch(&mut self, epoch: MeasuredEpoch) -> Epoch {
         Epoch { samples: epoch.samples.map(|latencies_ns| self.pack(latencies_ns)), ..epoch.raw }
     }
 
-    /// Packs the latencies of one side of an epoch. `None` beyond the limit, or if there are none.
+    /// Packs the latencies of one side of an epoch. `None` if there are none, or if the limit is reached.
     fn pack(&mut self, latencies_ns: Vec<u32>) -> Option<Samples> {
         if latencies_ns.is_empty() {
             return None;
@@ -47,14 +47,14 @@ impl RecordWriter {
         Some(packed)
     }
 
-    /// Judges a comparison from its own numbers, as `show` does, and adds it to the record.
+    /// Judges a comparison from its own numbers, in the same way as `show`, and adds it to the record.
     pub fn add(&mut self, mut comparison: Comparison, arms: &[ProvedArm], endings: &[Ending]) {
         judge(&mut comparison, arms, endings, &mut |samples| unpack(samples).unwrap_or_default());
         self.record.comparisons.push(comparison);
     }
 
-    /// Saves the record after each comparison, so that it survives if the run is killed. A failure here does not end
-    /// the measurement: the save at the end fails again, and reports it.
+    /// Saves the record after a comparison, so that it survives if the run is killed. An error is ignored: the save at
+    /// the end of the run fails again, and reports the error.
     pub fn save_early(&mut self) {
         let _ = self.save();
     }
@@ -69,13 +69,13 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Notes the end of the run and saves the record, unless nothing was measured.
+    /// Sets the end time of the run and saves the record, unless nothing was measured.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.record.finished_at = Some(jiff::Timestamp::now().to_string());
         self.save()
     }
 
-    /// Fails if latencies could not be written; the record has been saved without them.
+    /// Returns an error if latencies could not be written; in this case the record has been saved without them.
     pub fn check_samples(&mut self) -> Result<(), Failure> {
         match self.saver.as_mut().and_then(Saver::lost) {
             Some(lost) => {
@@ -85,12 +85,12 @@ impl RecordWriter {
         }
     }
 
-    /// Whether nothing was measured: in that case nothing is saved either.
+    /// Whether nothing was measured; if so, nothing is saved either.
     pub fn is_empty(&self) -> bool {
         self.record.is_empty()
     }
 
-    /// The path of the record.
+    /// Returns the path of the record.
     pub fn path(&self) -> Option<String> {
         self.saver.as_ref().map(|saver| saver.path().display().to_string())
     }

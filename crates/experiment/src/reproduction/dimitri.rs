@@ -1,5 +1,5 @@
-//! Dimitri Kravtchuk's comparison: point selects over more and more connections, and the server functions that take the
-//! time.
+//! Dimitri Kravtchuk's comparison: point selects over more and more connections, and the functions of the server that
+//! take the most time.
 
 mod hottest;
 
@@ -13,13 +13,13 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Runner, Step};
 
-/// The work besides the sweep, and its length.
+/// Describes the work besides the sweep, and returns its length.
 pub(crate) fn extra_work(publication: &Publication, amounts: &Amounts) -> (&'static str, Duration) {
     let [most, _] = most(publication, amounts);
     (hottest::WHAT, hottest::TAKES * n_points(most) as u32)
 }
 
-/// The number of connections at the end of the sweep here, and of the published sweep.
+/// Returns the highest number of connections in this run's sweep and in the published sweep.
 fn most(publication: &Publication, amounts: &Amounts) -> [u32; 2] {
     let ends = publication.steps[0].sweep_to.unwrap_or([1; 2]);
     [amounts.most(ends), ends[1]]
@@ -60,7 +60,7 @@ pub(crate) fn add(
     hottest::add(part, step, amounts, runner);
 }
 
-/// Number of points: 1, 2, 4 … and the last one.
+/// Returns the number of points: 1, 2, 4 … and the highest number of connections.
 fn n_points(most: u32) -> usize {
     (u32::BITS - (most - 1).leading_zeros()) as usize + 1
 }
@@ -77,13 +77,13 @@ fn point(comparison: &Comparison) -> Option<ReproductionPoint> {
     })
 }
 
-/// Whether a point has an interval; a tax without one ranges up to 100 %.
+/// Whether a point's tax has an interval; an upper end of 100 % means that there is no interval.
 fn has_interval(point: &ReproductionPoint) -> bool {
     let tax = point.tax_pct.known();
     tax.is_some_and(|it| it.lo.is_some() && it.hi.is_some_and(|hi| hi < 100.0))
 }
 
-/// The highest rate that each arm served.
+/// Returns the highest rate of each arm.
 fn most_served(points: &[ReproductionPoint]) -> Option<ReproductionFinding> {
     let value = |figure: &Figure| figure.known().map(|it| it.value);
     let most = |side: usize| {
@@ -94,7 +94,7 @@ fn most_served(points: &[ReproductionPoint]) -> Option<ReproductionFinding> {
     Some(ReproductionFinding::MostServed { per_s: [unix.0, tcp.0], connections: [unix.1, tcp.1] })
 }
 
-/// The largest difference between the arms, among the points at which they differ.
+/// Returns the largest difference between the arms, among the points at which a difference is proved.
 fn largest(proved: &[ReproductionPoint]) -> Option<ReproductionFinding> {
     let bounded = |it: &&Estimate| it.lo.is_some() && it.hi.is_some();
     let shown = proved.iter().filter_map(|point| {

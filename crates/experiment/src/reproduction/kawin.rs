@@ -1,7 +1,7 @@
 //! Kawin Viriyaprasopsook's comparison: Redis and MariaDB behind a published port, compared with their sockets.
 //!
-//! The article's TCP is a bridge with a port proxy on top of it, so TCP, bridge and proxy are all measured, and the
-//! bill shows what each of them adds.
+//! In the article, "TCP" passes through a bridge and a port proxy. So the arms TCP, bridge and proxy are all measured,
+//! and the bill shows how much each of them adds.
 
 use looptax_model::analysis::effect::Effect;
 use looptax_model::record::{
@@ -13,7 +13,7 @@ use super::reading::Reading;
 
 pub(crate) const PUBLISHED_PORT: &str = "proxy";
 
-/// For each row about the published port, adds a finding that shows how its cost is divided.
+/// For each row about the published port, adds a finding that shows which parts its cost has.
 pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, readings: &[Option<Reading>]) {
     for (plan, reading) in publication.steps.iter().zip(readings) {
         let Some(reading) = reading else { continue };
@@ -34,7 +34,8 @@ fn finding(comparison: &Comparison, what: &str) -> Option<ReproductionFinding> {
     bill.and_then(|bill| shares(bill, what))
 }
 
-/// The shares of the published port's cost that the proxy and the transport have; `None` if that is not proved.
+/// Returns which share of the published port's cost is due to the proxy, and which to the transport; `None` if that is
+/// not proved.
 fn shares(bill: &Bill, what: &str) -> Option<ReproductionFinding> {
     let step = |arm: &str| bill.steps.iter().find(|step| step.arm == arm);
     let known = |figure: &Figure| -> Option<Estimate> {
@@ -47,7 +48,7 @@ fn shares(bill: &Bill, what: &str) -> Option<ReproductionFinding> {
     if in_all_us.lo? <= 0.0 {
         return None;
     }
-    // Calculated from each arm's total cost, so that the parts add up.
+    // Computed from the total costs of the arms, so that the parts add up to the whole.
     let until_tcp = known(&tcp.in_all_us)?.value;
     let until_bridge = known(&bridge.in_all_us)?.value;
     let share = |figure: &Figure, us: f64| Some(PortShare { us: known(figure)?, pct: 100.0 * us / in_all_us.value });

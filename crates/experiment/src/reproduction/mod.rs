@@ -1,8 +1,9 @@
-//! Repeats published comparisons on this machine: what was claimed, what is measured for it, and how the two agree.
+//! Repeats published comparisons on this machine, and shows each claim, the measurement for it, and how well the two
+//! agree.
 //!
-//! A part is one publication: a file in `data/` with its claims, its [`steps`](Part::steps), which are comparisons that
-//! `compare` makes, and its rows, each with a claim and its measurement. Measurements that data cannot describe have
-//! their own modules. Within this module only `runner` measures, in the same way as `compare`. Called by
+//! A part is one publication: a file in `data/` with its claims; its [`steps`](Part::steps), which are comparisons as
+//! `compare` makes them; and its rows, each with a claim and the measurement for it. A measurement that cannot be
+//! described by data has its own module. In this folder only `runner` measures, in the same way as `compare`. Called by
 //! `commands::reproduce`.
 
 mod dimitri;

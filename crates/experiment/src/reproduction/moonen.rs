@@ -1,7 +1,7 @@
 //! Scott Moonen's comparison: a stream and small messages without a database.
 //!
-//! His 1,133 µs for a message over TCP is a hundred times what other people have measured, so [`attempts`] look for a
-//! possible cause.
+//! Moonen reports 1,133 µs for a message over TCP, which is a hundred times what other people have measured.
+//! [`attempts`] looks for a possible cause.
 
 mod attempts;
 
@@ -13,11 +13,11 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Runner};
 
-/// The work besides the comparisons, and its length.
+/// Describes the work besides the comparisons, and its length.
 pub(crate) const EXTRA_WORK: (&str, Duration) =
     ("other patterns of writing, to find one that takes 1133 µs per message", Duration::from_secs(12));
 
-/// Adds the attempts, and how much of the published amounts was measured.
+/// Adds the attempts, and which share of the published amounts was measured.
 pub(crate) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,

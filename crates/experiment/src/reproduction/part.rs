@@ -1,31 +1,31 @@
-//! The publications that can be measured again, by name only.
+//! The publications whose measurements can be repeated, by name only.
 //!
-//! `publication` has a publication's claims, `step` its measurements, and `run` makes them.
+//! `publication` has the claims of a publication, `step` has its measurements, and `run` makes them.
 
 use super::publication::{Extra, Publication};
 
-/// One publication, by its index in the order of measuring.
+/// A publication, identified by its index in the order of measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part(pub(super) usize);
 
 impl Part {
-    /// All publications, in the order of measuring: by date of publication, and last those that move the process into
-    /// separate network namespaces.
+    /// Returns all publications in the order of measuring: by date of publication, except that publications which move
+    /// the process into separate network namespaces come last.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..Publication::all().len()).map(Self)
     }
 
-    /// The publication for a word.
+    /// Returns the publication with this name on the command line.
     pub fn named(word: &str) -> Option<Self> {
         Self::all().find(|it| it.name() == word)
     }
 
-    /// The word for the publication.
+    /// Returns the name of the publication on the command line.
     pub fn name(self) -> &'static str {
         &Publication::for_part(self).name
     }
 
-    /// Describes the publication's measurement in a line.
+    /// Returns a line that describes the publication's measurement.
     pub fn about(self) -> &'static str {
         &Publication::for_part(self).about
     }

@@ -1,4 +1,4 @@
-//! Peter Zaitsev's comparison: point selects, a mysqldump, and latency at a load.
+//! Peter Zaitsev's comparison: point selects, a mysqldump, and the latency at a given rate.
 
 use looptax_model::record::ReproductionPart;
 
@@ -6,10 +6,10 @@ use super::Amounts;
 use super::publication::Publication;
 use super::reading::Reading;
 
-/// Rows of the dumped table per megabyte of the dump.
+/// Number of rows of the dumped table per megabyte of the dump.
 const ROWS_PER_MB: f64 = 5_000.0;
 
-/// Adds how much smaller than the published one the dump was.
+/// Adds how much smaller the dump was than the published dump.
 pub(crate) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,

@@ -1,4 +1,4 @@
-//! The plan as it is printed before anything is measured.
+//! Prints the plan of a reproduction before anything is measured.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::plan::minutes;
 use super::part::Part;
 use super::step::Amounts;
 
-/// The planned measurements, their longest time, and the folder of the results.
+/// Returns the planned measurements, their longest time, and the folder for the results.
 pub fn text(parts: &[Part], amounts: &Amounts, folder: &Path) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
     let mut most = Duration::ZERO;

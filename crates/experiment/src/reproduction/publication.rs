@@ -1,8 +1,8 @@
-//! The publications' claims and the measurements for them, from the files in `data/`, the only place with other
-//! people's numbers.
+//! The claims of publications and the measurements for them, from the files in `data/`. No other place has figures that
+//! other people published.
 //!
-//! Figures that a source shows only in its charts are left out. In a pair of numbers, the first is for a quick run and
-//! the second for a usual one. Reasons may name figures of the comparison in braces.
+//! Figures that a publication shows only in charts are left out. In a pair of numbers, the first is for a quick run and
+//! the second for a usual run. A reason may contain names of the comparison's figures in braces.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 use super::part::Part;
 use super::programs::on_path;
 
-/// The files, each with one article.
+/// The contents of the files of `data/` that have an article, one article per file.
 const FILES: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/publications.rs"));
 
 static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
@@ -32,16 +32,16 @@ static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Publication {
-    /// The word for the publication on the command line.
+    /// The name of the publication on the command line.
     pub(crate) name: String,
-    /// Describes the publication's measurement in a line.
+    /// A line that describes the publication's measurement.
     pub(crate) about: String,
-    /// The date, as far as it is known: 2019, 2020-04, undated.
+    /// The date as precisely as it is known: 2019, 2020-04, undated.
     pub(crate) published: String,
     pub(crate) article: Article,
-    /// The measurements besides the steps.
+    /// A kind of measurement that the publication needs besides its steps.
     pub(crate) extra: Option<Extra>,
-    /// How the repetition is always smaller than the original, in a sentence each.
+    /// The differences that always make the repetition smaller than the original, one sentence each.
     #[serde(default)]
     pub(crate) smaller: Vec<String>,
     #[serde(default, rename = "step")]
@@ -62,37 +62,37 @@ impl Publication {
         &PUBLICATIONS
     }
 
-    /// The publication of a part.
+    /// Returns the publication of a part.
     pub(crate) fn for_part(part: Part) -> &'static Self {
         &PUBLICATIONS[part.0]
     }
 }
 
-/// A publication's measurements besides its steps; each kind has a module.
+/// A measurement of a publication besides its steps; each kind has a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Extra {
     /// How much smaller the dump is than the published one.
     Dump,
-    /// Points of a sweep, and the server's hottest functions.
+    /// The points of a sweep, and the functions in which the server spends the most time.
     Sweep,
-    /// Other patterns of writing data.
+    /// Other patterns in which data are written.
     Writes,
     /// Pages of WordPress.
     Pages,
-    /// The proxy's and the transport's shares of a published port's cost.
+    /// How much of a published port's cost is due to the proxy, and how much to the transport.
     Ports,
     /// Storms of many connections.
     Storms,
 }
 
-/// A comparison to measure, in the words of `compare`'s options.
+/// A comparison to measure. The fields correspond to `compare`'s options.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StepPlan {
-    /// A word for the name of the record's file.
+    /// The part of the record's file name that names the step.
     pub name: String,
-    /// Describes the comparison for a person.
+    /// A description of the comparison for the user.
     pub what: String,
     #[serde(deserialize_with = "kind")]
     pub target: Kind,
@@ -113,34 +113,35 @@ pub(crate) struct StepPlan {
     pub placement: Vec<Placement>,
     #[serde(default, deserialize_with = "words")]
     pub client: Vec<ClientModel>,
-    /// Rates, in percent of what the slower arm serves.
+    /// Rates, in percent of the slower arm's capacity.
     #[serde(default)]
     pub rates_pct: Vec<f64>,
     pub pipeline: Option<u32>,
     pub value_bytes: Option<usize>,
     pub message_bytes: Option<u64>,
-    /// The bytes of a stream, and those of one write.
+    /// Size of a stream in bytes; `write_bytes` is the size of one write.
     pub stream_bytes: Option<u64>,
     pub write_bytes: Option<u64>,
-    /// If `false`, TCP may combine small writes.
+    /// Whether both ends set `TCP_NODELAY`; if `false`, TCP may combine small writes.
     pub nodelay: Option<bool>,
-    /// Whether the text of each statement is sent each time, as pgbench does.
+    /// Whether the text of a statement is sent with each execution, as pgbench does by default.
     #[serde(default)]
     pub is_text: bool,
     pub rows: Option<Rows>,
     pub slice_ms: Option<u32>,
     pub epochs: [u64; 2],
-    /// The step is broken off after this much time of measuring.
+    /// The time limit for measuring, in seconds: after it the step is ended.
     pub budget_s: [u64; 2],
-    /// The amount that leads to more epochs if the user requests a share of it.
+    /// The amount of data, from which the number of epochs follows if the user requests a share of the published
+    /// amount.
     pub amount: Option<Amount>,
-    /// Why published and measured values differ, for all claims of the step.
+    /// Reasons why published and measured values may differ, for all claims of the step.
     #[serde(default)]
     pub reasons: Vec<String>,
 }
 
 impl StepPlan {
-    /// The first of the step's programs that is installed.
+    /// Returns the first of the step's programs that is installed.
     pub(crate) fn program(&self) -> Option<&str> {
         let mut programs = self.programs.iter().map(String::as_str);
         programs.find(|program| on_path(program))
@@ -162,29 +163,29 @@ impl StepPlan {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rows {
     pub published: u64,
-    /// The amount for a run without a share; else the published one.
+    /// Number of rows if the user requests no share; `None` for the published number.
     pub usual: Option<[u64; 2]>,
-    /// The time that a million requests may take.
+    /// The time that a million requests may take, in seconds.
     #[serde(default)]
     pub s_per_million: u64,
 }
 
-/// The amount of data that was streamed or sent on each arm.
+/// The amount of data that is streamed or sent on each arm.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Amount {
     pub published: u64,
     pub per_epoch: u64,
-    /// The time that an epoch may take.
+    /// The time that an epoch may take, in seconds.
     pub s_per_epoch: u64,
 }
 
-/// A claim, or a part of it, and the measurement for it.
+/// A claim, or a part of a claim, and the measurement for it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RowPlan {
     pub step: String,
-    /// `None` for a part of a claim that was not published separately.
+    /// `None` if this part of a claim was not published as a separate figure.
     pub claim: Option<Claim>,
     pub what: String,
     /// The arm that is compared with the baseline.
@@ -193,23 +194,24 @@ pub(crate) struct RowPlan {
     pub unit: ReproductionUnit,
     #[serde(default)]
     pub effect: Effect,
-    /// Further reasons why published and measured values differ.
+    /// Further reasons why the published and the measured value may differ.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// Selects the step's comparison: the first that matches these fields.
+    /// With the next two fields, selects a comparison of the step: the first that matches all fields that are set.
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// Selects the comparison in which the baseline served most.
+    /// Whether to select the comparison in which the baseline had the highest throughput, instead.
     #[serde(default)]
     is_at_most: bool,
 }
 
 impl RowPlan {
-    /// The comparison that the row is about.
+    /// Returns the comparison that the row is about.
     pub(crate) fn comparison<'a>(&self, all: &'a [Comparison]) -> Option<&'a Comparison> {
         if self.is_at_most {
-            // At a single point, a sweep has comparisons with threads too.
+            // At one of its points a sweep also has comparisons with threads; only comparisons with client model
+            // `event` count.
             let sweep = all.iter().filter(|it| it.client == Client::Event);
             return sweep.max_by(|one, other| served(one).total_cmp(&served(other)));
         }
@@ -227,20 +229,20 @@ fn served(comparison: &Comparison) -> f64 {
     per_s.map_or(0.0, |it| it.value)
 }
 
-/// A count of many simultaneous connections that fail over the socket, compared with TCP.
+/// A measurement of how many of many simultaneous connections fail over the socket, compared with TCP.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StormPlan {
     #[serde(deserialize_with = "kind")]
     pub target: Kind,
-    /// The client whose way of connecting is imitated.
+    /// The client whose behaviour at connecting is imitated.
     pub client: String,
     pub connections: u32,
-    /// The queue of the listening socket; `None` for the server's default.
+    /// Length of the listening socket's queue; `None` for the server's default.
     pub queue: Option<u32>,
     pub storms: [u32; 2],
     pub budget_s: u64,
-    /// `None` if the claim was not published.
+    /// `None` if no figure was published.
     pub claim: Option<Claim>,
     pub what: String,
     #[serde(default)]
@@ -252,7 +254,7 @@ pub(crate) struct StormPlan {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PagePlan {
     pub claim: Option<Claim>,
-    /// The row's text, which may have the page's number of queries in braces.
+    /// The row's text; it may contain a placeholder in braces for the page's number of queries.
     pub what: String,
     pub unit: ReproductionUnit,
     pub of: PageFigure,
@@ -266,11 +268,11 @@ pub(crate) struct PagePlan {
 pub(crate) enum PageFigure {
     Query,
     QuerySd,
-    /// The share of the queries in the page's time.
+    /// The share of a page's time that its queries take.
     Share,
     /// The time of the whole page.
     Page,
-    /// The time in queries under `looptax run`, over the socket and in the same process.
+    /// The time in queries under `looptax run`, compared with the socket in the same process.
     MovedQuery,
 }
 
@@ -278,7 +280,7 @@ fn tcp() -> String {
     Arm::Tcp.name().to_owned()
 }
 
-/// Parses a kind of server, in the words of an option.
+/// Reads a kind of server, by its name in an option.
 fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
     let word = String::deserialize(from)?;
     crate::servers::startable(&word).map_err(Error::custom)

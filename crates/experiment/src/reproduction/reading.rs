@@ -1,4 +1,4 @@
-//! The result of a step: its record.
+//! The result of a step, which is a record, and figures from it.
 
 use looptax_model::record::{Comparison, Epoch, Record, ReproductionProof};
 
@@ -7,13 +7,13 @@ pub struct Reading {
     pub step_idx: u32,
 }
 
-/// The epochs of the baseline and of the other arm, which has this index.
+/// Returns the epochs of the pair of the baseline and the arm with this index.
 pub(crate) fn epochs_of(comparison: &Comparison, arm_idx: usize) -> impl Iterator<Item = &Epoch> {
     let pair = [0, arm_idx as u32];
     comparison.raw.epochs.iter().filter(move |epoch| epoch.pair == pair)
 }
 
-/// The amount of work that was done for the pair with this other arm.
+/// Returns how much work was done for the pair of the baseline and the arm with this index.
 pub(crate) fn proof(comparison: &Comparison, arm_idx: usize) -> ReproductionProof {
     let slices = || epochs_of(comparison, arm_idx).flat_map(|epoch| &epoch.slices);
     let n_requests: u64 = slices().map(|slice| slice.requests).sum();
@@ -21,7 +21,7 @@ pub(crate) fn proof(comparison: &Comparison, arm_idx: usize) -> ReproductionProo
     let is_command = comparison.commands.is_some();
     ReproductionProof {
         rows: comparison.workload.rows,
-        // Each batch contains this many requests.
+        // Each request of the raw data is a pipeline of this many requests.
         requests: if is_command { 0 } else { n_requests * u64::from(comparison.workload.pipeline) },
         server_count: comparison.server_count.clone(),
         streamed_bytes: per_request.map(|bytes| bytes * n_requests),

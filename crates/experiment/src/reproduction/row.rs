@@ -1,4 +1,4 @@
-//! A claim and the measurement for it.
+//! Makes a row of a reproduction: a claim and the measurement for it.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,14 @@ use super::kawin::PUBLISHED_PORT;
 use super::publication::RowPlan;
 use super::reading::{Reading, proof};
 
-/// The share of the machine that other programs may use over the whole run, in percent, as in a calm epoch.
+/// Limit for CPU time that the hypervisor takes over the whole run, in percent; the next constant is the limit for
+/// other programs. The limits are those of a calm epoch.
 const MOST_STEAL_PCT: f64 = 1.0;
 const MOST_FOREIGN_PCT: f64 = 5.0;
 
-/// Whether the result is disturbed. That is the case if `compare` withholds its verdict because of a drift or of other
-/// programs, if it withholds it for another reason and others used much of the machine, or if it knows only the
-/// direction: an interval does not account for any of these.
+/// Whether the result is disturbed. It is if `compare` withholds its verdict because of a drift or of other programs;
+/// if it withholds the verdict for another reason while other programs or the hypervisor used much of the machine; or
+/// if only the direction of the difference is known. An interval does not account for any of these.
 fn is_disturbed(tax: &Tax) -> bool {
     let is_objection = matches!(tax.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     let shares = &tax.diagnostics;
@@ -30,7 +31,7 @@ fn is_disturbed(tax: &Tax) -> bool {
     is_withheld || tax.uncertain_size.is_some()
 }
 
-/// The row; `None` if the arm was not measured. `of_step` has the reasons that all claims of the step share.
+/// Makes the row; `None` if the arm was not measured. `of_step` has the reasons that apply to all claims of the step.
 pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Option<ReproductionRow> {
     let comparison = plan.comparison(&reading.record.comparisons)?;
     let mut taxes = comparison.tax.iter();
@@ -59,7 +60,7 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
         reasons.push(ReproductionReason::NoFigure { na });
     }
     if plan.claim.is_some() {
-        // The verdict is about the median, so it does not apply to the mean or the tail.
+        // The verdict is about the median, so it does not apply to a mean or a tail latency.
         let is_own = comparison.load.is_flat_out() || is_unusable;
         let withheld = Withheld::for_tax(comparison, tax).filter(|_| is_own);
         reasons.extend(withheld.map(ReproductionReason::Withheld));
@@ -83,7 +84,7 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
     })
 }
 
-/// A reason with its figures from the comparison; `None` if one of them does not exist.
+/// Fills the figures of the comparison into a reason; `None` if one of the figures does not exist.
 fn known_of(comparison: &Comparison, words: &str) -> Option<ReproductionReason> {
     let load = &comparison.load;
     let mut figures = BTreeMap::new();
@@ -100,7 +101,7 @@ fn known_of(comparison: &Comparison, words: &str) -> Option<ReproductionReason> 
     Some(ReproductionReason::Known { words, figures })
 }
 
-/// The program between a published port and the server.
+/// Returns the program between a published port and the server.
 fn port_proxy(comparison: &Comparison, arm: &str) -> Option<ReproductionReason> {
     let mut arms = comparison.arms.iter();
     let arm = arms.find(|it| it.name == arm && arm == PUBLISHED_PORT)?;
@@ -118,7 +119,7 @@ fn ended(reading: &Reading, comparison: &Comparison, tax: &Tax) -> ReproductionR
     }
 }
 
-/// Whether the row's value has an upper and a lower limit; a tax without them ranges up to 100 %.
+/// Whether the row's value has a lower and an upper limit; if a tax has no upper limit, its interval ends at 100 %.
 pub(crate) fn has_interval(row: &ReproductionRow) -> bool {
     let it = row.measured.known();
     let is_bound = |hi: f64| row.unit != ReproductionUnit::TaxPct || hi < 100.0;

@@ -1,4 +1,4 @@
-//! Measures a part: its steps with their rows, and its further work.
+//! Measures a part: its steps with their rows, and its work besides the steps.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::step::{Amounts, Step};
 use super::{dimitri, kawin, moonen, percona, row, storms, wordpress};
 
 impl Part {
-    /// The work besides the steps, and its length.
+    /// Describes the work besides the steps, and returns its length.
     pub(crate) fn extra_work(self, amounts: &Amounts) -> Option<(&'static str, Duration)> {
         let publication = Publication::for_part(self);
         match publication.extra? {
@@ -24,7 +24,7 @@ impl Part {
         }
     }
 
-    /// Measures the part, as far as this is possible on this machine.
+    /// Measures as much of the part as is possible on this machine.
     pub fn run(self, amounts: &Amounts, runner: &mut Runner<'_>) -> ReproductionPart {
         let mut part = Runner::begin(self, amounts);
         let publication = Publication::for_part(self);
@@ -52,7 +52,7 @@ impl Part {
     }
 }
 
-/// Measures the steps; each result has its rows.
+/// Measures the steps, and adds the rows of each result.
 fn measured(
     part: &mut ReproductionPart,
     publication: &Publication,

@@ -1,4 +1,4 @@
-//! Runs a part's steps as `compare` would, one after the other, and keeps their records.
+//! Runs the steps of a part one after the other, in the same way as `compare`, and keeps their records.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::publication::Publication;
 use super::reading::Reading;
 use super::{Amounts, Part, Step};
 
-/// How much longer an epoch may take if it began in time.
+/// How long an epoch that began before the deadline may continue after the deadline.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// Observes the steps, and keeps their records.
@@ -26,7 +26,7 @@ pub trait Onlooker {
 
     fn observer(&self) -> Box<dyn Observer>;
 
-    /// Notes that a record was saved at this path.
+    /// Notes that this record was saved at this path.
     fn remember(&self, record: &Record, path: &Path);
 }
 
@@ -35,9 +35,9 @@ pub struct Surroundings {
     pub onlooker: Box<dyn Onlooker>,
     /// The folder for the records.
     pub folder: PathBuf,
-    /// The flag that steps check; it is set by a signal, and when a step's time is over.
+    /// The flag that ends a step; it is set by a signal, and when the step's time is over.
     pub stop: Arc<AtomicBool>,
-    /// Set only by a signal.
+    /// The flag that only a signal sets.
     pub interrupted: Arc<AtomicBool>,
 }
 
@@ -48,12 +48,12 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// A runner for a part of which no step has begun.
+    /// Makes a runner for a part.
     pub fn new(around: &'a Surroundings, part: Part) -> Self {
         Self { around, part: part.name() }
     }
 
-    /// A part of which nothing is measured yet.
+    /// Makes a part without any measurement.
     pub fn begin(part: Part, amounts: &Amounts) -> ReproductionPart {
         let steps = part.steps(amounts).into_iter();
         ReproductionPart {
@@ -81,17 +81,17 @@ impl<'a> Runner<'a> {
         self.around.onlooker.say(words);
     }
 
-    /// The folder for the records.
+    /// Returns the folder for the records.
     pub fn folder(&self) -> &Path {
         &self.around.folder
     }
 
-    /// The flag that work outside a step checks.
+    /// Returns the flag that ends work outside the steps.
     pub fn stop(&self) -> &AtomicBool {
         &self.around.stop
     }
 
-    /// Measures the step with this index; `None` if there is no result, with the reason in `part`.
+    /// Measures the step with this index; if there is no result, returns `None` and adds the reason to `part`.
     pub fn measure(&mut self, part: &mut ReproductionPart, step: &Step, step_idx: usize) -> Option<Reading> {
         if self.is_interrupted() {
             return None;
@@ -143,12 +143,12 @@ impl<'a> Runner<'a> {
         Ok(Some(Reading { record, step_idx: step_idx as u32 }))
     }
 
-    /// Notes that a record was saved at this path.
+    /// Notes that this record was saved at this path.
     pub(crate) fn remember(&self, record: &Record, path: &Path) {
         self.around.onlooker.remember(record, path);
     }
 
-    /// Gives the work a deadline, and breaks it off some time after the deadline if it hangs.
+    /// Runs the work with a deadline, and sets the flag that ends it if it still runs some time after the deadline.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn at_most<T>(
         &self,
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
             drop(finished);
             timer.join().ok();
             stop.store(false, Ordering::Relaxed);
-            // A signal that came between the two lines above is not lost.
+            // A signal that came before `stop` was reset must still end the run.
             if interrupted.load(Ordering::Relaxed) {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -178,7 +178,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A failure, named by `what`, in one line with the next step.
+/// Renders a failure and its next step in one line that begins with `what`.
 pub(crate) fn in_one_line(what: &str, failure: &Failure) -> String {
     let hint = failure.hint().map(|hint| format!("; {hint}"));
     let line = format!("{what}: {failure:#}{}", hint.unwrap_or_default());

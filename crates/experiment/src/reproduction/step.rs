@@ -1,4 +1,4 @@
-//! One comparison of a part: a command line of `compare`, and its time limit.
+//! A comparison of a part: its command line for `compare`, and its time limit.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use looptax_model::failure::Failure;
 use super::part::Part;
 use super::publication::{Publication, Rows, StepPlan};
 
-/// Tests must not depend on time, so their limit is generous.
+/// The time limit of a step in tests: generous, because tests must not depend on time.
 const TEST_BUDGET: Duration = Duration::from_secs(10 * 60);
-/// Fewest and most epochs of a comparison whose amount of data follows a published one.
+/// The lowest and highest number of epochs of a comparison whose amount of data follows from a published amount.
 const EPOCHS: [u64; 2] = [8, 10_000];
 const LEAST_ROWS: u64 = 100;
 
@@ -24,21 +24,21 @@ pub struct Amounts {
     pub is_quick: bool,
     /// Share of the published amounts of data; `None` for the amount that fits the time.
     pub scale: Option<f64>,
-    /// For tests: epochs of every comparison.
+    /// For tests: number of epochs of every comparison.
     pub epochs: Option<u32>,
     /// For tests: length of a slice.
     pub slice_ms: Option<u32>,
-    /// For tests: most connections in a sweep.
+    /// For tests: maximum number of connections in a sweep.
     pub users: Option<u32>,
 }
 
 impl Amounts {
-    /// Picks the amount for a quick run or for a usual one.
+    /// Returns the value for a quick run or for a usual run.
     pub fn either<T>(&self, quick: T, usual: T) -> T {
         if self.is_quick { quick } else { usual }
     }
 
-    /// Scales a published number by `scale`; without a scale it is `default`, and never less than `least`.
+    /// Returns the published number multiplied by `scale`, or `default` if there is no scale; at least `least`.
     pub fn scaled(&self, published: u64, default: u64, least: u64) -> u64 {
         let share = self.scale.map(|scale| (published as f64 * scale) as u64);
         share.unwrap_or(default).max(least)
@@ -49,28 +49,28 @@ impl Amounts {
         self.scaled(rows.published, self.either(quick, usual), LEAST_ROWS)
     }
 
-    /// Number of connections at the last point of a sweep.
+    /// Returns the number of connections at the last point of a sweep.
     pub(crate) fn most(&self, [quick, usual]: [u32; 2]) -> u32 {
         self.users.unwrap_or_else(|| self.either(quick, usual))
     }
 }
 
-/// A comparison that is measured for a part, with each of its workloads.
+/// A comparison that is measured for a part, once for each of its workloads.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// A word for the name of the record's file.
+    /// The part of the record's file name that names the step.
     pub name: &'static str,
-    /// Describes the comparison for a person.
+    /// A description of the comparison for the user.
     pub what: String,
-    /// The experiment, which is run with each of its workloads.
+    /// The experiment, which is run once for each of its workloads.
     experiment: Experiment,
     workloads: &'static [String],
-    /// The step is broken off after this much time of measuring, and keeps its results up to then.
+    /// The time limit for measuring: after it the step is ended, and its results so far are kept.
     pub budget: Duration,
 }
 
 impl Step {
-    /// The step of a plan, with these amounts.
+    /// Makes the step of a plan, with these amounts.
     pub(crate) fn new(plan: &'static StepPlan, amounts: &Amounts) -> Self {
         let rows = plan.rows.as_ref().map(|rows| amounts.rows(rows));
         let rows = rows.unwrap_or(u64::from(ROWS));
@@ -109,7 +109,7 @@ impl Step {
         }
     }
 
-    /// The experiments, one for each workload, with their own seed.
+    /// Returns the experiments, one for each workload, each with its own seed.
     ///
     /// # Errors
     /// The kernel gives no random bytes.
@@ -128,14 +128,14 @@ impl Step {
         })
     }
 
-    /// The command line with which anyone can repeat the step.
+    /// Returns the command line with which anyone can repeat the step.
     pub fn command(&self) -> Vec<String> {
         let mut experiment = self.experiment.clone();
         experiment.requests.workload = (!self.workloads.is_empty()).then(|| self.workloads.join(","));
         experiment.command_without_seed()
     }
 
-    /// The command line as one line for a shell.
+    /// Returns the command line as one line for a shell.
     pub fn line(&self) -> String {
         joined(&self.command())
     }
@@ -148,7 +148,7 @@ impl Part {
     }
 }
 
-/// Number of epochs, and the least time for them.
+/// Returns the number of epochs, and the minimum time for them in seconds.
 fn amount(plan: &StepPlan, amounts: &Amounts, rows: u64) -> (u64, u64) {
     let epochs = amounts.either(plan.epochs[0], plan.epochs[1]);
     let Some(amount) = &plan.amount else {
@@ -169,7 +169,7 @@ fn exec(line: &str) -> Exec {
     Exec::one_line(line, "10m").expect("the line has a program that looptax knows")
 }
 
-/// Sets the kind and number of requests.
+/// Sets the options of the requests, and the rates if the plan has any.
 fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     let requests = &mut experiment.requests;
     requests.pipeline = plan.pipeline.unwrap_or(requests.pipeline);
@@ -188,7 +188,7 @@ fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     }
 }
 
-/// Sets a short warm-up. For all but whole commands it also sets the length of slices, if a plan or a test gives one.
+/// Sets a short warm-up. Except for whole commands, also sets the length of slices if the plan or a test specifies one.
 fn shorten(experiment: &mut Experiment, plan: &StepPlan, amounts: &Amounts) {
     let warm_up_s = u64::from(amounts.epochs.is_none());
     experiment.warm_up = Some(Duration::from_secs(warm_up_s));

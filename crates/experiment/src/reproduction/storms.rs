@@ -1,4 +1,4 @@
-//! Rows about many simultaneous connections: the share that fails over the socket, compared with TCP.
+//! Makes the rows about many simultaneous connections: how many fail over the socket, compared with TCP.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::spec::exec::joined;
 use crate::spec::new_seed;
 use crate::storm;
 
-/// The work, and its longest time.
+/// Describes the work, and returns its longest time.
 pub(crate) fn extra_work(publication: &Publication) -> (&'static str, Duration) {
     let budgets = publication.storms.iter().map(|it| Duration::from_secs(it.budget_s));
     ("many connections at once, over the socket and over TCP in turns", budgets.sum())
 }
 
-/// Adds the storms with their rows, and the smallest queue with which no connection failed.
+/// Adds the storms with their rows, and the shortest queue at which no connection failed.
 pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, amounts: &Amounts, runner: &Runner<'_>) {
     for plan in &publication.storms {
         if runner.is_interrupted() {

@@ -1,4 +1,4 @@
-//! The comparison of WordPress pages: time in queries of one page over TCP and over the socket.
+//! The comparison of WordPress pages: the time that a page spends in queries over TCP, and over the socket.
 //!
 //! [`crate::reproduction::pages`] loads and proves the pages; this module compares the figures with the published ones.
 
@@ -24,7 +24,7 @@ use crate::reproduction::pages::{Measured, SiteMeasured, measure};
 /// The name of the file with the figures of every page, in the folder of the records.
 const FILE: &str = "wordpress.json";
 
-/// The work, and its longest time.
+/// Describes the work, and returns its longest time.
 pub(crate) fn extra_work(amounts: &Amounts) -> (&'static str, Duration) {
     let what = "pages of two WordPress sites, socket, TCP and `looptax run` in turns";
     (what, Duration::from_secs(amounts.either(75, 180)))
@@ -79,14 +79,14 @@ fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<Rep
             php: measured.php.clone(),
             mariadb: measured.mariadb.clone(),
         });
-        // The result on this machine with the published number of loads.
+        // This is the result on this machine for as many pages as were loaded for the article.
         let first = site.fifteen.as_ref().and_then(|it| added_pct(it.figures["query"]));
         reasons.extend(first.map(|added_pct| ReproductionReason::FirstPages { added_pct }));
     }
     reasons
 }
 
-/// By how many percent the slower transport is slower.
+/// Returns by how many percent the slower transport is slower.
 fn added_pct(ratio: Estimate) -> Option<looptax_model::record::Estimate> {
     let pct = ratio.map_monotone(|ratio| in_unit(ReproductionUnit::AddedPct, ratio));
     figure(pct).known().copied()
@@ -99,7 +99,7 @@ struct Shown {
     sides: [ReproductionSide; 2],
 }
 
-/// The content of a page's row; `None` if one of the transports was not measured.
+/// Returns the content of a page's row; `None` if one of the transports was not measured.
 fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     let arms = match of {
         PageFigure::MovedQuery => [Transport::UnixBeside, Transport::Redirect],
@@ -120,14 +120,14 @@ fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     let sides = [side(arms[0])?, side(arms[1])?];
     Some(Shown {
         arms,
-        // A share is not a ratio of two transports: it is the queries' share of a page's time over TCP.
+        // The share has no ratio of two transports: it is the share of a page's time over TCP that queries take.
         ratio: of_contrast.map_or(sides[1], |of| contrast.figures[of]),
         sides: sides.map(|it| ReproductionSide { figure: figure(it), unit }),
     })
 }
 
-/// The row of a page. Only the full site has published figures; for the other site, rows that mean nothing without a
-/// published figure are left out.
+/// Makes the row of a page. Published figures exist only for the full site; for the other site, rows that make no sense
+/// without a published figure are left out.
 fn row(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Option<ReproductionRow> {
     let claim = plan.claim.as_ref().filter(|_| site.site == Site::Full);
     if claim.is_none() && matches!(plan.of, PageFigure::QuerySd | PageFigure::Share) {
@@ -181,7 +181,7 @@ fn figure(it: Estimate) -> Figure {
     Figure::new(it.value, it.lo, it.hi, it.n as u64)
 }
 
-/// The finding for the page.
+/// Returns the finding about the page.
 fn finding(site: &SiteMeasured) -> Option<ReproductionFinding> {
     let tcp = { site.sides.iter() }.find(|it| it.transport == Transport::Tcp)?;
     let mut contrasts = site.contrasts.iter();

@@ -1,7 +1,7 @@
-//! A script on one connection: executes it step by step and writes the messages to send.
+//! A script on one connection: runs it step by step, and writes the messages to send.
 //!
-//! This is hot code: it runs for each message of the measured loop. Between messages only `\set` and `\if` are
-//! evaluated; after the first transactions, only errors allocate memory.
+//! This is hot code: it runs for each message of the measured loop. Between two messages it only evaluates `\set` and
+//! `\if`. After the first transactions, it allocates memory only for an error.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use looptax_model::dsn::Protocol;
 use looptax_wire::transaction::{Statement, Values};
 use looptax_wire::{Codec, Draws, Reply, Sent, WireError};
 
-/// PostgreSQL's Sync message: ends each statement, and a pipeline as a whole.
+/// PostgreSQL's Sync message, which is sent after each statement, or once after a whole pipeline.
 const SYNC: &[u8] = b"S\0\0\0\x04";
 /// MySQL's `COM_PING` in its packet.
 const PING: &[u8] = b"\x01\0\0\0\x0e";
-/// Number of successive transactions without a message that counts as a mistake.
+/// Number of successive transactions without a message after which the script counts as wrong.
 const MOST_IDLE: u32 = 10_000;
 
 pub(crate) struct ScriptCodec {
@@ -25,13 +25,13 @@ pub(crate) struct ScriptCodec {
     protocol: Protocol,
     values: Values,
     scratch: Vec<u8>,
-    /// The statement to which the next answer belongs.
+    /// The statement to which the next reply belongs.
     current: usize,
     is_pipeline: bool,
     /// Whether something was sent in a pipeline since the last Sync.
     is_unsynced: bool,
     n_answers: u32,
-    /// The offset at which the next answer starts.
+    /// The offset at which the next reply starts.
     at: usize,
     is_over: bool,
     failure: Option<String>,
@@ -41,7 +41,7 @@ impl ScriptCodec {
     /// Prepares a set's statements on a connection.
     ///
     /// # Errors
-    /// The server's error of preparing, with the place in the script.
+    /// The server's error for a statement that it does not accept, with the statement's place in the script.
     pub(crate) fn prepare(
         conversation: &mut Conversation,
         set: &Arc<ScriptSet>,
@@ -52,7 +52,7 @@ impl ScriptCodec {
         for (idx, statement) in set.statements().iter().enumerate() {
             let text = match sent {
                 Sent::Prepared => statement.prepared_sql(),
-                // The client sends one placeholder, which stands for the whole statement.
+                // Text is sent without preparing; the single placeholder is replaced by the whole statement.
                 Sent::Text => "?".to_owned(),
             };
             let place = set.place_of(idx).map(|place| place.to_string());
@@ -75,7 +75,7 @@ impl ScriptCodec {
         })
     }
 
-    /// Continues until a message needs an answer, or the transaction is over.
+    /// Runs the script until a message needs a reply, or the transaction is over.
     fn step(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) -> Result<(), String> {
         let mut n_idle = 0;
         loop {
@@ -88,7 +88,7 @@ impl ScriptCodec {
                         self.n_answers = 1;
                         return Ok(());
                     }
-                    // The statement's Sync is removed: the pipeline's own Sync ends the pipeline.
+                    // The statement's own Sync is removed: one Sync at the end of the pipeline ends the whole pipeline.
                     out.truncate(out.len() - SYNC.len());
                     self.is_unsynced = true;
                 }
@@ -163,7 +163,8 @@ impl Codec for ScriptCodec {
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         let start = out.len();
         if let Err(failure) = self.step(draws, out) {
-            // A request cannot fail, but its answer can. So a harmless request is sent instead.
+            // This function cannot return an error, but the function for the reply can. So a harmless request is sent
+            // instead, and its reply reports the failure.
             self.failure = Some(failure);
             self.session.restart();
             out.truncate(start);

@@ -1,4 +1,4 @@
-//! Tries some transactions of a script without a server: an error in them would also occur in the measurement.
+//! Runs some transactions of a script without a server, to find errors before the measurement.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use looptax_model::failure::Failure;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// Number of transactions that are tried: rare branches of `\if` may still fail later.
+/// Number of transactions that are run; a rare branch of `\if` may still fail later.
 const N_TRIED: usize = 1_000;
-/// A fixed seed, so that the same script always gets the same result.
+/// A fixed seed, so that the same script always has the same result.
 const SEED: u64 = 1;
 
-/// Steps through a thousand transactions.
+/// Runs a thousand transactions of the script.
 ///
 /// # Errors
-/// A usage failure with the place of the error, or if the script would send nothing.
+/// A usage failure with the place of the error, or if the script sends nothing.
 pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
     let wrong = |error: looptax_bench::script::RunError| {
         Failure::usage(error, "looptax ran the script with random numbers, before it connected to a server")

@@ -1,4 +1,4 @@
-//! `--workload script:FILE`: a user's own transaction, read, checked, and run on each connection.
+//! `--workload script:FILE`: reads and checks a user's own transaction, and runs it on each connection.
 
 mod codec;
 mod dry;
@@ -16,12 +16,12 @@ use looptax_wire::Sent;
 use crate::spec::Requests;
 pub(crate) use codec::ScriptCodec;
 
-/// The prefix of the workload's word.
+/// The prefix of the value of `--workload`.
 const WORD: &str = "script:";
-/// A larger file is not a script.
+/// Maximum size of a script in bytes; a larger file is probably not a script.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The requested scripts, if the workload consists of scripts.
+/// Reads the requested scripts; `None` if the workload does not consist of scripts.
 ///
 /// # Errors
 /// A usage failure with the file, line and column of the error.

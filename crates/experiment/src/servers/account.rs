@@ -1,4 +1,4 @@
-//! The account that a server runs as when looptax is root, and the password that it gets.
+//! The account as which a server runs if looptax is root, and random passwords for servers.
 //!
 //! Reads `/etc/passwd`; changes nothing.
 
@@ -16,10 +16,10 @@ pub(crate) struct Account {
     pub(crate) gid: u32,
 }
 
-/// The account as which the server runs; `None` if the server runs as our own user.
+/// Returns the account as which the server runs; `None` if the server runs as the user of looptax.
 ///
-/// mariadbd and postgres refuse to run as root. The echo server is looptax itself, whose file other accounts may be
-/// unable to execute, so it runs as our user.
+/// mariadbd and postgres refuse to run as root. The echo server is looptax itself, and other accounts may be unable to
+/// execute looptax's file, so the echo server runs as the user of looptax.
 pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
     let accounts = { kind.facts().private.as_ref() }.map_or(&[][..], |it| it.accounts);
     if !rustix::process::geteuid().is_root() || accounts.is_empty() {
@@ -33,7 +33,7 @@ pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
         .ok_or_else(|| ServerError::AccountMissing { kind, looked_for: accounts.join(" or ") })
 }
 
-/// A password of 128 random bits in hexadecimal digits, which need no quotes in any server's configuration.
+/// Makes a password of 128 random bits in hexadecimal digits, which need no quotes in any server's configuration.
 pub(crate) fn random_secret() -> Result<Secret, ServerError> {
     let bytes: [u8; 16] = random_bytes()?;
     let mut clear = String::with_capacity(2 * bytes.len());
@@ -43,7 +43,7 @@ pub(crate) fn random_secret() -> Result<Secret, ServerError> {
     Ok(Secret::new(clear))
 }
 
-/// A number for a name, different from that of any other looptax that runs now.
+/// Returns a random number for a name, so that two running looptax processes hardly ever get the same name.
 pub(crate) fn random_number() -> Result<u32, ServerError> {
     random_bytes().map(u32::from_ne_bytes)
 }

@@ -1,6 +1,6 @@
 //! Finds a server's program and runs it with `--version`.
 //!
-//! Looks into PATH and the usual folders. Runs programs only with `--version`, and as root only programs that no other
+//! Searches PATH and the usual folders. Runs programs only with `--version`; as root, runs only programs that no other
 //! user can change.
 
 use std::env;
@@ -16,28 +16,29 @@ use crate::servers::ServerError;
 use crate::servers::kind::programs;
 use crate::servers::wordpress::php_fpm;
 
-/// Folders that hold servers but are in few users' PATH.
+/// Folders that contain servers, but that few users have in their PATH.
 const USUAL_FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/usr/libexec", "/opt/bin"];
 
-/// The folders in which distributions keep PostgreSQL's programs: one folder per major version, with `bin` in it. The
-/// second member is the part of the folder's name before the version.
+/// The folders in which distributions keep PostgreSQL's programs: one folder per major version, with a folder `bin` in
+/// it. The second string is the part of the folder's name before the version.
 const POSTGRES_FOLDERS: [(&str, &str); 3] =
     [("/usr/lib/postgresql", ""), ("/usr", "pgsql-"), ("/usr/lib", "postgresql")];
 
-/// The program of a kind of server; `None` if none is installed. The echo server's program is looptax itself.
+/// Returns the program of a kind of server; `None` if none is installed. The echo server's program is looptax itself.
 ///
-/// A `mysqld` that is really MariaDB's is not a [`Kind::Mysql`]. Of several versions of PostgreSQL, the one in PATH
-/// wins, then the highest.
+/// A `mysqld` that is really MariaDB's is not a [`Kind::Mysql`]. If several versions of PostgreSQL are installed, the
+/// version in PATH is used, otherwise the highest version.
 pub fn find_binary(kind: Kind) -> Option<PathBuf> {
     require_binary(kind).ok()
 }
 
-/// The program, or an error that reports where it was looked for, or which program did not report its version.
+/// Returns the program, or an error with the folders that were searched, or with the program that did not report its
+/// version.
 pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
     let folders = search_folders(kind);
     let paths = programs(kind).iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    // The name of php-fpm contains a version.
+    // The file name of php-fpm contains a version.
     let versioned = { kind == Kind::PhpFpm }.then(php_fpm).flatten();
     let paths = versioned.into_iter().chain(paths);
     let mut missing = ServerError::BinaryMissing {
@@ -69,7 +70,8 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
     Err(missing)
 }
 
-/// Usual kinds for which the only program cannot be started: it is too old or broken, or other users can change it.
+/// Lists the usual kinds whose only installed program cannot be started: it is too old or broken, or other users can
+/// change it.
 pub(crate) fn unfit() -> Vec<(Kind, ServerError)> {
     let failure = |kind: Kind| match require_binary(kind) {
         Ok(_) | Err(ServerError::BinaryMissing { .. }) => None,
@@ -78,7 +80,7 @@ pub(crate) fn unfit() -> Vec<(Kind, ServerError)> {
     Kind::ALL.into_iter().filter(|kind| kind.is_usual()).filter_map(failure).collect()
 }
 
-/// A program's output for `--version`, and its exit status.
+/// The output of a program for `--version`, and its exit status.
 struct Answer {
     text: String,
     status: ExitStatus,
@@ -97,7 +99,7 @@ impl Answer {
     }
 }
 
-/// How to install a missing program.
+/// Returns how to install a missing program.
 fn how_to_get(kind: Kind) -> Option<String> {
     let hint = match kind {
         Kind::Mysql if find_binary(Kind::Mariadb).is_some() => {
@@ -117,16 +119,16 @@ fn how_to_get(kind: Kind) -> Option<String> {
     Some(hint)
 }
 
-/// The version that the program prints: `10.11.19-MariaDB-0+deb12u1`; `unknown` if it prints none.
+/// Returns the version that the program prints: `10.11.19-MariaDB-0+deb12u1`; `unknown` if it prints none.
 pub(crate) fn version_of(binary: &Path) -> String {
     let text = version_text(binary).map(|it| it.text).unwrap_or_default();
     find_version(&text).unwrap_or("unknown").to_owned()
 }
 
-/// Whether the installed server of this kind has TLS by default, and its own client programs therefore use it.
+/// Whether the installed server of this kind has TLS by default, so that its own client programs use TLS.
 ///
 /// # Source
-/// MariaDB 11.4's release notes: the server makes a certificate at start if none is given; seen with 11.8.9.
+/// MariaDB 11.4's release notes: the server makes a certificate at start if it is given none; observed with 11.8.9.
 pub fn offers_tls_unasked(kind: Kind) -> bool {
     match kind {
         Kind::Mysql => true,
@@ -140,8 +142,8 @@ fn is_since_11_4(version: &str) -> bool {
     (numbers.next(), numbers.next()) >= (Some(11), Some(4))
 }
 
-/// The folders of PATH, then the usual ones, each once. Relative folders are left out: their content depends on the
-/// current folder.
+/// Returns the folders of PATH, then the usual folders, without duplicates. Relative folders are left out, because
+/// their content depends on the current folder.
 fn search_folders(kind: Kind) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -155,7 +157,7 @@ fn search_folders(kind: Kind) -> Vec<PathBuf> {
     folders
 }
 
-/// PostgreSQL's folders, sorted by version with the highest first.
+/// Returns PostgreSQL's folders, sorted by version, the highest first.
 fn versioned_folders() -> Vec<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = Vec::new();
     for (root, prefix) in POSTGRES_FOLDERS {
@@ -177,7 +179,7 @@ fn version_text(binary: &Path) -> io::Result<Answer> {
     Ok(Answer { text: String::from_utf8_lossy(&text).into_owned(), status: output.status })
 }
 
-/// The first word that starts with a digit, after an optional `v=`.
+/// Returns the first word that starts with a digit, after an optional `v=`.
 fn find_version(text: &str) -> Option<&str> {
     text.split_whitespace()
         .map(|word| word.strip_prefix("v=").unwrap_or(word))

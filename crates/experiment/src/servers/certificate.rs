@@ -1,4 +1,4 @@
-//! A certificate authority for one run, and the server's certificate that it signs; both are discarded after the run.
+//! A certificate authority for one run, and a server certificate signed by it; both are discarded after the run.
 //!
 //! The keys are P-256, which servers and clients of all kinds support. The authority's own key is never written to a
 //! file.
@@ -10,15 +10,16 @@ use rcgen::{
 use crate::servers::ServerError;
 use crate::servers::scratch::Scratch;
 
-/// The authority's certificate for clients to trust, in PEM.
+/// The file with the authority's certificate, in PEM, which clients must trust.
 pub(crate) const AUTHORITY: &str = "ca.pem";
 pub(crate) const CERTIFICATE: &str = "server.pem";
 pub(crate) const KEY: &str = "server.key";
 
-/// The names in the certificate. The addresses are those of all arms.
+/// The names in the certificate. The addresses are those on which arms reach the server.
 const NAMES: [&str; 5] = ["localhost", "127.0.0.1", "::1", "10.77.0.2", "10.78.0.2"];
 
-/// Writes the three files into the server's part of the scratch folder.
+/// Writes the authority's certificate, the server's certificate and its key into the server's part of the scratch
+/// folder.
 ///
 /// Returns the authority's certificate in DER.
 pub(crate) fn write(scratch: &Scratch) -> Result<Vec<u8>, ServerError> {

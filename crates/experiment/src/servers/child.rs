@@ -1,6 +1,6 @@
-//! A started child, which is ended with all processes that it started, however its owner ends.
+//! A child process that is ended together with all processes that it started, no matter how its owner ends.
 //!
-//! `server` holds a child while it prepares and launches, and uses this module to end its server.
+//! `server` holds a child while it prepares and launches a server, and uses this module to end the server.
 
 use std::process::{Child, ExitStatus};
 use std::thread;
@@ -14,10 +14,10 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::{Program, spawn};
 use looptax_host::waiting;
 
-/// How long a server may take to end when looptax is in a hurry.
+/// How long a server may take to end if looptax cannot wait for a normal end.
 pub(crate) const DROP_GRACE: Duration = Duration::from_secs(2);
 
-/// Pause between two looks at a starting server, short compared with the second that starting takes.
+/// Pause between two checks of a starting server; short compared with the second that a start takes.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// The reason why the wait for a child is over.
@@ -27,19 +27,19 @@ pub(crate) enum Waited {
     TooLong,
 }
 
-/// A child that is ended when this guard is dropped, unless another owner has taken over that duty.
+/// A child that is ended when this guard is dropped, unless [`keep`](Self::keep) has handed it over to another owner.
 pub(crate) struct ChildGuard<'a> {
     parts: Option<(Child, Process)>,
     scratch: &'a Scratch,
 }
 
 impl<'a> ChildGuard<'a> {
-    /// Starts the program as the scratch folder's account.
+    /// Starts the program as the account that owns the scratch folder.
     pub(crate) fn spawn(program: &Program, stop: StopSignal, scratch: &'a Scratch) -> Result<Self, ServerError> {
         Self::spawn_as(program, scratch.account(), stop, scratch)
     }
 
-    /// Starts the program as our own user: it gives up root's rights by itself, or does not have them.
+    /// Starts the program as the user of looptax: the program gives up root's rights by itself, or looptax is not root.
     pub(crate) fn spawn_as_us(program: &Program, stop: StopSignal, scratch: &'a Scratch) -> Result<Self, ServerError> {
         Self::spawn_as(program, None, stop, scratch)
     }
@@ -54,7 +54,7 @@ impl<'a> ChildGuard<'a> {
         Ok(Self { parts: Some((child, process)), scratch })
     }
 
-    /// Waits until the child is ready, has ended, or `limit` has passed.
+    /// Waits until the child is ready or has ended, or until `limit` has passed.
     ///
     /// # Errors
     /// [`ServerError::Stopped`] if a signal asks looptax to stop.
@@ -88,7 +88,7 @@ impl<'a> ChildGuard<'a> {
         }
     }
 
-    /// The status of the child, once it has ended.
+    /// Returns the exit status of the child, if it has ended.
     fn ended(&mut self) -> Option<ExitStatus> {
         self.parts.as_mut().and_then(|(child, _)| child.try_wait().ok().flatten())
     }
@@ -97,7 +97,7 @@ impl<'a> ChildGuard<'a> {
         self.parts.as_ref().map_or(0, |(_, process)| process.pid)
     }
 
-    /// Hands over the child, with the duty to end it.
+    /// Hands over the child to the caller, who must end it.
     pub(crate) fn keep(mut self) -> (Child, Process) {
         self.parts.take().expect("the parts are taken only here and in drop")
     }
@@ -111,7 +111,7 @@ impl Drop for ChildGuard<'_> {
     }
 }
 
-/// Ends a child with all processes that it started, and collects its status. Returns whether it has ended.
+/// Ends a child with all processes that it started, and collects its exit status. Returns whether the child has ended.
 pub(crate) fn end_child(child: &mut Child, process: Process, scratch: &Scratch, grace: Duration) -> bool {
     if !matches!(child.try_wait(), Ok(Some(_))) {
         process::end(&[process], grace);

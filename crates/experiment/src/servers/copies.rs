@@ -1,7 +1,7 @@
-//! A folder for private copies of files, which the programs of a trial read. It is removed when the trial ends.
+//! A folder for private copies of files that the programs of a trial read. The folder is removed when the trial ends.
 //!
-//! It is a scratch folder like that of a private server: locked, watched by the reaper, removed after a crash. Called
-//! by cli.
+//! The folder is a scratch folder like the folder of a private server: it is locked, watched by the reaper, and removed
+//! after a crash. Called by cli.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ impl CopyFolder {
         self.scratch.write(name, text).map(drop)
     }
 
-    /// Makes a folder in this one that only the owner can open.
+    /// Makes a subfolder that only the owner can open.
     ///
     /// # Errors
     /// [`ServerError::Scratch`].
@@ -48,7 +48,8 @@ impl CopyFolder {
         self.scratch.create_folder(name).map(drop)
     }
 
-    /// Lets a group enter the folder, but not list it, and open files there that the group may read: a socket.
+    /// Allows a group to enter the folder and to open files in it that the group may read, such as a socket; the group
+    /// cannot list the folder.
     ///
     /// # Errors
     /// [`ServerError::Scratch`].
@@ -59,7 +60,7 @@ impl CopyFolder {
     /// Removes the folder.
     ///
     /// # Errors
-    /// [`ServerError::Scratch`]; the reaper tries again.
+    /// [`ServerError::Scratch`]; in this case the reaper tries again.
     pub fn remove(mut self) -> Result<(), ServerError> {
         self.scratch.remove()
     }

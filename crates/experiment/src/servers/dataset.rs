@@ -1,8 +1,8 @@
-//! The rows with which private servers are filled, and the value that each row must have.
+//! The rows that private servers are filled with, and the value that each row must have.
 //!
-//! Table and sizes are those of sysbench's OLTP tests, so that figures can be compared; the content depends only on the
-//! id, so that any answer can be checked. Nothing here opens a connection: the caller passes a function that executes a
-//! statement.
+//! The table and its sizes are those of sysbench's OLTP tests, so that figures can be compared. The content of a row
+//! depends only on its id, so that any reply can be checked. This module opens no connection: the caller passes a
+//! function that executes a statement.
 //!
 //! # Source
 //! sysbench 1.0 manual and `oltp_common.lua`: table `sbtest1` with `c` of ten and `pad` of five groups of eleven
@@ -17,44 +17,44 @@ use looptax_wire::WireError;
 
 use crate::servers::ServerError;
 
-/// The table in the servers that speak SQL.
+/// The name of the table in servers that speak SQL.
 pub const TABLE: &str = "sbtest1";
 
-/// The start of a key in Redis and memcached; 12 digits follow.
+/// The prefix of a key in Redis and memcached; 12 digits follow.
 pub const KEY_PREFIX: &str = "looptax:";
 
-/// Bytes of a value in Redis and memcached.
+/// Size of a value in Redis and memcached, in bytes.
 pub const KEY_VALUE_BYTES: usize = 64;
 
-/// Size of one INSERT in bytes. MariaDB and MySQL accept 16 MiB and more; above some 64 KiB larger ones are not faster,
-/// and half a mebibyte keeps the peer's memory small.
+/// Size of one INSERT in bytes. MariaDB and MySQL accept 16 MiB and more. Above some 64 KiB a larger INSERT is not
+/// faster, and half a mebibyte keeps the memory use of both ends small.
 const INSERT_BYTES: usize = 512 * 1024;
 
-/// Most commands in one pipeline.
+/// Maximum number of commands in one pipeline.
 const N_PIPELINED: usize = 1000;
 
-/// Approximate number of bytes of these commands: they fit into any socket's buffers.
+/// Approximate maximum size of the commands in a pipeline: this many bytes fit into any socket's buffers.
 const PIPELINED_BYTES: usize = 128 << 10;
 
 const C_GROUPS: u64 = 10;
 const PAD_GROUPS: u64 = 5;
 
-/// The column `c` of the row with this id: 119 characters.
+/// Returns the column `c` of the row with this id: 119 characters.
 pub fn value_for(id: u64) -> String {
     digit_groups(id, 0, C_GROUPS)
 }
 
-/// The column `pad` of the row with this id: 59 characters.
+/// Returns the column `pad` of the row with this id: 59 characters.
 pub fn pad_for(id: u64) -> String {
     digit_groups(id, C_GROUPS, PAD_GROUPS)
 }
 
-/// The column `k` of the row with this id: between 1 and `n_rows`, evenly.
+/// Returns the column `k` of the row with this id: between 1 and `n_rows`, evenly distributed.
 pub fn k_for(id: u64, n_rows: u32) -> u64 {
     1 + number(id, C_GROUPS + PAD_GROUPS) % u64::from(n_rows.max(1))
 }
 
-/// The value of the key with this id: 64 hexadecimal digits, repeated.
+/// Returns the value of the key with this id: 64 hexadecimal digits, repeated.
 pub fn key_value_for(id: u64, n_bytes: usize) -> Vec<u8> {
     let mut digits = String::with_capacity(64);
     for position in 0..4 {
@@ -66,7 +66,7 @@ pub fn key_value_for(id: u64, n_bytes: usize) -> Vec<u8> {
 /// Creates and fills the table in MariaDB or MySQL with the ids 1 to `n_rows`.
 ///
 /// `execute` runs one statement; `schema` is the prefix of the table's name: empty, or a database and a dot. The table
-/// must not exist yet: this code never drops a table.
+/// must not exist yet: this function never drops a table.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
@@ -86,9 +86,9 @@ pub fn populate_mysql(
 
 /// Creates and fills the table in PostgreSQL with the ids 1 to `n_rows`, and vacuums it once.
 ///
-/// `execute` runs one statement; `schema` is the prefix of the table's name: empty, or a schema and a dot. Nothing
-/// depends on the session, which a pooler may give to other clients. The table must not exist yet: this code never
-/// drops a table.
+/// `execute` runs one statement; `schema` is the prefix of the table's name: empty, or a schema and a dot. The
+/// statements do not depend on the session, because a pooler may give the session to other clients. The table must not
+/// exist yet: this function never drops a table.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
@@ -106,7 +106,7 @@ pub fn populate_postgres(
     let restart = format!("ALTER TABLE {schema}{TABLE} ALTER COLUMN id RESTART WITH {next}");
     filling.run("set the next id", &restart)?;
     filling.make_index()?;
-    // Autovacuum is off. Without this, the first read of each page would write to it.
+    // Autovacuum is off. Without this VACUUM, the first read of each page would write to the page.
     let vacuum = format!("VACUUM (ANALYZE) {schema}{TABLE}");
     filling.run("vacuum the table", &vacuum)
 }
@@ -123,7 +123,7 @@ pub struct Keys<'a> {
 
 /// Sets keys in Redis or Valkey.
 ///
-/// `pipeline` sends some commands together and reads their replies.
+/// `pipeline` sends several commands together and reads their replies.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the keys that failed.
@@ -140,7 +140,7 @@ pub fn populate_redis<R>(
 
 /// Sets keys in memcached.
 ///
-/// `store` sets some keys together.
+/// `store` sets several keys together.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the keys that failed.
@@ -151,7 +151,7 @@ pub fn populate_memcached(
     set_in_lots(keys, |pairs| store(&pairs))
 }
 
-/// Inserts the documents 1 to `n_rows`, in groups.
+/// Inserts the documents 1 to `n_rows`, several documents per command.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the documents that failed.
@@ -172,7 +172,7 @@ pub fn populate_mongodb(
     Ok(())
 }
 
-/// Passes all keys with their values to `set`, in groups.
+/// Passes all keys with their values to `set`, several keys per call.
 fn set_in_lots(
     keys: &Keys<'_>,
     mut set: impl FnMut(Vec<(String, Vec<u8>)>) -> Result<(), WireError>,
@@ -195,7 +195,7 @@ fn set_in_lots(
     Ok(())
 }
 
-/// Runs the statements, and names the current action in its errors.
+/// Runs the statements; an error names the action that failed.
 struct Filling<'a, E> {
     execute: E,
     /// The prefix of the tables' names.
@@ -242,7 +242,7 @@ impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
     }
 }
 
-/// `n` groups of eleven digits joined by dashes, made of the numbers from position `first` on.
+/// Returns `n` groups of eleven digits joined by dashes, made from the numbers at position `first` and after it.
 fn digit_groups(id: u64, first: u64, n: u64) -> String {
     const ELEVEN_DIGITS: u64 = 100_000_000_000;
     let mut text = String::with_capacity(12 * n as usize);
@@ -255,12 +255,12 @@ fn digit_groups(id: u64, first: u64, n: u64) -> String {
     text
 }
 
-/// The number at a position of an id's own sequence. An id has fewer than 32 positions.
+/// Returns the number at a position of the id's own sequence. An id has fewer than 32 positions.
 fn number(id: u64, position: u64) -> u64 {
     splitmix64(id.wrapping_mul(32).wrapping_add(position))
 }
 
-/// The n-th output of `SplitMix64` with seed 0, for n = `index` + 1.
+/// Returns the n-th output of `SplitMix64` with seed 0, for n = `index` + 1.
 ///
 /// # Source
 /// Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014; the constants
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn splitmix64_gives_the_published_sequence_for_seed_0() {
-        // First outputs of the public reference implementation with seed 0.
+        // The first outputs of the public reference implementation with seed 0.
         assert_eq!(splitmix64(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(splitmix64(1), 0x6e78_9e6a_a1b9_65f4);
         assert_eq!(splitmix64(2), 0x06c4_5d18_8009_454f);

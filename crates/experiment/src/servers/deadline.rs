@@ -1,21 +1,21 @@
-//! Time limits for waiting on a server. This is the only clock of this room, and it is never used for measuring.
+//! Time limits for waiting for a server. This is the only clock in this room, and no measurement uses it.
 //!
 //! `ready` and `process` use it.
 
 use std::time::{Duration, Instant};
 
-/// A moment after which waiting is pointless.
+/// The end of a time limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline(Instant);
 
 impl Deadline {
-    /// The moment `limit` from now.
+    /// Makes the deadline that is `limit` from now.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn after(limit: Duration) -> Self {
         Self(Instant::now() + limit)
     }
 
-    /// The time that is left; zero after the deadline.
+    /// Returns the time that is left; zero after the deadline.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())

@@ -1,10 +1,11 @@
-//! The echo server: it does as little as a server can, so that a measurement shows only the transport. It can also be a
-//! web server's upstream (`http`).
+//! The echo server: does as little work as a server can do, so that a measurement shows only the transport. It can also
+//! be the upstream of a web server (`http`).
 //!
-//! It has a thread per connection, with blocking receive and send, and makes the same system calls with the same flags
-//! on both transports. For thousands of connections it has one thread instead (`one_thread`). The loops in `exchange`
-//! and `swallow` allocate, lock and log nothing: their buffers are made once per connection. `looptax internal
-//! echo-server` runs it; looptax kills it. The protocol's bytes are in `looptax_wire::echo`.
+//! Each connection has a thread, which receives and sends with blocking calls; the system calls and their flags are the
+//! same on both transports. For thousands of connections a single thread serves all of them (`one_thread`). The loops
+//! in `exchange` and `swallow` do not allocate, lock or log: their buffers are made once per connection. `looptax
+//! internal echo-server` runs the server, and looptax kills it at the end. The bytes of the protocol are defined in
+//! `looptax_wire::echo`.
 
 mod connection;
 mod http;
@@ -28,7 +29,7 @@ use connection::{
 };
 use listen::Listener;
 
-/// Stack size of a connection's thread, whose two buffers are on the heap.
+/// Stack size of a connection's thread in bytes. The thread's two buffers are on the heap.
 const STACK_BYTES: usize = 64 * 1024;
 
 /// The addresses on which the echo server listens, and how it serves.
@@ -41,15 +42,15 @@ pub struct Config {
     pub tcp: Vec<SocketAddr>,
     /// Whether one thread serves all connections.
     pub is_one_thread: bool,
-    /// Whether the server speaks HTTP in place of its own protocol; it then always has a thread for each connection.
+    /// Whether the server speaks HTTP instead of its own protocol; it then always has a thread for each connection.
     pub is_http: bool,
 }
 
-/// The setting in the record that shows that a server has one thread for all connections.
+/// The setting in the record which shows that one thread of the server serves all connections.
 pub const ONE_THREAD: (&str, &str) = ("threads", "one for all connections");
 
-/// More connections than this are served by one thread. A thread takes four memory mappings, and the kernel allows a
-/// process 65,530 (`vm.max_map_count`).
+/// Maximum number of connections for which each connection has a thread; for more, one thread serves all. A thread
+/// needs four memory mappings, and the kernel allows a process 65,530 mappings (`vm.max_map_count`).
 pub(crate) const MOST_THREADS: u32 = 10_000;
 
 /// Serves all transports until the process is killed.
@@ -89,14 +90,15 @@ pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
     accept_forever(&first, config.is_http)
 }
 
-/// Gives each connection a thread. A shortage of files or threads is temporary; any other error is final.
+/// Starts a thread for each connection. A lack of file descriptors or threads is temporary; any other error ends the
+/// server.
 fn accept_forever(listener: &Listener, is_http: bool) -> Result<Infallible, ServerError> {
     let is_tcp = listener.is_tcp;
     loop {
         match rustix::net::accept_with(&listener.socket, SocketFlags::CLOEXEC) {
             Ok(connection) => {
                 let thread = thread::Builder::new().name("echo".to_owned()).stack_size(STACK_BYTES);
-                // Without a thread the connection is closed, which the client sees immediately.
+                // If no thread can be started, the connection is closed, and the client sees this immediately.
                 if thread
                     .spawn(move || {
                         if is_http {
@@ -126,7 +128,8 @@ fn accept_forever(listener: &Listener, is_http: bool) -> Result<Infallible, Serv
     }
 }
 
-/// Serves one connection from its hello to its end. Errors are ignored: the client knows why the connection ended.
+/// Serves one connection from its hello to its end. Errors are ignored: the client sees that the connection ended, and
+/// reports why.
 fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
     let Ok(Some(hello)) = answer_hello(connection) else {
         return;
@@ -143,7 +146,7 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
             swallow(connection, &mut buffer, bytes)
         }
     };
-    // The client sees the end of the connection, and knows why.
+    // The client sees the end of the connection, and reports why.
     ended.ok();
 }
 
@@ -154,7 +157,7 @@ fn set_nodelay(connection: impl AsFd, is_tcp: bool) {
     }
 }
 
-/// Reads the hello and answers it; `None` if it is not a hello, or requests a size out of bounds.
+/// Reads the hello and replies to it; `None` if the bytes are not a hello, or if it requests a size outside the limits.
 fn answer_hello(connection: BorrowedFd<'_>) -> io::Result<Option<Hello>> {
     let mut bytes = [0; Hello::BYTES];
     if !receive_whole(connection, &mut bytes)? {
@@ -209,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// A conversation opened with `hello`, whose welcome was read.
+    /// Opens a conversation with `hello`, and reads the server's welcome.
     fn greeted(hello: Hello) -> (UnixStream, thread::JoinHandle<()>) {
         let (mut client, server) = UnixStream::pair().unwrap();
         let served = thread::spawn(move || converse(server.as_fd(), false));

@@ -1,4 +1,4 @@
-//! The failures of a private server: one variant for each action that failed, with its object.
+//! The errors of a private server: one variant for each action that can fail, with the object of the action.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,69 +9,69 @@ use looptax_model::dsn::Kind;
 use looptax_model::failure::Explain;
 use looptax_wire::WireError;
 
-/// A private server could not be started, filled or stopped.
+/// An error of a private server: it could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The port proxy did not start to work.
+    /// The port proxy did not begin to listen.
     #[error("the port proxy {how}; the end of the log:\n{log_tail}")]
     Proxy {
         how: String,
-        /// The log of the server and its companions.
+        /// The last lines of the log of the server and its companions.
         log_tail: String,
     },
     /// WordPress, its theme or PHP is not installed.
     #[error("{what} is not installed; looked for {looked_for}")]
     SiteMissing {
-        /// `WordPress`, `PHP's FastCGI server`.
+        /// The missing part: `WordPress`, `PHP's FastCGI server`.
         what: &'static str,
-        /// Paths or names, joined by `or`.
+        /// The paths or names that were looked for, joined by `or`.
         looked_for: String,
     },
-    /// PHP's processes did not start to answer.
+    /// PHP's processes did not become ready.
     #[error("php-fpm {how}; the end of the log:\n{log_tail}")]
     Pool {
         how: String,
-        /// The log of the server and its companions.
+        /// The last lines of the log of the server and its companions.
         log_tail: String,
     },
-    /// The request for a page to PHP failed.
+    /// PHP could not be asked for a page.
     #[error("cannot get `{script}` from PHP")]
     PageRequest { script: &'static str, source: WireError },
-    /// A page is not what it should be.
+    /// A page is not as expected.
     #[error("WordPress's answer to `{script}` {how}; the end of the log:\n{log_tail}")]
     Page {
         script: &'static str,
         how: String,
-        /// The log of the server and its companions.
+        /// The last lines of the log of the server and its companions.
         log_tail: String,
     },
-    /// PostgreSQL did not give the pooler a verifier of the password.
+    /// The pooler's recipe did not get a verifier of the password from PostgreSQL.
     #[error("cannot get the verifier of the password from postgres for pgbouncer")]
     Verifier { source: WireError },
     #[error("cannot make a certificate for the server")]
     Certificate { source: rcgen::Error },
-    /// The word does not name a kind of server.
+    /// The name given is not a kind of server.
     #[error("`{given}` is not a kind of server that looptax starts; expected one of {kinds}")]
     UnknownKind { given: String, kinds: String },
     /// The server's program was not found.
     #[error("no {kind} server is installed; looked for {looked_for} in {looked_in}")]
     BinaryMissing {
         kind: Kind,
-        /// File names, joined by `or`.
+        /// The file names that were looked for, joined by `or`.
         looked_for: String,
         looked_in: String,
         hint: Option<String>,
     },
-    /// looptax does not start this program as root.
+    /// looptax refuses to start this program as root.
     #[error("looptax does not start `{}` as root, because users other than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
-    /// A program has the server's name, but its answer to `--version` is not that of a server that looptax can start.
+    /// A program has the server's name, but what it prints for `--version` is not from a server that looptax can start.
     #[error("`{}` is not a {kind} server that looptax can start: with --version it {what}", path.display())]
     BinaryUnfit { kind: Kind, path: PathBuf, what: String, hint: Option<String> },
     /// A program with the server's name could not be run, so its version is unknown.
     #[error("cannot run `{} --version`", path.display())]
     BinaryNotAsked { path: PathBuf, source: io::Error },
-    /// A file or folder of the scratch folder could not be handled.
+    /// A file or folder inside the scratch folder could not be created, read, written or removed.
     #[error("cannot {action} `{}`", path.display())]
     Scratch {
         /// The action that failed, as an infinitive: `create`.
@@ -91,17 +91,17 @@ pub enum ServerError {
     /// The scratch root contains a character that some server's configuration cannot represent.
     #[error("the scratch root `{}` holds {character:?}; expected an absolute path of letters, digits and `/._-+`", path.display())]
     PathCharacter { path: PathBuf, character: char },
-    /// The kernel did not give us a TCP port.
+    /// The kernel did not provide a free TCP port.
     #[error("cannot get a free port of 127.0.0.1")]
     Port { source: io::Error },
-    /// No unprivileged account exists as which the server could run.
+    /// The machine has no unprivileged account as which the server could run.
     #[error("no account to run {kind} as; looked for {looked_for} in `/etc/passwd`")]
     AccountMissing {
         kind: Kind,
-        /// Names, joined by `or`.
+        /// The account names that were looked for, joined by `or`.
         looked_for: String,
     },
-    /// No random password or folder name could be made.
+    /// The kernel gave no random bytes for a password or a folder name.
     #[error("cannot get random bytes from the kernel")]
     Random { source: io::Error },
     /// A program could not be started.
@@ -115,7 +115,7 @@ pub enum ServerError {
         /// The log's last lines.
         log_tail: String,
     },
-    /// The server ran but did not answer in time.
+    /// The server ran but was not ready in time.
     #[error("{kind} did not answer on all of its addresses within {after:?}; the end of its log:\n{log_tail}")]
     NotReady {
         kind: Kind,
@@ -131,7 +131,7 @@ pub enum ServerError {
         /// The log's last lines.
         log_tail: String,
     },
-    /// looptax was asked to stop while the server started.
+    /// A signal asked looptax to stop while the server was starting.
     #[error("stopped by a signal while a private server started")]
     Stopped,
     #[error("{kind} (pid {pid}) still exists after SIGKILL")]
@@ -139,10 +139,10 @@ pub enum ServerError {
     /// The reaper did not start.
     #[error("cannot start the reaper, `{} internal reaper`", program.display())]
     ReaperStart { program: PathBuf, source: io::Error },
-    /// The reaper has ended, so no process would stop the server after us.
+    /// The reaper has ended, so no process would stop the server if looptax was killed.
     #[error("cannot tell the reaper about a server or folder")]
     ReaperLost { source: io::Error },
-    /// The echo server could not do its work.
+    /// The echo server failed.
     #[error("the echo server cannot {action} `{object}`")]
     Echo {
         /// The action that failed, as an infinitive.
@@ -150,7 +150,7 @@ pub enum ServerError {
         object: String,
         source: io::Error,
     },
-    /// A statement of the data set failed.
+    /// A statement that fills the server with its data set failed.
     #[error("cannot fill the data set (tried to {action})")]
     Fill {
         /// The action that failed, as an infinitive: `insert rows 1 to 900`.
@@ -201,7 +201,7 @@ impl Explain for ServerError {
     }
 }
 
-/// Hints for the usual causes, which a server's log reports in its own words.
+/// Returns a hint if the log's last lines show one of the usual causes.
 fn log_hint(log_tail: &str) -> Option<String> {
     let hint = if log_tail.contains("Permission denied") || log_tail.contains("errno: 13") {
         "an AppArmor or SELinux profile may keep the server in its own folders: see `aa-status` or `ausearch -m avc`"

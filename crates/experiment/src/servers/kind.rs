@@ -1,12 +1,12 @@
 //! The kinds of server that looptax can start.
 //!
-//! Their facts are in `looptax_model::dsn`. This module does not look at the host.
+//! The facts about the kinds are in `looptax_model::dsn`. This module does not look at the machine.
 
 use looptax_model::dsn::{Kind, Protocol};
 
 use crate::servers::ServerError;
 
-/// The protocol of a kind of server that looptax starts.
+/// Returns the protocol of a kind of server that looptax can start.
 ///
 /// # Errors
 /// [`ServerError::UnknownKind`] for a kind that cannot be started.
@@ -16,7 +16,7 @@ pub fn protocol_of(kind: Kind) -> Result<Protocol, ServerError> {
     protocol.ok_or_else(|| unknown(facts.name))
 }
 
-/// The kind that this word means, if it can be started.
+/// Returns the kind with this name, if looptax can start it.
 ///
 /// # Errors
 /// [`ServerError::UnknownKind`].
@@ -31,8 +31,8 @@ fn unknown(word: &str) -> ServerError {
     ServerError::UnknownKind { given: word.to_owned(), kinds: kinds.join(", ") }
 }
 
-/// The file names of the kind's program, the most likely first; empty for looptax itself and for kinds that cannot be
-/// started.
+/// Returns the file names of the kind's program, the most likely first; empty for looptax itself and for kinds that
+/// cannot be started.
 pub(crate) fn programs(kind: Kind) -> &'static [&'static str] {
     let private = kind.facts().private.as_ref();
     private.map_or(&[], |it| it.programs)

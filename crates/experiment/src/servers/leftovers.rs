@@ -1,6 +1,6 @@
-//! The remains of a crash of both looptax and its reaper: found by name and lock, and removed.
+//! Finds what is left after both looptax and its reaper have crashed, by the folders' names and locks, and removes it.
 //!
-//! Never touches a folder of another user, a folder without our lock file, or a folder whose lock is held. Called by
+//! Never touches another user's folder, a folder without looptax's lock file, or a folder whose lock is held. Called by
 //! `target` and `copies` before they make folders.
 
 use std::path::{Path, PathBuf};
@@ -12,33 +12,34 @@ use crate::servers::ServerError;
 use crate::servers::process;
 use crate::servers::scratch::{self, Standing};
 
-/// How long a leftover server may take to end before it is killed. Its data are not needed.
+/// How long a leftover server may take to end before it is killed; its data are not needed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A scratch folder that no process has locked any more.
+/// A scratch folder whose lock is no longer held by any process.
 #[derive(Debug)]
 pub struct Leftover {
     pub folder: PathBuf,
-    /// Servers of this folder that still ran and were ended.
+    /// The servers of this folder that were still running and that were ended.
     pub ended_pids: Vec<u32>,
     /// The reason why the folder still exists; `None` if it was removed.
     pub problem: Option<ServerError>,
 }
 
-/// Ends the servers and removes the folders that earlier runs of this user left in `scratch_root`.
+/// Removes the folders that earlier runs of this user left in `scratch_root`, and ends their servers.
 ///
-/// A root that cannot be read holds nothing that we could remove.
+/// A root that cannot be read contains nothing that looptax could remove.
 pub fn sweep(scratch_root: &Path) -> Vec<Leftover> {
     let paths = read::list(scratch_root).unwrap_or_default().into_iter();
     paths.filter_map(sweep_folder).collect()
 }
 
-/// Removes one folder; `None` if we may not touch it.
+/// Removes one folder; `None` if looptax may not touch it.
 fn sweep_folder(folder: PathBuf) -> Option<Leftover> {
     match scratch::standing(&folder) {
         Standing::Foreign => return None,
         Standing::Unfinished => {
-            // Only an empty folder is removed. If the run that made it is alive, it makes another one with a new name.
+            // Only an empty folder is removed. If the run that made it is still alive, the run makes another folder
+            // with a new name.
             scratch::remove_folder(&folder).ok()?;
             return Some(Leftover { folder, ended_pids: Vec::new(), problem: None });
         }
@@ -98,7 +99,7 @@ mod tests {
         assert!(sweep(root.path()).is_empty());
         assert!(held.exists() && other.exists() && unlocked.exists());
         drop(lock);
-        // A program that another test starts right now holds our lock until it is executed.
+        // A program that another test starts at the same time holds this test's lock until the program is executed.
         let is_swept = || {
             std::thread::sleep(Duration::from_millis(10));
             sweep(root.path()).len() == 1
@@ -110,7 +111,7 @@ mod tests {
     fn leaves_alone_what_another_user_owns() {
         let root = tempfile::tempdir().unwrap();
         let folder = folder_in(root.path(), "looptax-00000003");
-        // Only root can give a folder away; for others `/proc/1` stands for what is not theirs.
+        // Only root can give a folder to another user. Without root, `/proc/1` serves as a folder of another user.
         if std::os::unix::fs::chown(&folder, Some(65_534), None).is_ok() {
             assert!(sweep(root.path()).is_empty());
             assert!(folder.exists());

@@ -1,27 +1,27 @@
 //! The pooling modes of a private pooler, and whether the pooler keeps clients' prepared statements.
 //!
-//! The recipes of poolers are in `engine`; `server` starts a pooler as a companion of the server that it pools, so that
+//! The recipes of poolers are in `engine`. `server` starts a pooler as a companion of the server behind it, so that
 //! both end together. Called by the parts of an experiment that depend on a pooler.
 
 use looptax_model::dsn::{Arm, Kind};
 
 use crate::servers::{ServerError, binary, engine};
 
-/// How long a client keeps a connection to PostgreSQL for itself.
+/// How long a client of the pooler keeps a connection to PostgreSQL for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PoolMode {
-    /// As long as the client is connected.
+    /// Until the client disconnects.
     #[default]
     Session,
     Transaction,
-    /// For one statement; a transaction cannot have several.
+    /// For one statement; transactions of several statements are not possible.
     Statement,
 }
 
 impl PoolMode {
     pub const ALL: [Self; 3] = [Self::Session, Self::Transaction, Self::Statement];
 
-    /// The value of `pool_mode`.
+    /// Returns the value for the setting `pool_mode`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -31,7 +31,7 @@ impl PoolMode {
     }
 }
 
-/// The installed version of this pooler, and whether it keeps clients' prepared statements in this mode.
+/// Returns the installed version of this pooler, and whether it keeps clients' prepared statements in this mode.
 ///
 /// # Errors
 /// [`ServerError::BinaryMissing`].
@@ -46,18 +46,19 @@ pub fn has_mode(kind: Kind, mode: PoolMode) -> bool {
     engine::pooling(kind).is_none_or(|it| it.modes.contains(&mode))
 }
 
-/// The database name with which a pooler's clients reach the server's port, if another name leads to the server's
-/// socket.
+/// Returns the database name for which a pooler connects to the server's port, if the pooler has such a name besides
+/// the name for the server's socket.
 pub fn over_tcp(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.over_tcp
 }
 
-/// The database that represents the pooler itself and counts its clients' queries.
+/// Returns the database that represents the pooler itself, in which the pooler counts its clients' queries.
 pub fn console(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.console
 }
 
-/// The pooler instances for an arm: if there are several, the last one reaches the server over TCP.
+/// Returns the pooler instances that an arm uses: if there are several instances, the last one reaches the server over
+/// TCP.
 pub(crate) fn of_hop<T>(arm: Arm, instances: &[T]) -> &[T] {
     match arm.second_hop() {
         None => instances,

@@ -1,7 +1,9 @@
-//! A started process, identified by its pid and start time, and how to end it with all processes that it started.
+//! A process that looptax has started, identified by its pid and start time; ends the process and all processes that it
+//! started.
 //!
-//! Signals go through pidfds whose start time is checked after opening, so a process with a reused pid never gets one.
-//! The server's stop, the reaper and the sweep of leftovers all end processes here.
+//! Signals are sent through pidfds. The start time is checked after a pidfd was opened, so a process that has reused
+//! the pid never gets a signal. The server's stop, the reaper and the sweep of leftovers all end processes through this
+//! module.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,16 +25,16 @@ use looptax_model::dsn::Kind;
 
 /// How long a killed process may take to disappear.
 ///
-/// The kernel needs well under a second to end a process with gigabytes of memory; the rest is a reserve for a machine
-/// under load.
+/// The kernel needs well under a second to end a process with gigabytes of memory; the rest is a reserve for a busy
+/// machine.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
 /// The signal that asks a server to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopSignal {
     Term,
-    /// SIGQUIT: PostgreSQL's immediate shutdown. Its data are not needed afterwards. SIGTERM would wait for clients;
-    /// SIGKILL would neither end the children nor remove the shared memory.
+    /// SIGQUIT: an immediate shutdown of PostgreSQL, whose data are not needed afterwards. After SIGTERM it would wait
+    /// for clients; SIGKILL would leave the children and the shared memory behind.
     Quit,
 }
 
@@ -44,7 +46,7 @@ impl StopSignal {
         }
     }
 
-    /// The signal that the kernel sends to the server when looptax ends.
+    /// Returns the signal that the kernel sends to the server when looptax ends.
     pub(crate) fn death_signal(self) -> Signal {
         match self {
             Self::Term => Signal::KILL,
@@ -64,13 +66,13 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// The process that has this pid now; `None` if no process has it.
+    /// Returns the process that has this pid now; `None` if no process has it.
     pub(crate) fn with_pid(pid: u32, stop: StopSignal) -> Option<Self> {
         let start_ticks = stat(pid)?.starttime;
         Some(Self { pid, start_ticks, stop })
     }
 
-    /// A handle of the process; `None` if the process has ended or the pid now belongs to another process.
+    /// Opens a pidfd of the process; `None` if the process has ended or the pid now belongs to another process.
     fn open(self) -> Option<OwnedFd> {
         let handle = open_pid(self.pid)?;
         (stat(self.pid)?.starttime == self.start_ticks).then_some(handle)
@@ -100,7 +102,7 @@ impl FromStr for Process {
             "quit" => StopSignal::Quit,
             _ => return Err(()),
         };
-        // Pids 0 and 1 are never ours; a broken line must not lead to them.
+        // looptax never starts a process with pid 0 or 1; a damaged line must not lead to a signal to these pids.
         (pid > 1 && words.next().is_none()).then_some(Self { pid, start_ticks, stop }).ok_or(())
     }
 }
@@ -125,16 +127,16 @@ pub(crate) fn end(processes: &[Process], grace: Duration) -> Vec<u32> {
     alive.into_iter().map(|(process, _)| process.pid).collect()
 }
 
-/// Kills the process group that a child of ours leads. The child must not have been collected yet: until then no other
-/// process can have its number.
+/// Kills the process group whose leader is a child of looptax. The child's exit status must not have been collected
+/// yet: until then no other process can get the child's pid.
 ///
-/// Removes the shared memory files of PostgreSQL that the group has mapped: `initdb` is killed in this way, and no
+/// Also removes PostgreSQL's shared memory files that the group has mapped: `initdb` is killed in this way, and no
 /// other process removes its files.
 pub(crate) fn kill_group(leader: Process) {
     let Some(group) = Pid::from_raw(leader.pid.cast_signed()) else {
         return;
     };
-    // The group is stopped first, so that its members and their files do not change any more.
+    // The group is stopped first, so that its processes and their files no longer change.
     rustix::process::kill_process_group(group, Signal::STOP).ok();
     let is_member = |it: &ProcEntry| it.stat().is_ok_and(|it| it.pgrp == leader.pid.cast_signed());
     let members: Vec<ProcEntry> = entries().into_iter().filter(is_member).collect();
@@ -156,7 +158,7 @@ fn remove_shared(file: &Path) -> io::Result<()> {
     Folder::open(Path::new("/dev/shm"))?.remove(name)
 }
 
-/// Files in `/dev/shm` that PostgreSQL made and that this process has mapped.
+/// Returns the files in `/dev/shm` that PostgreSQL has made and that this process has mapped.
 fn shared_memory(process: &ProcEntry) -> Vec<PathBuf> {
     let maps = process.maps().into_iter().flatten();
     let files = maps.filter_map(|it| match it.pathname {
@@ -171,11 +173,11 @@ fn shared_memory(process: &ProcEntry) -> Vec<PathBuf> {
     files.filter(is_made_by_postgres).collect()
 }
 
-/// Kills every server process that still works inside `folder`: orphans of a killed server, such as PostgreSQL's
+/// Kills every server process that is still running inside `folder`: orphans of a killed server, such as PostgreSQL's
 /// backends, which have their own sessions.
 ///
-/// A shell that a user opened in the folder must not be killed. So either the program has to be a server, or the
-/// process has to belong to the group that one of the `noted` processes led.
+/// A shell that a user has opened in the folder must not be killed. So a process is killed only if its program is a
+/// server, or if it belongs to the process group of one of the `noted` processes.
 pub(crate) fn kill_strays(folder: &Path, noted: &[Process]) {
     kill_all(strays(folder, noted), KILL_LIMIT);
 }
@@ -191,13 +193,13 @@ fn kill_all(handles: Vec<OwnedFd>, limit: Duration) {
     }
 }
 
-/// All processes that `pid` has started, directly or through others.
+/// Returns all processes that `pid` has started, and those that they have started.
 fn descendants(pid: u32) -> Vec<OwnedFd> {
     let found = processes::descendants(&[pid]).into_iter();
     found.filter_map(|it| open_pid(it.pid)).collect()
 }
 
-/// Processes of a server whose working folder is inside `folder`.
+/// Returns the processes of a server whose working folder is inside `folder`.
 fn strays(folder: &Path, noted: &[Process]) -> Vec<OwnedFd> {
     let is_in_folder = |entry: &ProcEntry| entry.cwd().is_ok_and(|cwd| cwd.starts_with(folder));
     let is_grouped = |entry: &ProcEntry| {
@@ -205,26 +207,25 @@ fn strays(folder: &Path, noted: &[Process]) -> Vec<OwnedFd> {
     };
     entries()
         .into_iter()
-        // The handle is opened before the process is read again, so that the process that is killed is the one that was
-        // checked.
+        // The pidfd is opened before the process is read again, so that exactly the process that was checked is killed.
         .filter_map(|entry| Some((open_pid(entry.pid.cast_unsigned())?, ProcEntry::new(entry.pid).ok()?)))
         .filter(|(_, entry)| is_in_folder(entry) && (runs_server(entry) || is_grouped(entry)))
         .map(|(handle, _)| handle)
         .collect()
 }
 
-/// Whether the process runs one of the programs that looptax starts.
+/// Whether the process runs one of the server programs that looptax starts.
 fn runs_server(entry: &ProcEntry) -> bool {
     let Ok(program) = entry.exe() else {
         return false;
     };
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
-    // php-fpm leads its own session if it is not the first process of its group.
+    // php-fpm leads its own session if it is not the leader of its process group.
     Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
 }
 
-/// All visible processes.
+/// Returns all visible processes.
 fn entries() -> Vec<ProcEntry> {
     procfs::process::all_processes().map(|all| all.flatten().collect()).unwrap_or_default()
 }
@@ -238,12 +239,12 @@ fn open_pid(pid: u32) -> Option<OwnedFd> {
     rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
-/// Sends a signal; a process that has ended does not need one.
+/// Sends a signal. An error is ignored: the process has ended.
 fn send(handle: &OwnedFd, signal: Signal) {
     rustix::process::pidfd_send_signal(handle, signal).ok();
 }
 
-/// Waits until the process has ended, but not longer than the deadline.
+/// Waits until the process has ended or the deadline has passed; returns whether it has ended.
 fn has_ended_by(handle: &OwnedFd, deadline: Deadline) -> bool {
     loop {
         let left = Timespec::try_from(deadline.left()).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn kills_the_children_of_one_that_does_not_listen() {
-        // The shell ignores SIGTERM, and so does what it starts; the pipe tells when both are gone.
+        // The shell and the process that it starts ignore SIGTERM. The pipe closes when both have ended.
         let script = "trap '' TERM; cat <&3 & echo $!; wait";
         let mut child = Command::new("sh")
             .args(["-c", &format!("exec 3<&0; {script}")])

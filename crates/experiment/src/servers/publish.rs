@@ -1,6 +1,6 @@
-//! A private server's port, published on another address by a port proxy, as Docker does on 127.0.0.1.
+//! Publishes a private server's port on another address through a port proxy, as Docker does on 127.0.0.1.
 //!
-//! The proxy is the real `docker-proxy` if it is installed, else looptax's own copy loop, [`serve`].
+//! The proxy is the real `docker-proxy` if it is installed, otherwise looptax's own copy loop, [`serve`].
 
 mod copy;
 
@@ -22,12 +22,13 @@ const DOCKER_PROXY: &str = "docker-proxy";
 /// Folders that may contain `docker-proxy` if it is not in PATH.
 const USUAL_FOLDERS: [&str; 3] = ["/usr/bin", "/usr/sbin", "/usr/libexec/docker"];
 
-/// `docker-proxy` reports through descriptor 3 that it listens; the shell opens a file with that number for it.
+/// `docker-proxy` reports on descriptor 3 that it listens, so a shell opens a file as descriptor 3 before it starts
+/// `docker-proxy`.
 const WITH_STATUS_FILE: &str = "status=$1; shift; exec 3>\"$status\"; exec \"$@\"";
 
-/// How long a proxy may take to listen.
+/// How long a proxy may take until it listens.
 const READY_LIMIT: Duration = Duration::from_secs(10);
-/// How long it may take to make one connection.
+/// How long a proxy may take to relay one connection.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct Published {
     pub to: SocketAddr,
 }
 
-/// The name of the program that copies: Docker's, or looptax's own loop.
+/// Returns the name of the program that copies: `docker-proxy`, or looptax's own loop.
 pub fn program_name() -> &'static str {
     match docker_proxy() {
         Some(_) => DOCKER_PROXY,
@@ -112,7 +113,7 @@ fn by_docker(Published { on, to }: Published, path: &Path, scratch: &Scratch) ->
     }
 }
 
-/// Listens for [`serve`].
+/// Listens on an address, for [`serve`].
 ///
 /// # Errors
 /// The address cannot be bound.

@@ -1,6 +1,6 @@
-//! Whether a server is ready, found out on each of its addresses by the first bytes of its own protocol.
+//! Checks on each address of a server whether the server is ready, with the first bytes of the server's own protocol.
 //!
-//! Needs no client library. `server` repeats the check until the server is ready, or until the time is up.
+//! Uses no client library. `server` repeats the check until the server is ready, or until the time limit.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,10 +14,10 @@ use looptax_wire::{Login, fastcgi, mongodb, upstream};
 use procfs::net::TcpState;
 use procfs::process::{FDTarget, Process};
 
-/// How long one answer may take. A server that needs longer is checked again until the deadline.
+/// Time limit for one reply. A server that needs longer is checked again until the deadline.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
-/// Whether the server answers on all addresses on which it should listen, and the port is really its own.
+/// Whether the server replies on all addresses on which it should listen, and the port really belongs to the server.
 pub(crate) fn is_ready(
     protocol: Protocol,
     login: &Login,
@@ -37,14 +37,15 @@ pub(crate) fn is_ready(
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
         ask(protocol, login, &mut stream)
     };
-    // An error means "not yet": refused, closed, or still starting. If the error persists, the server's log shows the
-    // cause. The port's owner is checked before anything is sent: a stranger's server must not get the password.
+    // An error means "not ready yet": refused, closed, or still starting. If the error persists, the server's log shows
+    // the cause. The port's owner is checked before anything is sent, because another program's server must not get the
+    // password.
     socket.is_none_or(|socket| over_unix(socket).unwrap_or(false))
         && tcp.is_none_or(|tcp| listens_on(pid, tcp) && over_tcp(tcp).unwrap_or(false))
 }
 
-/// Whether the process holds a listening socket on this address. Another program may have taken the port between our
-/// choice of it and the server's start.
+/// Whether the process holds a listening socket on this address. Another program may have taken the port after looptax
+/// chose it and before the server started.
 fn listens_on(pid: u32, tcp: SocketAddr) -> bool {
     let listeners: Vec<u64> = procfs::net::tcp()
         .unwrap_or_default()
@@ -60,21 +61,21 @@ fn listens_on(pid: u32, tcp: SocketAddr) -> bool {
 
 fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> io::Result<bool> {
     match protocol {
-        // The server sends a greeting of protocol 10 by itself, once it has executed the init file.
+        // Once the server has executed the init file, it sends a greeting of protocol 10 without being asked.
         Protocol::Mysql => {
-            // Three bytes of length, one of sequence, then the protocol's version.
+            // Three bytes of length, one byte of sequence number, then the version of the protocol.
             let mut greeting = [0; 5];
             stream.read_exact(&mut greeting)?;
             Ok(greeting[4] == 10)
         }
-        // The server answers a startup packet with a request for the password, not with an error.
+        // The server replies to a startup packet with a request for the password, and not with an error.
         Protocol::Postgres => {
             stream.write_all(&startup_packet(login))?;
             let mut kind = [0];
             stream.read_exact(&mut kind)?;
             Ok(kind == *b"R")
         }
-        // The server accepts the password and answers PING.
+        // The server accepts the password and replies to PING.
         Protocol::Redis => {
             write!(stream, "AUTH {}\r\nPING\r\n", login.password.reveal())?;
             let expected = b"+OK\r\n+PONG\r\n";
@@ -88,11 +89,12 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
             stream.read_exact(&mut answer)?;
             Ok(answer == *b"VERSION ")
         }
-        // Checks that the account exists: the server makes it after it has begun to listen.
+        // The login checks that the account exists, because the server makes the account only after it has begun to
+        // listen.
         Protocol::Mongodb => {
             mongodb::Connection::login(stream, login, ANSWER_LIMIT).map(|_| true).map_err(io::Error::other)
         }
-        // This is a complete request, which looptax's own site answers.
+        // This is a complete request; looptax's own script on the server replies to it.
         Protocol::Fastcgi => fastcgi::Connection::hello(stream, login.place(), ANSWER_LIMIT)
             .map(|it| it.worker().is_some())
             .map_err(io::Error::other),
@@ -108,7 +110,7 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
     }
 }
 
-/// PostgreSQL's first packet: length, protocol 3.0, names and values.
+/// Returns PostgreSQL's first packet: length, protocol 3.0, names and values.
 ///
 /// # Source
 /// PostgreSQL 15 manual, 55.7 "Message Formats", `StartupMessage`.
@@ -128,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream that answers with fixed bytes, whatever is sent.
+    /// A stream that returns fixed bytes, no matter what is sent.
     struct Scripted(&'static [u8]);
 
     impl Read for Scripted {

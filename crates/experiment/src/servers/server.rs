@@ -1,6 +1,6 @@
-//! A private server's life: it is prepared, launched, checked until it is ready, and stopped.
+//! The stages of a private server: it is prepared, launched, checked until it is ready, and stopped.
 //!
-//! The functions are in this order; the differences between the kinds are in `engine`.
+//! The functions are in the order of these stages; the differences between kinds of server are in `engine`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -20,51 +20,51 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::Program;
 use crate::servers::{Reaper, ServerError, account, binary, certificate, kind, ready};
 
-/// Connections to look at the server, in addition to the measured ones.
+/// Connections with which looptax inspects the server, in addition to the measured connections.
 const N_CONTROL_CONNECTIONS: u32 = 16;
 
-/// Launches with a new port after "address in use". The kernel hands out ports in random order, so a second collision
-/// is rare, and a third has another cause.
+/// Number of launches, each with a new port, if the port is already in use. The kernel assigns ports in random order,
+/// so a second collision is rare, and a third has another cause.
 const LAUNCH_TRIES: usize = 3;
 
-/// How long preparing the data folder may take: 5 to 20 s for MySQL on a slow disk, one to two for the others.
+/// Time limit for preparing the data folder: MySQL takes 5 to 20 s on a slow disk, other servers one to two seconds.
 const PREPARE_LIMIT: Duration = Duration::from_secs(2 * 60);
 
-/// How long a server may take to end after the request.
+/// How long a server may take to end after looptax has asked it to end.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
 /// The server to start, and the load to prepare it for.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub kind: Kind,
-    /// The path of looptax itself, which is also the echo server's program.
+    /// The path of the looptax program, which is also the program of the echo server.
     pub self_exe: PathBuf,
     /// The folder in which the scratch folder is made: `/tmp`.
     pub scratch_root: PathBuf,
-    /// Most simultaneous measured connections, of all arms together.
+    /// Maximum number of simultaneous measured connections, of all arms together.
     pub max_connections: u32,
-    /// Rows that the server will hold; they determine the size of its cache.
+    /// Number of rows that the server will hold; the size of its cache depends on it.
     pub rows: u32,
-    /// Where the server listens in addition to its socket and 127.0.0.1.
+    /// Addresses on which the server listens in addition to its socket and 127.0.0.1.
     pub listening: Listening,
     pub pool_mode: PoolMode,
 }
 
 impl Config {
-    /// Connections that the server must accept, including ours for control.
+    /// Returns the number of connections that the server must accept, including looptax's control connections.
     fn n_connections(&self) -> u32 {
         self.max_connections.saturating_add(N_CONTROL_CONNECTIONS)
     }
 }
 
-/// Further ways to reach a private server.
+/// Ways to reach a private server in addition to its socket and 127.0.0.1.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listening {
     /// Further addresses, with the same port as on 127.0.0.1.
     pub addresses: Vec<IpAddr>,
-    /// TLS, with a certificate made for this server; not for memcached and echo.
+    /// Whether the server has TLS, with a certificate made for this server; not possible for memcached and echo.
     pub has_tls: bool,
-    /// An abstract socket in addition to the one with a path; only for PostgreSQL and echo.
+    /// Whether the server has an abstract socket besides its socket file; possible only for PostgreSQL and echo.
     pub has_abstract: bool,
 }
 
@@ -72,13 +72,13 @@ pub struct Listening {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
     pub pid: u32,
-    /// The socket, if it has one.
+    /// The socket, if the process has one.
     pub socket: Option<PathBuf>,
-    /// The address on 127.0.0.1, if it has one.
+    /// The address on 127.0.0.1, if the process has one.
     pub tcp: Option<SocketAddr>,
-    /// The address for TLS, if the process has it: the same address, or one with a separate port.
+    /// The address for TLS, if the process has TLS: the address without TLS, or one with a separate port.
     pub tls: Option<SocketAddr>,
-    /// The abstract socket, if it has one, without the zero byte before its name.
+    /// The abstract socket's name without the zero byte before it, if the process has one.
     pub abstract_name: Option<Vec<u8>>,
 }
 
@@ -87,39 +87,41 @@ pub struct Instance {
 pub struct PrivateServer {
     pub kind: Kind,
     pub protocol: Protocol,
-    /// The server's version as it reports it: `10.11.19-MariaDB-0+deb12u1`.
+    /// The version that the server reports: `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
-    /// The server's process id; for PostgreSQL that of the postmaster, for memcached that of the first process.
+    /// The server's process id: for PostgreSQL the postmaster's, for memcached that of the first process.
     pub pid: u32,
-    /// The socket on which the server listens; for memcached that of the first process.
+    /// The socket on which the server listens; for memcached the socket of the first process that has one.
     pub socket: PathBuf,
-    /// The TCP address on which the server listens, on 127.0.0.1; for memcached that of the first process.
+    /// The TCP address on 127.0.0.1 on which the server listens; for memcached the address of the first process that
+    /// has one.
     pub tcp: SocketAddr,
-    /// The server's processes: one, which listens on both transports. memcached has four, which listen on one each.
+    /// The server's processes: a single process that listens on both transports; for memcached four processes that
+    /// listen on one transport each.
     pub instances: Vec<Instance>,
-    /// How to log in, on either transport. The echo server and memcached have no login.
+    /// The login for both transports. The echo server and memcached have no login.
     pub login: Login,
     /// If the server offers TLS: the certificate of the authority that signed the server's certificate, in DER.
     pub authority: Option<Vec<u8>>,
     /// The server's settings that differ from the defaults, for the record.
     pub settings: Vec<(String, String)>,
-    /// Companions are first, so that they end first.
+    /// The processes to end; companions come first, so that they end first.
     running: Vec<(Child, Process)>,
-    /// The processes of a pooler. If there are any, `socket` and `tcp` are those of the first, and `pid` is that of the
-    /// server behind the pooler.
+    /// The processes of a pooler. If there are any, `socket` and `tcp` belong to the first of these processes, and
+    /// `pid` is the process of the server behind the pooler.
     pub pooler_pids: Vec<u32>,
-    /// The role of each companion: `port proxy`.
+    /// The role of each companion, such as `port proxy`.
     companions: Vec<&'static str>,
     is_stopped: bool,
-    // The last field, so that the folder is removed after the process has ended.
+    // The last field, because fields are dropped in order: the folder is removed after the processes have ended.
     scratch: Scratch,
 }
 
 impl PrivateServer {
-    /// Starts the server and waits until it answers on both transports.
+    /// Starts the server, and waits until it is ready on both transports.
     ///
-    /// Call it from a thread that lives as long as the server, such as the main one: the kernel ties the server's death
-    /// signal to the calling thread.
+    /// Call it from a thread that lives as long as the server, such as the main thread: the kernel sends the server's
+    /// death signal when the calling thread ends.
     ///
     /// # Errors
     /// [`ServerError::BinaryMissing`] if it is not installed; [`ServerError::Initialise`], [`ServerError::Exited`] and
@@ -129,7 +131,7 @@ impl PrivateServer {
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;
-        // A pooler is started together with the server that it pools, and to clients both are one server.
+        // A pooler is started together with the server behind it; for clients the two are one server.
         let behind = kind.facts().pools.unwrap_or(kind);
         let engine = engine_of(behind);
         let (binary, version) = program_of(config, behind)?;
@@ -142,7 +144,7 @@ impl PrivateServer {
             binary,
             scratch: &scratch,
             login: login.clone(),
-            // A pooler has a pool for each of its two transports to the server.
+            // A pooler has a separate pool for each of its two transports to the server.
             n_connections: config.n_connections() * (1 + u32::from(kind.is_pooler())),
             n_rows: config.rows,
             listening: config.listening.clone(),
@@ -179,7 +181,7 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// The server with a pooler before it; clients then connect to the pooler.
+    /// Adds a pooler in front of the server; clients then connect to the pooler.
     fn pooled(mut self, config: &Config) -> Result<Self, ServerError> {
         let (binary, version) = program_of(config, config.kind)?;
         let site = Site {
@@ -211,8 +213,8 @@ impl PrivateServer {
         Ok(self)
     }
 
-    /// Starts a port proxy in the calling thread's network namespace; it ends with the server. Returns the proxy's
-    /// process id.
+    /// Starts a port proxy in the calling thread's network namespace, which ends together with the server. Returns the
+    /// process id of the proxy.
     ///
     /// Call it from the thread that started the server.
     ///
@@ -223,7 +225,8 @@ impl PrivateServer {
         Ok(self.accompany("port proxy", proxy))
     }
 
-    /// Takes over the duty to end a process that works for the server; returns the process id.
+    /// Takes over a child process that works for the server, so that it ends together with the server; returns its
+    /// process id.
     pub(crate) fn accompany(&mut self, role: &'static str, child: (Child, Process)) -> u32 {
         let pid = child.1.pid;
         self.running.insert(0, child);
@@ -231,24 +234,24 @@ impl PrivateServer {
         pid
     }
 
-    /// The server's folder, also for its companions' files.
+    /// Returns the server's folder, which also holds the files of its companions.
     pub(crate) fn scratch(&self) -> &Scratch {
         &self.scratch
     }
 
-    /// Asks the server to end, kills it if it does not, and removes its folder.
+    /// Asks the server to end, kills it if it does not end, and removes its folder.
     ///
     /// # Errors
-    /// [`ServerError::Immortal`] if the server survives that, [`ServerError::Scratch`] if the folder cannot be removed.
-    /// In both cases the reaper tries again when looptax ends.
+    /// [`ServerError::Immortal`] if the server is still alive after that, [`ServerError::Scratch`] if the folder cannot
+    /// be removed. In both cases the reaper tries again when looptax ends.
     pub fn stop(mut self) -> Result<(), ServerError> {
         let is_hurried = waiting::has_stopped();
         self.end(if is_hurried { DROP_GRACE } else { STOP_GRACE })?;
-        // When the destructor runs, the server is stopped and the folder removed.
+        // When the destructor runs after this call, the server has already been stopped and the folder removed.
         self.scratch.remove()
     }
 
-    /// How the server ended, with the end of its log; `None` while the server runs.
+    /// Returns how the server ended, with the end of its log; `None` while the server runs.
     pub fn has_exited(&mut self) -> Option<String> {
         let mut running = self.running.iter_mut().enumerate();
         let (idx, status) = running.find_map(|(idx, (child, _))| Some((idx, child.try_wait().ok().flatten()?)))?;
@@ -259,12 +262,12 @@ impl PrivateServer {
         Some(format!("{who} ended ({status}); the end of its log:\n{}", self.log_tail()))
     }
 
-    /// The last lines of the server's log.
+    /// Returns the last lines of the server's log.
     pub fn log_tail(&self) -> String {
         self.scratch.log_tail()
     }
 
-    /// The server's scratch folder, which contains its socket and data.
+    /// Returns the server's scratch folder, which contains its socket and data.
     pub fn folder(&self) -> &Path {
         self.scratch.folder()
     }
@@ -273,7 +276,7 @@ impl PrivateServer {
         if self.is_stopped {
             return Ok(());
         }
-        // All processes are ended, even if one of them survives.
+        // All processes are asked to end, even if one of them survives.
         let mut immortal = None;
         for (child, process) in &mut self.running {
             if !end_child(child, *process, &self.scratch, grace) {
@@ -312,7 +315,7 @@ impl Running<'_> {
     }
 }
 
-/// The value of the first process that has one.
+/// Returns the value of the first process that has this value.
 fn first<T>(instances: &[Instance], pick: impl Fn(&Instance) -> Option<T>) -> T {
     let found = instances.iter().find_map(pick);
     found.expect("every kind listens on a socket and on TCP, with one process or with several")
@@ -358,15 +361,15 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
         Ok(Waited::Ended(status)) => Err(failed(status.to_string())),
         Ok(Waited::Ready | Waited::TooLong) => Err(failed(format!("still running after {PREPARE_LIMIT:?}"))),
         Err(stopped) => {
-            // On SIGTERM, `initdb` and `mariadb-install-db` end only after the step for which they wait, so the group
-            // is killed.
+            // On SIGTERM, `initdb` and `mariadb-install-db` end only after the step that they are waiting for, so the
+            // whole process group is killed.
             guard.kill_group();
             Err(stopped)
         }
     }
 }
 
-/// Launches until no other process takes the port before the server does.
+/// Launches the process, again with another port if another process has taken the port before.
 fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>, ServerError> {
     let mut n_tries = 1;
     loop {
@@ -382,7 +385,7 @@ fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>,
     }
 }
 
-/// Launches one process and checks it until it is ready, has ended, or the time is up.
+/// Launches one process, and checks it until it is ready, has ended, or the time limit has passed.
 fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<'a>, ServerError> {
     let kind = site.kind;
     let launch = (site.engine.launch)(site, idx, ports)?;
@@ -401,7 +404,7 @@ fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<
     }
 }
 
-/// An address of 127.0.0.1 that was free a moment ago.
+/// Returns an address of 127.0.0.1 whose port is free at this moment.
 fn free_address() -> Result<SocketAddr, ServerError> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())

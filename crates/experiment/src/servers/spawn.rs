@@ -1,6 +1,6 @@
-//! Starts a program for a scratch folder: with its account, environment and log, and an entry for the reaper.
+//! Starts a program for a scratch folder: sets its account, environment and log, and reports it to the reaper.
 //!
-//! Every process of a private server is started here, so that the reaper knows all of them.
+//! Every process of a private server is started by this module, so that the reaper knows all of them.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -23,14 +23,15 @@ pub(crate) struct Program {
     pub(crate) args: Vec<String>,
     /// The text for the program's stdin; may be empty.
     pub(crate) input: String,
-    /// A variable for the program's environment, which only its own account and root can read.
+    /// A variable for the program's environment, which only the program's account and root can read.
     pub(crate) secret: Option<(&'static str, Secret)>,
 }
 
-/// Starts the program in the server's part of the scratch folder, as `account` if there is one, else as our user.
+/// Starts the program in the server's part of the scratch folder, as `account` if there is one, otherwise as the user
+/// of looptax.
 ///
-/// looptax chooses the environment (the caller's `PGDATA` or `MYSQL_HOME` must not reach the program), and both output
-/// streams are written to the log.
+/// looptax sets the environment itself, because the caller's `PGDATA` or `MYSQL_HOME` must not reach the program. Both
+/// output streams are written to the log.
 pub(crate) fn spawn(
     program: &Program,
     account: Option<Account>,
@@ -38,8 +39,8 @@ pub(crate) fn spawn(
     scratch: &Scratch,
 ) -> Result<(Child, Process), ServerError> {
     let failed = |source| ServerError::Spawn { program: program.path.clone(), source };
-    // Check again: initdb and similar programs may be in another folder than the program that was checked when it was
-    // found.
+    // The program is checked again: initdb and similar programs may be in another folder than the program that was
+    // checked when it was found.
     if program.path.is_absolute() && !is_own(&program.path) {
         trusted_program(&program.path).map_err(|why| ServerError::PassedOver { path: program.path.clone(), why })?;
     }
@@ -62,7 +63,7 @@ pub(crate) fn spawn(
         command.env(name, value.reveal());
     }
     if let Some(account) = account {
-        // As root the standard library also empties the list of supplementary groups.
+        // As root, the standard library also removes all supplementary groups.
         command.uid(account.uid).gid(account.gid);
     }
     crate::servers::sys::tie_to_us(&mut command, stop.death_signal());
@@ -70,7 +71,8 @@ pub(crate) fn spawn(
     match register(&mut child, stop, scratch) {
         Ok(process) => {
             if let Some(mut stdin) = child.stdin.take() {
-                // If a child ends early, its status and log explain that, not our broken pipe.
+                // The error is ignored: if a child ends early, its exit status and log explain the cause, not the
+                // broken pipe.
                 stdin.write_all(program.input.as_bytes()).ok();
             }
             Ok((child, process))
@@ -83,14 +85,14 @@ pub(crate) fn spawn(
     }
 }
 
-/// Whether the program is looptax itself, which runs already.
+/// Whether the program is looptax itself, which needs no check because it is already running.
 fn is_own(path: &Path) -> bool {
     std::env::current_exe().is_ok_and(|it| it == path)
 }
 
-/// Records the child for the reaper before it gets input or is waited for.
+/// Reports the child to the reaper before the child gets input or is waited for.
 fn register(child: &mut Child, stop: StopSignal, scratch: &Scratch) -> Result<Process, ServerError> {
-    // A child that was not collected yet keeps its entry in /proc, even if it has ended.
+    // A child whose exit status was not collected yet still has its entry in /proc, even if it has ended.
     let process = Process::with_pid(child.id(), stop).ok_or_else(|| ServerError::Scratch {
         action: "read the start time in",
         path: format!("/proc/{}/stat", child.id()).into(),

@@ -1,4 +1,4 @@
-//! Waits for a peer's answer, until a signal comes.
+//! Waits for bytes from a peer, until a signal arrives.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use looptax_host::waiting;
 use rustix::event::PollFlags;
 
-/// A stream whose wait for the peer ends after a signal, or after a time without data.
+/// A stream on which a wait for the peer ends after a signal, or after a time limit without data.
 pub(crate) struct Stoppable<S> {
     pub(crate) stream: S,
     pub(crate) limit: Duration,

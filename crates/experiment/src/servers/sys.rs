@@ -1,8 +1,8 @@
-//! The system calls that need `unsafe`: those of a child between fork and exec, and those for System V shared memory.
-//! This is the only unsafe code of this room.
+//! The system calls that need `unsafe`: the calls of a child between fork and exec, and the calls for System V shared
+//! memory. This is the only unsafe code of this room.
 //!
-//! The closures run in a forked child of a process that may have threads, so they only make system calls, without
-//! allocating or locking.
+//! The closures run in a forked child of a process that may have several threads, so they only make system calls, and
+//! neither allocate nor lock.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,22 +10,22 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, Signal};
 
-/// Makes the child die with the thread that starts it, gives it a separate process group (so that Ctrl-C at the
-/// terminal reaches only looptax) and raises its limit on open files to the hard one.
+/// Sets the child's death signal for the end of the thread that starts it, gives it a separate process group (so that
+/// Ctrl-C at the terminal reaches only looptax), and raises its soft limit on open files to the hard limit.
 ///
-/// The closure runs after the change of user, which would clear the death signal.
+/// The closure runs after the change of user, because that change would clear the death signal.
 pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
     command.process_group(0);
     let parent = rustix::process::getpid();
     let prepare = move || {
         rustix::process::set_parent_process_death_signal(Some(death_signal))?;
         if rustix::process::getppid() != Some(parent) {
-            // looptax ended before the death signal was set.
+            // looptax had already ended before the death signal was set.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         let files = rustix::process::getrlimit(Resource::Nofile);
         let raised = Rlimit { current: files.maximum, maximum: files.maximum };
-        // If this fails, the old limit stays, with which the server can still start.
+        // If this fails, the old limit remains, and the server can still start with it.
         rustix::process::setrlimit(Resource::Nofile, raised).ok();
         Ok(())
     };
@@ -33,7 +33,7 @@ pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Puts the child into a separate session in which it ignores the signals of a terminal or a logout.
+/// Puts the child into a separate session, and makes it ignore the signals of a terminal or a logout.
 pub(crate) fn detach(command: &mut Command) {
     let prepare = || {
         rustix::process::setsid()?;
@@ -47,9 +47,9 @@ pub(crate) fn detach(command: &mut Command) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Removes a System V shared memory segment if it has this key and creator and no process uses it.
+/// Removes a System V shared memory segment if it has this key and creator and no process is attached to it.
 ///
-/// PostgreSQL holds such a segment as a lock on its data folder, and leaves it behind when killed.
+/// PostgreSQL uses such a segment as a lock on its data folder, and leaves the segment behind when it is killed.
 pub(crate) fn remove_unused_segment(id: i32, key: i32, creator_uid: u32) {
     // SAFETY: shmid_ds is plain data, for which all zeroes is a valid value.
     let mut segment: libc::shmid_ds = unsafe { std::mem::zeroed() };

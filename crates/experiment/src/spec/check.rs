@@ -1,4 +1,4 @@
-//! Refuses an experiment whose parts contradict each other, however the experiment was made.
+//! Checks that the parts of an experiment do not contradict each other, no matter how the experiment was made.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::target::TargetSpec;
 use super::{Clients, Effort, Experiment, MOST_CONNECTIONS, Requests, requests};
 
 impl Experiment {
-    /// Refuses parts that contradict each other.
+    /// Returns an error if parts contradict each other.
     ///
     /// # Errors
-    /// A usage failure that names the options.
+    /// A usage failure that names the options in question.
     pub fn check(&self) -> Result<(), Failure> {
         check_connections(self.connections.as_deref().unwrap_or_default())?;
         self.requests.echo.check()?;
@@ -39,7 +39,7 @@ impl Experiment {
     }
 }
 
-/// Refuses a pool mode unless a pooler is among the targets.
+/// Returns an error for a pool mode if no target is a pooler.
 fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
     let is_pooler = |spec: &TargetSpec| spec.kind().is_pooler();
     if experiment.pool_mode == PoolMode::default() || experiment.targets.iter().any(is_pooler) {
@@ -51,14 +51,14 @@ fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
     ))
 }
 
-/// Refuses two sockets, since it is not known which of them is meant.
+/// Returns an error for two different sockets, because looptax cannot know which of them is meant.
 fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> {
     let own = match spec {
         TargetSpec::Running(running) => running.socket.as_deref(),
         TargetSpec::Private(_) => None,
     };
     match (given, own) {
-        // For PostgreSQL, the socket may be given by its folder.
+        // PostgreSQL's socket may be given by its folder.
         (Some(given), Some(own)) if given != own && Some(given) != own.parent() => Err(Failure::usage(
             format!("the target's URL has the socket {}, but --socket has {}", own.display(), given.display()),
             "leave one of them out",
@@ -78,7 +78,7 @@ fn check_connections(connections: &[u32]) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a rate or pauses for requests that run as fast as they can.
+/// Returns an error for a rate or pauses if the requests always run as fast as they can.
 fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     match requests.workload.as_deref() {
         Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP)) if !load.is_flat_out() => {
@@ -94,7 +94,7 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     }
 }
 
-/// Refuses options that a dump ignores: its length is fixed, and it has the server to itself.
+/// Returns an error for options that a dump ignores: its length is fixed, and it runs alone on the server.
 fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     if matches!(experiment.effort, Effort::Time(_)) {
         return Err(Failure::usage(
@@ -115,7 +115,8 @@ fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses another client for logins: a login is a separate dialogue, in which the client does not poll.
+/// Returns an error for another client model with logins: a login is a separate dialogue, in which the client does not
+/// poll.
 fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     let typed = match clients {
         None => None,
@@ -134,8 +135,8 @@ fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     }
 }
 
-/// Refuses client models that do not fit: client threads that wait for one answer cannot keep to a schedule, and a
-/// thread that serves many connections cannot pause for one of them.
+/// Returns an error for a client model that does not fit the load: a client thread that waits for one reply cannot keep
+/// to a schedule, and a thread that serves many connections cannot pause for one of them.
 ///
 /// # Errors
 /// A usage failure for a model that does not fit the load.

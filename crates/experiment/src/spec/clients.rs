@@ -1,4 +1,4 @@
-//! Which clients an experiment runs against a server: those that the user requested, or the usual ones.
+//! The clients that an experiment runs against a server: those that the user requested, or the default ones.
 
 use looptax_bench::ClientModel;
 use looptax_model::dsn::{Kind, Protocol};
@@ -9,14 +9,14 @@ use super::load::Load;
 use super::waits::{self, Waits};
 use super::{Clients, Experiment};
 
-/// Up to this number of connections, each connection has a thread by default.
+/// Maximum number of connections at which each connection has its own client thread by default.
 const MOST_THREADS: u32 = 64;
 
 impl Experiment {
-    /// How the client waits for a server of this kind at a number of connections.
+    /// Returns how the client waits for replies from a server of this kind, at this number of connections.
     ///
     /// # Errors
-    /// A usage failure if a requested client does not talk to such a server, or does not fit the load.
+    /// A usage failure if a requested client does not use this kind of server, or does not fit the load.
     pub fn clients_for(&self, kind: Kind, connections: u32) -> Result<Vec<Waits>, Failure> {
         let clients: Vec<Waits> = match &self.clients {
             Some(Clients::Like(words)) => {
@@ -47,7 +47,7 @@ impl Experiment {
             && self.load.is_flat_out()
             && self.requests.usual_client().is_none();
         if both {
-            // At this number of connections the default changes from one model to the other.
+            // At this number of connections the default client model changes, so both models are measured.
             vec![Waits::As(default), Waits::As(usual_model(kind))]
         } else {
             vec![Waits::As(default)]
@@ -55,8 +55,9 @@ impl Experiment {
     }
 }
 
-/// The client model that waits like the C library of most programs for this kind of server, as far as the library
-/// polls: libmariadb tries to receive first, libpq does not. Web servers wait for all their upstreams together.
+/// Returns the client model that waits in the same way as the C library of most programs for this kind of server, as
+/// far as polling is concerned: libmariadb tries to receive first, libpq does not. Web servers wait for all their
+/// upstreams together.
 fn usual_model(kind: Kind) -> ClientModel {
     match kind.protocol() {
         Some(Protocol::Fastcgi | Protocol::Http) => ClientModel::Event,

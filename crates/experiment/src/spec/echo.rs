@@ -1,28 +1,28 @@
-//! Requests to the echo server: checks that sizes are within bounds.
+//! Options for requests to the echo server; checks that sizes are within their limits.
 
 use looptax_bench::path::{Echo, EchoRequest};
 use looptax_model::failure::Failure;
 
-/// Least bytes of a message or stream: the key that the server returns.
+/// Minimum size of a message or stream in bytes: the key that the server returns.
 const LEAST_BYTES: u64 = 8;
-/// Most bytes of a message or a write.
+/// Maximum size of a message or a write in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 const MOST_STREAM_BYTES: u64 = 1 << 32;
-/// The usual size of a stream: it takes about a millisecond, of which the answer takes only a small part.
+/// Default size of a stream in bytes: sending it takes about a millisecond, of which the reply is only a small part.
 const STREAM_BYTES: u64 = 4 << 20;
-/// The usual size of a write, which is that of iperf3, so that figures can be compared.
+/// Default size of a write in bytes: the same as iperf3's, so that figures can be compared.
 const WRITE_BYTES: u32 = 128 << 10;
 
 /// The echo server's options as the user typed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EchoAsked {
-    /// Size of a request of `ping`.
+    /// Size of a request of `ping`, in bytes.
     pub request_bytes: Option<u64>,
-    /// Size of a reply of `ping`.
+    /// Size of a reply of `ping`, in bytes.
     pub reply_bytes: Option<u64>,
-    /// Bytes that one request of `stream` sends.
+    /// Number of bytes that one request of `stream` sends.
     pub stream_bytes: Option<u64>,
-    /// Size of one write of `stream`.
+    /// Size of one write of `stream`, in bytes.
     pub write_bytes: Option<u64>,
     /// Whether both ends set `TCP_NODELAY`.
     pub is_nodelay: Option<bool>,
@@ -32,7 +32,7 @@ impl EchoAsked {
     /// Checks the sizes.
     ///
     /// # Errors
-    /// A usage failure for a size out of bounds.
+    /// A usage failure for a size outside its limits.
     pub fn check(&self) -> Result<(), Failure> {
         within("--request-size", self.request_bytes, MOST_BYTES)?;
         within("--reply-size", self.reply_bytes, MOST_BYTES)?;
@@ -40,10 +40,11 @@ impl EchoAsked {
         within("--write-size", self.write_bytes, MOST_BYTES)
     }
 
-    /// The echo workload of a word with these options; `None` if the echo server does not know the word.
+    /// Returns the echo workload with this name and these options; `None` if the echo server has no workload of this
+    /// name.
     ///
     /// # Errors
-    /// A usage failure for an option of another workload.
+    /// A usage failure for an option that belongs to another workload.
     pub fn workload(&self, word: &str) -> Result<Option<Echo>, Failure> {
         let is_nodelay = self.is_nodelay.unwrap_or(true);
         let request = match word {
@@ -69,7 +70,7 @@ impl EchoAsked {
         Ok(Some(Echo { request, is_nodelay }))
     }
 
-    /// Refuses options that the user typed and that do not belong to `word`.
+    /// Returns an error if the user typed options that do not belong to the workload `word`.
     ///
     /// # Errors
     /// A usage failure that names the first of these options.

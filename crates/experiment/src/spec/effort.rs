@@ -1,4 +1,4 @@
-//! How long to measure: until a verdict, or for a requested time.
+//! How long to measure: until there is a verdict, or for a requested time.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use looptax_model::stats::{InterimAnalyses, StopRule};
 use super::typed;
 
 const LEAST_EPOCHS: usize = 6;
-/// A larger number of epochs is probably a typing error.
+/// Maximum number of epochs; a larger number is probably a typing error.
 const MOST_EPOCHS: usize = 10_000;
-/// A shorter fixed time is not enough for six epochs.
+/// Minimum of a fixed time; less is not enough for six epochs.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// A longer fixed time is probably a typing error.
+/// Maximum of a fixed time; a longer time is probably a typing error.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const LONGEST_WARM_UP: Duration = Duration::from_secs(3600);
 
@@ -24,25 +24,25 @@ pub enum Effort {
     Full,
     /// Interim analyses after 10, 20 and 40 epochs.
     Quick,
-    /// As `Full`, but until the interval is narrow.
+    /// The same as `Full`, but the measurement continues until the interval is narrow.
     Precise,
-    /// One analysis after this number of epochs.
+    /// A single analysis after this number of epochs.
     Epochs(usize),
-    /// One analysis after this time.
+    /// A single analysis after this time.
     Time(Duration),
 }
 
-/// Half the width of "no difference worth naming": 1 % of throughput.
+/// Half the width of the range of differences that are not worth reporting: 1 % of throughput.
 pub const DELTA: f64 = 0.01;
 
 impl Effort {
-    /// Whether only a number or a time decides when to stop.
+    /// Whether only the user's number of epochs or time decides when to stop.
     pub fn is_fixed(self) -> bool {
         matches!(self, Self::Epochs(_) | Self::Time(_))
     }
 
-    /// The interim analyses, if those of a full run are `full`. A time is converted to epochs of the length `epoch`, if
-    /// that is known.
+    /// Returns the interim analyses; `full` are those of a full run. A time is converted to a number of epochs of the
+    /// length `epoch`, if that length is known.
     pub fn analyses(self, full: InterimAnalyses, epoch: Option<Duration>) -> InterimAnalyses {
         match self {
             Self::Full => full,
@@ -56,7 +56,7 @@ impl Effort {
         }
     }
 
-    /// The rules for stopping.
+    /// Returns the rules for stopping.
     pub fn stopping(self, analyses: InterimAnalyses, deadline: Option<Instant>) -> Stopping {
         Stopping { rule: StopRule { is_precise: self == Self::Precise }, deadline, ..Stopping::at(analyses, DELTA) }
     }

@@ -1,4 +1,4 @@
-//! The meaning of `--exec` and related options: words are split and the tool is recognised, but nothing is run yet.
+//! The meaning of `--exec` and related options: splits the words and recognizes the tool, but runs nothing yet.
 
 use std::time::Duration;
 
@@ -6,34 +6,34 @@ use looptax_model::failure::Failure;
 
 use super::tool::{self, Tool};
 
-/// The placeholder for a tool's own flags.
+/// The placeholder for the flags that looptax adds for a tool.
 pub const TRANSPORT: &str = "{transport}";
 
-/// Whole commands that are run instead of sending requests.
+/// Whole commands that are measured instead of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exec {
     pub given: Given,
-    /// How long a single run may take.
+    /// Time limit for a single run of a command.
     pub timeout: Duration,
-    /// Each line as it was typed, and in the form in which it may be shown.
+    /// Each command line as it was typed, and the same line without passwords.
     pub typed: Vec<(String, String)>,
 }
 
-/// Bounds of `--exec-timeout`.
+/// Limits of `--exec-timeout`.
 const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
 const MOST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
     Template(Template),
-    /// A line for unix and one for tcp.
+    /// A command line for unix and another for tcp.
     PerArm {
         unix: Vec<String>,
         tcp: Vec<String>,
     },
 }
 
-/// A line with [`TRANSPORT`] in it.
+/// A command line that contains [`TRANSPORT`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     pub words: Vec<String>,
@@ -43,18 +43,18 @@ pub struct Template {
 }
 
 impl Exec {
-    /// One line for both arms, with [`TRANSPORT`] in it.
+    /// Makes a plan of one command line for both arms, which contains [`TRANSPORT`].
     ///
     /// # Errors
-    /// A usage failure for a line that cannot be run, or for a time that cannot be read.
+    /// A usage failure for a line that cannot be run, or for a time that cannot be parsed.
     pub fn one_line(line: &str, timeout: &str) -> Result<Self, Failure> {
         Ok(Self { timeout: self::timeout(timeout)?, given: Given::Template(template(line)?), typed: vec![shown(line)] })
     }
 
-    /// One line for unix and another for tcp.
+    /// Makes a plan of one command line for unix and another for tcp.
     ///
     /// # Errors
-    /// As [`Exec::one_line`].
+    /// The same as those of [`Exec::one_line`].
     pub fn line_per_arm(unix: &str, tcp: &str, timeout: &str) -> Result<Self, Failure> {
         Ok(Self {
             timeout: self::timeout(timeout)?,
@@ -64,13 +64,13 @@ impl Exec {
     }
 }
 
-/// A line as it was typed, and in the form in which it may be shown.
+/// Returns a line as it was typed, and the same line without passwords.
 fn shown(line: &str) -> (String, String) {
     let words = shell_words::split(line).unwrap_or_default();
     (line.to_owned(), joined(&tool::without_passwords(&words)))
 }
 
-/// The words as one line, from which a shell gets the same words.
+/// Joins the words to one line, which a shell splits into the same words.
 pub fn joined(words: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-{}".contains(c);
     let quoted = words.iter().map(|word| {
@@ -124,7 +124,7 @@ fn per_arm(option: &str, line: &str) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-/// The words of a line, split as a POSIX shell would.
+/// Splits a line into words as a POSIX shell does.
 ///
 /// # Errors
 /// A usage failure for a quote that is not closed, or a line without words.

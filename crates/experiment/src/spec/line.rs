@@ -1,4 +1,4 @@
-//! The command line that makes the same experiment.
+//! Makes the command line for an experiment.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use super::target::TargetSpec;
 use super::{Clients, EchoAsked, Effort, Experiment, MOST_SAMPLES_MIB, ROWS, Requests};
 
 impl Experiment {
-    /// The words of a command line for the same experiment, without passwords.
+    /// Returns the words of a command line that makes the same experiment, without passwords.
     pub fn command(&self) -> Vec<String> {
         let mut words = self.command_without_seed();
         words.extend(["--seed".to_owned(), format!("{:x}", self.seed)]);
         words
     }
 
-    /// The words of a command line for the same comparison with a new order of slices.
+    /// Returns the words of a command line that makes the same comparison, with a new random order of slices.
     pub fn command_without_seed(&self) -> Vec<String> {
         let mut line = Line(vec!["looptax".to_owned(), "compare".to_owned()]);
         line.0.extend(self.targets.iter().map(TargetSpec::name));
@@ -182,7 +182,7 @@ impl Line {
     }
 }
 
-/// A time as people type it, in the largest unit that represents it exactly.
+/// Formats a time as people type it, in the largest unit that represents it exactly.
 fn typed(time: Duration) -> String {
     let us = time.as_micros();
     match us {

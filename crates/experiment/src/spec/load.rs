@@ -1,4 +1,4 @@
-//! The requested load: as fast as answers come, or at a given rate.
+//! The requested load: each request after the reply to the previous one, or requests at a given rate.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use looptax_model::failure::Failure;
 
 use super::typed;
 
-/// Shares of the capacity that a rate sweep goes through, in percent.
+/// The rates of a rate sweep, in percent of the capacity.
 const SWEEP_PCT: [f64; 10] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];
-/// With a longer pause there is nothing left to measure.
+/// Maximum length of a pause; with longer pauses there is nothing to measure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A higher rate is probably a typing error: no loopback serves it.
+/// Maximum rate; a higher rate is probably a typing error, because no loopback serves it.
 const MOST_PER_S: f64 = 100e6;
 
 /// A rate of requests over all connections of an arm.
@@ -19,13 +19,13 @@ const MOST_PER_S: f64 = 100e6;
 pub enum Rate {
     /// Requests per second.
     PerSecond(f64),
-    /// Percent of what the slower arm can serve; that is measured first.
+    /// Percent of the slower arm's capacity, which is measured first.
     OfCapacity(f64),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
-    /// The next request is sent after the answer and a pause.
+    /// The next request is sent after the reply to the previous one and a pause.
     Closed { think: Duration },
     /// Requests are sent on a schedule, with one comparison for each rate.
     Open {
@@ -36,7 +36,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// The load for a pause, or for rates, as the user typed them.
+    /// Makes the load from the pause or the rates that the user typed.
     ///
     /// # Errors
     /// A usage failure if the text is not a pause or rate, or if both are given.
@@ -61,7 +61,7 @@ impl Load {
         Self::Closed { think: Duration::ZERO }
     }
 
-    /// Whether the rate depends only on the server.
+    /// Whether requests are sent as fast as the server replies.
     pub fn is_flat_out(&self) -> bool {
         *self == Self::flat_out()
     }
@@ -75,7 +75,7 @@ impl Load {
         }
     }
 
-    /// The rate of a comparison whose requests go out on a schedule.
+    /// Returns the rate of a comparison whose requests are sent on a schedule.
     pub fn rate(&self) -> Option<Rate> {
         match self {
             Self::Closed { .. } => None,
@@ -83,7 +83,7 @@ impl Load {
         }
     }
 
-    /// Whether requests go out on a schedule.
+    /// Whether requests are sent on a schedule.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open { .. })
     }
@@ -93,7 +93,7 @@ impl Load {
         matches!(self.rate(), Some(Rate::OfCapacity(_)))
     }
 
-    /// A comparison's load for the plan; empty if the rate depends only on the server.
+    /// Describes a comparison's load for the plan; empty if requests are sent as fast as the server replies.
     pub fn words(&self) -> String {
         match (self, self.rate()) {
             (Self::Closed { think }, _) if !think.is_zero() => {
@@ -109,7 +109,7 @@ impl Load {
         }
     }
 
-    /// A comparison's load for the load engine; `capacity_per_s` is the slower arm's capacity.
+    /// Returns a comparison's load for the load engine; `capacity_per_s` is the slower arm's capacity.
     pub fn pacing(&self, placement: Placement, capacity_per_s: Option<f64>) -> Pacing {
         let (arrivals, rate_per_s) = match (self, self.rate()) {
             (Self::Closed { think }, _) => return Pacing::Closed { think: *think },
@@ -122,7 +122,7 @@ impl Load {
         Pacing::Open(OpenLoop {
             rate_per_s,
             arrivals,
-            // With other placements the server needs the core on which the client would spin.
+            // In other placements the server needs the core on which the client would spin.
             may_spin: placement == Placement::Split,
         })
     }

@@ -1,6 +1,6 @@
-//! The description of an experiment: it is typed and checked, and has its defaults, but nothing is opened yet.
+//! The description of an experiment: parsed and checked, with its defaults, but without opening anything.
 //!
-//! This module parses words in the forms in which people type them; `line` prints them in the same forms.
+//! This module parses words in the form in which people type them; `line` prints the same forms.
 
 mod check;
 mod clients;
@@ -34,82 +34,82 @@ use load::Load;
 pub use requests::Requests;
 use target::TargetSpec;
 
-/// A larger number of connections is probably a typing error.
+/// Maximum number of connections; a larger number is probably a typing error.
 const MOST_CONNECTIONS: u32 = 16_384;
-/// The usual number of rows or keys of a private server.
+/// Default number of rows or keys of a private server.
 pub const ROWS: u32 = 100_000;
-/// Most memory for the latencies that are kept, in MiB.
+/// Maximum memory for the latencies that are kept, in MiB.
 pub const MOST_SAMPLES_MIB: u32 = 256;
 
-/// The requested way for the client to wait.
+/// How the user wants the client to wait for replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clients {
-    /// Waits as each client model does, in one interleaved schedule.
+    /// Waits in the way of each client model, in one interleaved schedule.
     All,
     Models(Vec<ClientModel>),
-    /// Waits as clients with these names do; which are possible depends on the server.
+    /// Waits in the same way as the clients with these names; which names are possible depends on the server.
     Like(Vec<String>),
 }
 
-/// The single description of a comparison: the arms that are compared, the servers, the load.
+/// The single description of a comparison: its arms, servers and load.
 ///
 /// Made from arguments, or in code; [`Experiment::command`] returns the command line for the same experiment.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub struct Experiment {
-    /// The servers. Each has one comparison after the other.
+    /// The servers. Their comparisons are made one after the other.
     pub targets: Vec<TargetSpec>,
     /// The arms, the baseline first.
     pub arms: Vec<Arm>,
     /// Whether the arm `tls` is added on a server that offers TLS.
     pub adds_tls: bool,
-    /// Connections per arm, one comparison for each number; `None` for the usual ones.
+    /// Connections per arm, one comparison for each number; `None` for the default numbers.
     pub connections: Option<Vec<u32>>,
     pub requests: Requests,
     pub load: Load,
-    /// Most bytes of latencies that are kept in memory and with the record.
+    /// Maximum number of bytes of latencies that are kept in memory and saved with the record.
     pub sample_bytes: usize,
-    /// Whether the connections are a sweep, with one client model for all.
+    /// Whether the numbers of connections are a sweep, with the same client model for all of them.
     pub is_sweep: bool,
-    /// The placements; with `None`, `same` is judged and the others are looked at.
+    /// The placements; with `None`, `same` gets a verdict and each other placement gets a glimpse.
     pub placements: Option<Vec<Placement>>,
-    /// How the client waits; `None` for the usual way.
+    /// How the client waits for replies; `None` for the default.
     pub clients: Option<Clients>,
-    /// The running server's socket; with `None`, the server is asked for it.
+    /// The running server's socket; with `None`, the server is asked for its socket.
     pub socket: Option<PathBuf>,
-    /// Rows or keys of a private server.
+    /// Number of rows or keys of a private server.
     pub rows: u32,
     pub pool_mode: PoolMode,
     /// When to stop measuring.
     pub effort: Effort,
-    /// Length of a slice; `None` for the usual one.
+    /// Length of a slice; `None` for the default.
     pub slice: Option<Duration>,
-    /// Length of the warm-up; `None` for the usual one.
+    /// Length of the warm-up; `None` for the default.
     pub warm_up: Option<Duration>,
     /// The seed for the order of slices.
     pub seed: u64,
     /// Whether looptax may create a scratch schema on a running server.
     pub may_write: bool,
-    /// Whether no other client uses a running server: then there are no limits.
+    /// Whether the user has declared that no other client uses the running server, so that there are no load limits.
     pub is_own_server: bool,
-    /// Whether Unix sockets are reached from a namespace that shares only their folder.
+    /// Whether Unix sockets are opened from a namespace that shares only their folder with the server.
     pub is_from_namespace: bool,
     /// Whether the user has agreed to the plan for a running server.
     pub is_agreed: bool,
     pub exec: Option<Exec>,
-    /// Whether an observer samples most epochs, which the verdict then leaves out.
+    /// Whether an observer samples most epochs; the verdict then leaves these epochs out.
     pub is_sampled: bool,
-    /// The remedy that is measured, in a series that shows what would help.
+    /// The remedy that is measured, if the comparison is part of a series that shows what would help.
     pub remedy: Option<RemedyKind>,
-    /// A busy wait before each request, so that the true difference is known: none in the baseline, this many ns in the
-    /// others.
+    /// Length of a busy wait before each request, in nanoseconds, so that the true difference is known. The baseline
+    /// has no busy wait.
     pub inject_ns: Option<u64>,
-    /// A comparison that has not begun by this moment is left out.
+    /// The time after which a comparison is not begun any more.
     pub deadline: Option<Instant>,
 }
 
 impl Experiment {
-    /// Two arms on one server, with the usual settings.
+    /// Makes an experiment with two arms on one server, with the default settings.
     pub fn new(target: TargetSpec, seed: u64) -> Self {
         Self {
             targets: vec![target],
@@ -146,10 +146,10 @@ impl Experiment {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// The arms to measure on a server, and the one among them that the server may turn out not to have.
+    /// Returns the arms to measure on a server, and the arm among them that the server may turn out not to have.
     ///
-    /// In MySQL, and in MariaDB from 11.4 on, TLS is on by default. A running server's TLS is known only after a
-    /// connection.
+    /// In MySQL, and in MariaDB from 11.4 on, TLS is on by default. Whether a running server has TLS is known only
+    /// after a connection.
     pub fn arms_for(&self, spec: &TargetSpec) -> (Vec<Arm>, Option<Arm>) {
         let may_offer = match spec {
             TargetSpec::Private(kind) => offers_tls_unasked(*kind),
@@ -160,7 +160,7 @@ impl Experiment {
         let mut arms = self.arms.clone();
         let is_plain = arms.iter().all(|arm| matches!(arm, Arm::Unix | Arm::Tcp));
         if spec.kind().is_pooler() && is_plain {
-            // With a pooler, both hops are compared over both transports.
+            // With a pooler, each of the two hops is measured over both transports.
             arms = Arm::POOLED.to_vec();
         }
         if !self.adds_tls || !may_offer {
@@ -171,14 +171,14 @@ impl Experiment {
     }
 }
 
-/// A private server for every installed protocol; echo is always installed. With `--client-like`, only servers to which
-/// such clients talk.
+/// Returns a private server for every protocol of which a server is installed; echo is always installed. With
+/// `--client-like`, only servers that such clients use.
 ///
 /// # Errors
-/// A usage failure if such clients talk to none of them.
+/// A usage failure if such clients use none of these servers.
 pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
     let is_there = |kind: Kind| find_binary(kind).is_some();
-    // The other kinds are measured if the user names them: a run without targets must end within five minutes.
+    // The other kinds are measured only if the user names them: a run without targets must end within five minutes.
     let is_wanted = |kind: &Kind| match kind {
         Kind::Memcached => false,
         Kind::Mysql => !is_there(Kind::Mariadb),
@@ -202,7 +202,7 @@ pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
     }
 }
 
-/// A new seed.
+/// Draws a new seed.
 ///
 /// # Errors
 /// The kernel gives no random bytes.
@@ -212,7 +212,7 @@ pub fn new_seed() -> Result<u64, Failure> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// Parses a seed as a record shows it.
+/// Parses a seed in the form in which a record shows it.
 ///
 /// # Errors
 /// A usage failure for a word that is not a hexadecimal number.
@@ -222,7 +222,7 @@ pub fn seed(hex: &str) -> Result<u64, Failure> {
     })
 }
 
-/// Parses `1..1024`: the ends, and the powers of two between them; or `1,16,256`: these numbers.
+/// Parses `1..1024` (the two ends, and the powers of two between them) or `1,16,256` (these numbers).
 ///
 /// # Errors
 /// A usage failure for any other text.
@@ -250,7 +250,7 @@ pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
     })
 }
 
-/// The word for this sweep: a range if it has the powers of two between its ends, else a list.
+/// Formats a sweep: as a range if it has the powers of two between its ends, otherwise as a list.
 pub(super) fn sweep_word(connections: &[u32]) -> String {
     match connections {
         [from, .., to] if range(*from, *to) == connections => format!("{from}..{to}"),

@@ -1,7 +1,7 @@
 //! `--remedies`: the comparisons that together show what would help.
 //!
-//! The first one compares the arms; each of the others changes one setting. Called with an experiment that has all
-//! settings but the arms.
+//! The first comparison compares the arms; each further comparison changes one setting. Called with an experiment that
+//! has all settings except the arms.
 
 use looptax_bench::Placement;
 use looptax_model::dsn::Arm;
@@ -12,28 +12,28 @@ use looptax_model::record::RemedyKind;
 use super::target::TargetSpec;
 use super::{Effort, Experiment};
 
-/// The usual number of connections: with a single one there is no choice of placement.
+/// Default number of connections; a single connection does not allow a choice of placement.
 const CONNECTIONS: u32 = 16;
-/// Requests in a pipeline, as many as in the published comparisons.
+/// Number of requests in a pipeline, the same as in the published comparisons.
 const PIPELINE: u32 = 16;
-/// Epochs with free placement, which take 4 s each.
+/// Number of epochs with free placement, of which each takes 4 s.
 const FREE_EPOCHS: usize = 12;
 
-/// One of the comparisons that show what would help.
+/// A comparison that shows whether a change would help.
 #[derive(Debug)]
 pub struct Part {
-    /// The subject, for the plan.
+    /// The changed setting, for the plan.
     pub title: &'static str,
-    /// An error with the reason if the comparison is not possible with the user's options; the first one is always
-    /// possible.
+    /// The experiment, or an error with the reason why the user's options make the comparison impossible. The first
+    /// comparison is always possible.
     pub experiment: Result<Experiment, Failure>,
 }
 
-/// The comparisons that show what would help programs that connect over `today`. `arms` are the arms to try; with
-/// `None`, the usual ones.
+/// Returns the comparisons that show what would help programs that connect over `today`. `arms` are the arms to compare
+/// with it; with `None`, the default ones.
 ///
 /// # Errors
-/// A usage failure if there is not exactly one server, or if no remedy helps against the cost of today's arm.
+/// A usage failure if there is not exactly one server, or if no remedy reduces the cost of the arm `today`.
 pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec<Part>, Failure> {
     let [spec] = base.targets.as_slice() else {
         return Err(Failure::usage(
@@ -54,7 +54,7 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
     Ok(parts)
 }
 
-/// The hint if no remedy helps against the cost of today's arm.
+/// The hint if no remedy reduces the cost of the arm that programs use today.
 pub const TODAY: &str = "pass what programs use today as --baseline tcp, tcp6, tls, tls-unix, bridge, nat or proxy; \
     without it looptax takes the first of --arms";
 
@@ -72,7 +72,7 @@ fn check_today(today: Arm) -> Result<(), Failure> {
     }
 }
 
-/// Compares all arms with today's arm as the baseline.
+/// Makes the comparison of all arms, with the arm `today` as the baseline.
 fn over_arms(base: Experiment, today: Arm, spec: &TargetSpec, arms: Option<Vec<Arm>>) -> Experiment {
     let mut arms = arms.unwrap_or_else(|| usual_arms(today, spec));
     arms.retain(|arm| *arm != today);
@@ -88,7 +88,7 @@ fn over_arms(base: Experiment, today: Arm, spec: &TargetSpec, arms: Option<Vec<A
     first
 }
 
-/// The arms that are worth measuring against today's, as far as a server of this kind may have them.
+/// Returns the arms that are worth comparing with `today`, as far as a server of this kind may have them.
 fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
     let mut arms = vec![Arm::Unix, Arm::Tcp];
     if matches!(spec, TargetSpec::Private(Kind::Postgres | Kind::Echo)) {
@@ -109,7 +109,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
             }
         }
         Arm::Nat | Arm::Proxy => arms.push(Arm::Bridge),
-        // MariaDB's own programs still use TLS when they move to the socket.
+        // MariaDB's own programs keep using TLS after they have moved to the socket.
         Arm::Tls if spec.kind().protocol() == Some(Protocol::Mysql) => arms.push(Arm::TlsUnix),
         Arm::TlsUnix => arms.retain(|arm| *arm == Arm::Unix),
         _ => {}
@@ -117,10 +117,10 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
     arms
 }
 
-/// Why a change is not measured.
+/// The reason why a change is not measured.
 type NoPoint = &'static str;
 
-/// The changes other than the arm, each made to `today`, or the reason why a change is not measured.
+/// Returns the changes other than the arm, each applied to `today`, or the reason why a change is not measured.
 fn changes(today: &Experiment, spec: &TargetSpec) -> Vec<(&'static str, Result<Experiment, NoPoint>)> {
     let mut changes = vec![
         ("16 requests at once", pipelined(today, spec)),
@@ -154,7 +154,7 @@ fn reconnected(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPo
     }
     let mut changed = today.clone();
     changed.requests.reconnect_every = Some(1);
-    // This client blocks in every step, whatever model is used for the others.
+    // The client of this change blocks in every step, whatever client model the other comparisons use.
     changed.clients = None;
     changed.remedy = Some(RemedyKind::Persistent);
     Ok(changed)

@@ -1,4 +1,4 @@
-//! The requests to the server, and the other options that concern requests.
+//! The requests to the server, and the options about them.
 
 use looptax_bench::{ClientModel, Distribution};
 use looptax_model::failure::Failure;
@@ -6,15 +6,15 @@ use looptax_wire::Sent;
 
 use super::EchoAsked;
 
-/// The echo server's workload of long requests.
+/// The echo server's workload that sends long streams.
 pub(super) const STREAM: &str = "stream";
 pub(super) const CONNECT: &str = "connect";
 pub(super) const DUMP: &str = "dump";
 
-/// The prefix of the name of a user's own workload.
+/// The prefix in the name of a user's own workload.
 const SCRIPT: &str = "script:";
 
-/// Splits the typed workloads; a script's path may contain commas.
+/// Splits the typed list of workloads; a script's path may contain commas.
 pub fn workloads(typed: Option<&str>) -> Vec<Option<String>> {
     match typed {
         Some(words) if !words.starts_with(SCRIPT) => words.split(',').map(|word| Some(word.to_owned())).collect(),
@@ -29,11 +29,11 @@ pub struct Requests {
     pub workload: Option<String>,
     pub sent: Sent,
     pub pipeline: u32,
-    /// Size of a value; `None` for the usual one.
+    /// Size of a value in bytes; `None` for the default.
     pub value_bytes: Option<usize>,
-    /// A script's variables, `name=value`.
+    /// Variables for a script, each as `name=value`.
     pub defined: Vec<String>,
-    /// How often each key is requested.
+    /// The distribution of requests over the keys.
     pub distribution: Distribution,
     pub echo: EchoAsked,
     /// Number of requests after which a connection is opened again; `None` if it stays open.
@@ -46,7 +46,7 @@ impl Requests {
         self.workload.as_deref() == Some(CONNECT) || self.reconnect_every.is_some()
     }
 
-    /// Sends statements as whole text each time.
+    /// Sends each statement as text instead of preparing it.
     pub fn send_as_text(&mut self) {
         self.sent = Sent::Text;
     }
@@ -56,7 +56,7 @@ impl Requests {
         self.workload.as_deref() == Some(DUMP)
     }
 
-    /// The usual client model for logins and streams; `None` for other workloads.
+    /// Returns the default client model for logins and streams; `None` for other workloads.
     pub fn usual_client(&self) -> Option<ClientModel> {
         match self.workload.as_deref() {
             _ if self.are_connects() => Some(ClientModel::Block),
@@ -67,7 +67,7 @@ impl Requests {
 }
 
 impl Default for Requests {
-    /// The server's own workload, with prepared statements that are sent one by one.
+    /// The server's default workload, with prepared statements that are sent one by one.
     fn default() -> Self {
         Self {
             workload: None,

@@ -1,4 +1,4 @@
-//! A target word: `private:mariadb`, `echo`, or the URL of a running server.
+//! Parses a target: `private:mariadb`, `echo`, or the URL of a running server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:r
 #[derive(Debug, Clone)]
 pub enum TargetSpec {
     Private(Kind),
-    /// A server that looptax did not start and that other people may need.
+    /// A server that looptax did not start and that other people may be using.
     Running(Box<Running>),
 }
 
 impl TargetSpec {
-    /// The target as it is typed; a URL without its password.
+    /// Returns the target as it is typed; a URL without its password.
     pub fn name(&self) -> String {
         match self {
             Self::Private(Kind::Echo) => "echo".to_owned(),
@@ -30,7 +30,7 @@ impl TargetSpec {
         }
     }
 
-    /// Names the first step for this target.
+    /// Describes what is done first for this target.
     pub fn before_measuring(&self) -> String {
         match self {
             Self::Private(_) => format!("starting {}", self.name()),
@@ -38,7 +38,7 @@ impl TargetSpec {
         }
     }
 
-    /// The kind of server; of a running server only the protocol is known.
+    /// Returns the kind of server; for a running server only the protocol is known.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Private(kind) => *kind,
@@ -47,7 +47,7 @@ impl TargetSpec {
     }
 }
 
-/// A running server's addresses, and our account on it.
+/// A running server's addresses, and looptax's account on it.
 #[derive(Debug, Clone)]
 pub struct Running {
     pub protocol: Protocol,
@@ -77,7 +77,7 @@ pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
     Err(unknown_target(word))
 }
 
-/// The target that was probably meant by a misspelt word: `private:postgres` for `postgers`, `mysql` or
+/// Returns the target that was probably meant by a misspelt word: `private:postgres` for `postgers`, `mysql` or
 /// `private:psotgres`.
 pub fn meant(word: &str) -> Option<String> {
     let word = word.strip_prefix("private:").unwrap_or(word);
@@ -92,7 +92,7 @@ fn unknown_target(word: &str) -> Failure {
 }
 
 fn running(word: &str) -> Result<Running, Failure> {
-    // The word may contain a password, so it is never printed whole.
+    // The word may contain a password, so it is never printed completely.
     let unknown = || {
         let scheme = word.split(':').next().unwrap_or_default();
         let scheme = scheme.to_ascii_lowercase();
@@ -123,7 +123,7 @@ fn running(word: &str) -> Result<Running, Failure> {
         socket: socket(&address)?,
         login: Login {
             user: address.user.unwrap_or_default(),
-            // The command asks for a missing password.
+            // Without a password in the URL or in this variable, the user is asked if the server requires a password.
             password: address
                 .password
                 .unwrap_or_else(|| Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())),
@@ -137,8 +137,8 @@ fn running(word: &str) -> Result<Running, Failure> {
     })
 }
 
-/// The port in the name of a `MongoDB` socket, if the URL has that socket in place of the host. That both belong to one
-/// server is proved later.
+/// Returns the port in the name of a `MongoDB` socket, if the URL has this socket instead of a host. A later check
+/// proves that the socket and the port belong to the same server.
 fn own_port(address: &Address) -> Option<u16> {
     let socket = address.socket.as_deref()?;
     let is_only = address.host.is_none() && address.protocol == Protocol::Mongodb;
@@ -147,12 +147,12 @@ fn own_port(address: &Address) -> Option<u16> {
     port.parse().ok()
 }
 
-/// Refuses a setting that would change a client's connection but not ours.
+/// Returns an error for a setting in the URL that other clients would apply and that looptax does not support.
 fn refuse_unread(address: &Address) -> Result<(), Failure> {
     let Some(name) = address.unread.first() else {
         return Ok(());
     };
-    // A password that was not encoded may look like a setting.
+    // A password with unencoded characters may look like a setting, so such a name is not printed.
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let is_sure = address.unread.iter().all(|it| it.chars().all(is_name));
     let what = if is_sure { name } else { "something" };
@@ -162,7 +162,7 @@ fn refuse_unread(address: &Address) -> Result<(), Failure> {
     ))
 }
 
-/// The socket that the URL names.
+/// Returns the socket that the URL names.
 fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
     let socket = address.socket_file();
     match &socket {
@@ -174,7 +174,8 @@ fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// A loopback address. `localhost` means 127.0.0.1 here: given that name, some clients use the socket and others TCP.
+/// Returns a loopback address. `localhost` means 127.0.0.1, because for this name some clients use the socket and
+/// others TCP.
 fn ip(address: &Address) -> Result<IpAddr, Failure> {
     let hint = "looptax compares transports to a local server: use 127.0.0.1 or [::1]";
     let Some(host) = address.host.as_deref() else {

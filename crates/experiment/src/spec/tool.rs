@@ -1,6 +1,6 @@
-//! Tools that looptax knows by name, and the flags for their transport and their account.
+//! Tools that looptax knows by name, with their flags for the transport and the account.
 //!
-//! Data and pure functions. Called by `exec` to recognize tools, and by the command runner for flags.
+//! Only data and pure functions. Called by `exec` to recognize tools, and by the command runner for their flags.
 //!
 //! # Source
 //! The manual pages of the tools in Debian 12 (MariaDB 10.11, PostgreSQL 15, Redis 7.0, sysbench 1.0.20).
@@ -11,17 +11,17 @@ use looptax_bench::path::Endpoint;
 use looptax_model::dsn::{MASK, Protocol, masked};
 use looptax_wire::Login;
 
-/// A tool that looptax knows; each gets its address in its own way.
+/// A tool that looptax knows; tools differ in how they get the server's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// `mysql`: a flag names the database.
+    /// `mysql`: a flag gives the database.
     MysqlShell,
-    /// `mysqldump` and others of its family: databases are separate words.
+    /// `mysqldump` and other MySQL tools, for which databases are separate words.
     MysqlOther,
     Libpq,
-    /// `pgbench`, which also uses libpq, and may run for a fixed time.
+    /// `pgbench`: like the other libpq programs, but it may also run for a fixed time.
     Pgbench,
-    /// sysbench, for either kind of SQL server.
+    /// sysbench, for MySQL and PostgreSQL.
     Sysbench,
     /// `redis-cli`.
     RedisCli,
@@ -46,15 +46,15 @@ const TOOLS: [(&str, Tool); 14] = [
     ("valkey-benchmark", Tool::RedisBenchmark),
 ];
 
-/// The two families of MySQL clients, which have different options to switch TLS off.
+/// The two families of MySQL clients, which have different options to turn TLS off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
     Mariadb,
-    /// MySQL's own, 8.0 and later.
+    /// MySQL's own clients, 8.0 and later.
     Mysql,
 }
 
-/// Flags and environment that make a tool connect to one endpoint.
+/// The flags and environment variables with which a tool connects to one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Expansion {
     /// The words that replace `{transport}`.
@@ -63,17 +63,17 @@ pub struct Expansion {
     pub unset: Vec<String>,
 }
 
-/// The names of all known tools, for a sentence.
+/// Returns the names of all known tools, for a sentence.
 pub fn names() -> String {
     let names: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).collect();
     names.join(", ")
 }
 
-/// The index of the word that is the program, and the tool. The program is the first word, or the first after `env
-/// A=B`.
+/// Returns the index of the word that is the program, and the tool. The program is the first word, or the first word
+/// after `env A=B`.
 ///
 /// # Errors
-/// The program's name, if it is not a known tool.
+/// The program's name, if looptax does not know the tool.
 pub fn recognise(words: &[String]) -> Result<(usize, Tool), String> {
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_env = words.first().is_some_and(|word| base(word) == "env");
@@ -90,7 +90,7 @@ pub fn recognise(words: &[String]) -> Result<(usize, Tool), String> {
     known.map(|(_, tool)| (n_skipped, *tool)).ok_or(name)
 }
 
-/// The words, with those passwords hidden that are known by their position.
+/// Returns the words with passwords hidden, as far as they can be recognized by their option or position.
 pub fn without_passwords(words: &[String]) -> Vec<String> {
     let tool = recognise(words).ok().map(|(_, tool)| tool);
     let is_redis = matches!(tool, Some(Tool::RedisCli | Tool::RedisBenchmark));
@@ -125,12 +125,12 @@ impl Tool {
         }
     }
 
-    /// Whether the tool's [`Flavor`] has to be found out.
+    /// Whether the [`Flavor`] of this tool must be determined.
     pub fn has_flavors(self) -> bool {
         matches!(self, Self::MysqlShell | Self::MysqlOther)
     }
 
-    /// How the tool gets the password, for the plan.
+    /// Describes for the plan how the tool gets the password.
     pub fn password_way(self) -> &'static str {
         match self {
             Self::MysqlShell | Self::MysqlOther => "in MYSQL_PWD",
@@ -141,7 +141,7 @@ impl Tool {
         }
     }
 
-    /// If these words make the tool run for a fixed time, whatever its speed: the text to write instead.
+    /// If these words make the tool run for a fixed time, returns a sentence with the options to use instead.
     pub fn runs_for_a_time(self, words: &[String]) -> Option<String> {
         let has = |start: &str| words.iter().any(|word| word.starts_with(start));
         match self {
@@ -155,7 +155,8 @@ impl Tool {
         }
     }
 
-    /// Flags and environment for `endpoint`. TLS is off on every arm: its cost is measured separately.
+    /// Returns the flags and the environment for `endpoint`. TLS is off on every arm, because its cost is measured
+    /// separately.
     pub fn expand(self, endpoint: &Endpoint, login: &Login, protocol: Protocol, flavor: Flavor) -> Expansion {
         match self {
             Self::MysqlShell | Self::MysqlOther => self.mysql(endpoint, login, flavor),
@@ -179,7 +180,7 @@ impl Tool {
         words.push(format!("--user={}", login.user));
         words.extend(match flavor {
             Flavor::Mariadb => vec!["--skip-ssl".to_owned()],
-            // Without TLS the password is encrypted with the server's own key.
+            // Without TLS, the client encrypts the password with the server's public key.
             Flavor::Mysql => ["--ssl-mode=DISABLED", "--get-server-public-key"].map(str::to_owned).to_vec(),
         });
         if self == Self::MysqlShell {
@@ -216,7 +217,7 @@ impl Tool {
     }
 }
 
-/// Database and TLS are passed in the environment, so that the user's own words take precedence.
+/// Passes database and TLS in the environment, so that words of the user's command line take precedence.
 fn libpq(endpoint: &Endpoint, login: &Login) -> Expansion {
     let (host, port) = libpq_address(endpoint);
     let mut set = variable("PGPASSWORD", login.password.reveal());
@@ -230,7 +231,7 @@ fn libpq(endpoint: &Endpoint, login: &Login) -> Expansion {
     }
 }
 
-/// libpq finds a socket by its folder and the port in its name.
+/// Returns the host and port for libpq, which finds a socket by its folder and the port in its name.
 fn libpq_address(endpoint: &Endpoint) -> (String, String) {
     match endpoint {
         Endpoint::Tcp(address) => (address.ip().to_string(), address.port().to_string()),
@@ -266,7 +267,7 @@ fn sysbench(endpoint: &Endpoint, login: &Login, protocol: Protocol) -> Expansion
     Expansion { words, set, unset }
 }
 
-/// A variable, unless its value would be empty.
+/// Returns a variable, or nothing if its value is empty.
 fn variable(name: &str, value: &str) -> Vec<(String, String)> {
     if value.is_empty() {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! Parses times, rates, counts and shares for every option.
 //!
-//! Each function returns `None` for other text. The option checks the range and formulates the error. Called by `spec`
-//! and by the argument types of the command line.
+//! Each function returns `None` for any other text. The code of the option checks the range and writes the error.
+//! Called by `spec` and by the argument types of the command line.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub fn time(typed: &str) -> Option<Duration> {
         _ => return None,
     };
     let ns = (parsed(number)? * seconds * 1e9).round();
-    // A time of a century or more is a typing error, and would overflow.
+    // A time of a century or more is a typing error, and would not fit into the type.
     (ns < 3.2e18).then(|| Duration::from_nanos(ns as u64))
 }
 

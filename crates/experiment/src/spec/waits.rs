@@ -1,4 +1,4 @@
-//! How the client has to wait: as a client model does, or as a real client does on each arm.
+//! How the client waits for replies: in the way of a client model, or as a real client does on each arm.
 
 use std::fmt;
 
@@ -11,23 +11,24 @@ use looptax_model::record::{Client, ClientLike};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
     As(ClientModel),
-    /// The client waits as this real client does, possibly in another way on a Unix socket.
+    /// The client waits in the same way as this real client, whose waiting may differ between a Unix socket and TCP.
     Like(&'static RealClient),
 }
 
 impl Waits {
-    /// The client model for an arm.
+    /// Returns the client model for an arm.
     pub fn on(self, arm: Arm) -> ClientModel {
         match self {
             Self::As(model) => model,
-            // A real client that opened a connection over TCP waits for it as for TCP, wherever the connection leads.
+            // A real client that has opened a TCP connection waits as for TCP, even if the connection was moved to the
+            // socket.
             Self::Like(client) => {
                 model_of(if arm.is_unix() && arm != Arm::Redirect { client.model.unix } else { client.model.tcp })
             }
         }
     }
 
-    /// The real client for the record; `None` if none was requested.
+    /// Describes the real client for the record; `None` if none was requested.
     pub fn like(self, arms: &[Arm]) -> Option<ClientLike> {
         let Self::Like(client) = self else {
             return None;
@@ -55,10 +56,10 @@ impl fmt::Display for Waits {
     }
 }
 
-/// The client with this name, for a kind of server.
+/// Returns the client with this name, for this kind of server.
 ///
 /// # Errors
-/// A usage failure if no client has that name, or if that client does not talk to such a server.
+/// A usage failure if no client has this name, or if the client does not use this kind of server.
 pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
     let called = || real_clients().iter().filter(|it| it.is_called(word));
     if let Some(client) = called().find(|it| it.talks_to(kind)) {

@@ -1,4 +1,4 @@
-//! The private server for storms. looptax controls the queues of its listening sockets.
+//! The private server to which storms connect. looptax sets the queue lengths of its listening sockets.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,28 +19,29 @@ use super::{PATIENCE, Spec, somaxconn};
 use crate::servers::pooler::PoolMode;
 use crate::servers::{Config, Listening, PrivateServer, Reaper};
 
-/// Connections that the server accepts in addition to those of a storm and of the previous one.
+/// Number of connections that the server accepts in addition to those of the current and the previous storm.
 const SPARE_CONNECTIONS: u32 = 16;
-/// The server has no data.
+/// Number of rows: storms need no data.
 const ROWS: u32 = 1;
 
 /// A private server without data.
 pub struct Ground {
-    // This is the first field, so that our descriptors of the listening sockets are closed before the server ends.
+    // This is the first field, so that looptax's descriptors of the listening sockets are closed before the server
+    // ends.
     listeners: Vec<OwnedFd>,
     server: PrivateServer,
-    /// The first bytes that a client sends.
+    /// The first bytes that a client sends to the server.
     question: Vec<u8>,
 }
 
 impl Ground {
-    /// Starts a server that accepts twice as many connections as a storm has.
+    /// Starts a server that accepts twice as many connections as the largest storm has.
     ///
-    /// `around` has looptax's own file, the folder for scratch folders, and the reaper, which ends the server if
-    /// looptax has ended.
+    /// `around` has the path of the looptax program, the folder for scratch folders, and the reaper, which ends the
+    /// server after looptax has ended.
     pub fn start(kind: Kind, most_connections: u32, around: (&Path, &Path, &Reaper)) -> Result<Self, Failure> {
         let (self_exe, scratch_root, reaper) = around;
-        // Each process of PHP-FPM serves one connection after the other.
+        // A process of PHP-FPM serves one connection after the other, so no further processes are needed.
         let most = if kind == Kind::PhpFpm { 0 } else { 2 * most_connections };
         let config = Config {
             kind,
@@ -69,11 +70,11 @@ impl Ground {
         &self.server
     }
 
-    /// Calls listen(2) again on both listening sockets with this backlog, and returns the backlog that the kernel makes
-    /// of it. With `None` the sockets keep the backlog that the server requested, which is returned.
+    /// Calls listen(2) again with this backlog on both listening sockets, and returns the length of the queue that the
+    /// kernel has set. With `None` the sockets keep the backlog that the server requested, which is returned.
     ///
     /// # Errors
-    /// The kernel does not give us the server's descriptors.
+    /// The kernel does not give looptax the descriptors of the server's sockets.
     pub fn set_queue(&mut self, queue: Option<u32>) -> Result<u32, Failure> {
         let Some(queue) = queue else {
             return Ok(own_queue(&self.server).unwrap_or_default());
@@ -95,7 +96,7 @@ impl Ground {
         if arm.is_unix() { Endpoint::Unix(self.server.socket.clone()) } else { Endpoint::Tcp(self.server.tcp) }
     }
 
-    /// Makes one storm. From its beginning the server is stopped for as long as the spec demands.
+    /// Makes one storm. If the spec has a stall, the server is stopped from the beginning of the storm for that time.
     ///
     /// # Errors
     /// The server cannot be stopped, or a signal ended the storm.
@@ -119,8 +120,8 @@ impl Ground {
         self.stalled(spec, |begun| storm.run(begun))
     }
 
-    /// Stops the server while `doing` runs. The stall is counted from the call of the closure's argument; the server
-    /// runs again when the stall is over, or at the latest when the closure returns.
+    /// Stops the server and runs `doing`. `doing` calls its argument when the stall begins; the server continues when
+    /// the stall is over, at the latest when `doing` returns.
     pub fn stalled<T>(&self, spec: &Spec, doing: impl FnOnce(&(dyn Fn() + Sync)) -> io::Result<T>) -> io::Result<T> {
         let stopped = Stopped::stop(&self.roots())?;
         let (begin, begun) = mpsc::sync_channel::<()>(1);
@@ -144,14 +145,15 @@ impl Ground {
         Ok(server.stop()?)
     }
 
-    /// The processes that listen and serve; the others are their descendants.
+    /// Returns the processes that listen or pass connections on; all other processes of the server are their
+    /// descendants.
     fn roots(&self) -> Vec<u32> {
         let instances = self.server.instances.iter().map(|it| it.pid);
         instances.chain(self.server.pooler_pids.iter().copied()).collect()
     }
 }
 
-/// The listening socket of a process at this endpoint, as a descriptor in this process.
+/// Returns the listening socket of a process at this endpoint, as a descriptor in this process.
 fn hold(pid: u32, endpoint: &Endpoint) -> io::Result<Option<OwnedFd>> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
     let process = pidfd_open(number, PidfdFlags::empty())?;
@@ -181,14 +183,14 @@ fn is_listening_at(fd: impl AsFd, endpoint: &Endpoint) -> bool {
     }
 }
 
-/// The queue of the server's socket, as the kernel reports it.
+/// Returns the queue length of the server's socket, as the kernel reports it.
 fn own_queue(server: &PrivateServer) -> Option<u32> {
     let process = looptax_host::discover::process(server.pid)?;
     let endpoints = looptax_host::discover::listens_on(&process);
     endpoints.iter().map(|it| it.queue.backlog).min()
 }
 
-/// The first bytes that a client of this server sends; nothing if the server speaks first.
+/// Returns the first bytes that a client of this server sends; empty if the server sends first.
 fn question(server: &PrivateServer) -> Result<Vec<u8>, Failure> {
     if server.protocol != Protocol::Fastcgi {
         return Ok(first_question(server.protocol).unwrap_or_default().to_vec());

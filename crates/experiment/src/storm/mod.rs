@@ -1,7 +1,7 @@
-//! Storms: many simultaneous connections to a private server, over the socket and over TCP in turns, optionally while
-//! the server is stopped.
+//! Storms: many simultaneous connections to a private server, over the socket and over TCP in turns. Optionally, the
+//! server is stopped during a storm.
 //!
-//! `ground` runs the server to which they connect, `stopped` stops it. Shows nothing.
+//! `ground` runs the server, and `stopped` stops it. Prints nothing.
 
 mod ground;
 mod stopped;
@@ -23,7 +23,7 @@ use rand_xoshiro::SplitMix64;
 use crate::{Host, Machine, Observer, ask_nobody};
 pub use ground::Ground;
 
-/// The kinds of server whose first answer looptax knows.
+/// The kinds of server whose first reply looptax can check.
 pub const KINDS: [Kind; 8] = [
     Kind::Mariadb,
     Kind::Mysql,
@@ -34,30 +34,31 @@ pub const KINDS: [Kind; 8] = [
     Kind::Memcached,
     Kind::PhpFpm,
 ];
-/// Storms with each queue in the search for the smallest one.
+/// Number of storms with each queue length in the search for the shortest sufficient queue.
 const TRIES_OF_QUEUE: u32 = 3;
-/// An answer that comes later than this after the server runs again counts as late: TCP repeats a SYN after a second.
+/// A reply counts as late if it comes more than this time after the server runs again: TCP repeats a SYN after a
+/// second.
 const LATE: Duration = Duration::from_millis(500);
-/// How long to wait for an answer after the stall: TCP's first four attempts are over after 7 s.
+/// Time limit for a reply after the stall: TCP's first four attempts are over after 7 s.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
-/// Pause between two storms, in which the server sees the end of the previous connections.
+/// Pause between two storms, in which the server notices that the previous connections have ended.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The storms to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     pub kind: Kind,
-    /// The client whose way of connecting is imitated.
+    /// The client whose behaviour at connecting is imitated.
     pub client: &'static Connects,
-    /// Numbers of connections of a storm, one after the other.
+    /// Numbers of connections per storm, measured one after the other.
     pub connections: Vec<u32>,
-    /// Storms of each arm and size.
+    /// Number of storms for each arm and each number of connections.
     pub n_storms: u32,
-    /// How long the server is stopped, beginning with the first connect; zero if it is not stopped.
+    /// How long the server is stopped, from the first connect on; zero if it is not stopped.
     pub stall: Duration,
-    /// Connects per second; `None` if all connections come together.
+    /// Number of connects per second; `None` if all connections are opened at once.
     pub rate_per_s: Option<f64>,
-    /// The queue of both listening sockets; `None` for the usual one of the kind.
+    /// The queue length of both listening sockets; `None` for the default of the kind of server.
     pub queue: Option<u32>,
     pub seed: u64,
 }
@@ -68,10 +69,10 @@ impl Spec {
     }
 }
 
-/// The client with this name, for storms on a server of this kind.
+/// Returns the client with this name, for storms on a server of this kind.
 ///
 /// # Errors
-/// A usage failure if it is not known how such a client connects.
+/// A usage failure if looptax does not know how such a client connects.
 pub fn client(word: Option<&str>, kind: Kind) -> Result<&'static Connects, Failure> {
     let mut all = connects().iter();
     let name = kind.name();
@@ -124,7 +125,7 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
     }))
 }
 
-/// Makes all storms of one size, in an order that coin flips decide.
+/// Makes all storms with one number of connections, in an order that coin flips decide.
 fn size(
     ground: &mut Ground,
     spec: &Spec,
@@ -155,8 +156,8 @@ fn size(
     Ok(StormSize { connections: n, arms: arms.collect(), smallest_queue, tries_of_queue: TRIES_OF_QUEUE })
 }
 
-/// Finds the smallest queue of the socket with which no connection fails, by bisection: with space for all connections
-/// none fails.
+/// Finds by bisection the shortest queue of the socket at which no connection fails. Starts with a queue that has space
+/// for all connections.
 fn smallest_queue(
     ground: &mut Ground,
     spec: &Spec,
@@ -165,7 +166,7 @@ fn smallest_queue(
 ) -> Result<Option<u32>, Failure> {
     observer.say(&format!("{n} connections, the smallest queue at which none fails"));
     let mut is_enough = |queue: u32| -> Result<bool, Failure> {
-        // The kernel may reduce the queue.
+        // The kernel may shorten the queue.
         let queue = ground.set_queue(Some(queue))?;
         for _ in 0..TRIES_OF_QUEUE {
             if storm(ground, spec, Arm::Unix, n)?.n_failed() > 0 {
@@ -174,7 +175,7 @@ fn smallest_queue(
         }
         Ok(queue < n)
     };
-    // One connection more than the queue's length can wait.
+    // The kernel lets one connection more wait than the length of the queue.
     let (mut lo, mut hi) = (0, n.saturating_sub(1));
     if !is_enough(hi)? {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! A server that is stopped: all its processes get SIGSTOP, and SIGCONT at the end, whatever happens in between.
+//! Stops a server: all its processes get SIGSTOP, and at the end SIGCONT, even after an error.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,18 +8,18 @@ use std::time::Duration;
 use looptax_host::{processes, waiting};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Most looks until all processes are stopped, and the pause between two looks.
+/// Maximum number of checks until all processes are stopped; the next constant is the pause between two checks.
 const LOOKS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Stopped processes; they continue when this value is dropped.
+/// Processes that are stopped until this value is dropped.
 pub(super) struct Stopped(HashMap<u32, OwnedFd>);
 
 impl Stopped {
     /// Stops these processes and all their descendants, and waits until the kernel reports them as stopped.
     ///
     /// # Errors
-    /// A process does not stop; the others continue.
+    /// A process does not stop; in this case the other processes continue.
     pub(super) fn stop(roots: &[u32]) -> io::Result<Self> {
         let mut stopped = Self(HashMap::new());
         for _ in 0..LOOKS {
@@ -41,7 +41,7 @@ impl Stopped {
             return Ok(());
         }
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        // A process that has ended in the meantime need not be stopped.
+        // A process that has ended since it was listed need not be stopped.
         let Some(Ok(handle)) = number.map(|it| pidfd_open(it, PidfdFlags::empty())) else {
             return Ok(());
         };

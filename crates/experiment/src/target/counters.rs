@@ -1,6 +1,6 @@
-//! The server's own count of requests, which shows whether our counts are honest.
+//! The server's own count of requests, with which looptax's count is compared.
 //!
-//! It is read before and after a comparison on a private server, to which no other program sends requests in that time.
+//! The counter is read before and after a comparison on a private server, to which no other program sends requests.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -12,10 +12,11 @@ use looptax_wire::redis::Value;
 
 use super::Target;
 
-/// Requests that one query for a pool's count causes: one that tells which process serves it, and one for the count.
+/// Number of requests for one reading of a pool's count: one request for the process that serves the connection, and
+/// one for the count.
 const OWN_REQUESTS: u64 = 2;
 
-/// A counter of the server, and its value when this object was made.
+/// A counter of the server, and its value when this `Counter` was made.
 pub(crate) struct Counter {
     pub name: String,
     kinds: Kinds,
@@ -23,34 +24,35 @@ pub(crate) struct Counter {
 }
 
 enum Kinds {
-    /// Rows of MySQL's SHOW GLOBAL STATUS.
+    /// The sum of these rows of MySQL's `SHOW GLOBAL STATUS`.
     Status(BTreeSet<&'static str>),
-    /// PostgreSQL's committed transactions in this database.
+    /// The number of committed transactions in this PostgreSQL database.
     Commits,
     Sessions,
     Calls(&'static [&'static str]),
-    /// memcached's counters, summed over all its processes.
+    /// memcached's counters, added up over all its processes.
     Stats(&'static [&'static str]),
     /// `metrics.commands` of `MongoDB`'s serverStatus.
     Commands(&'static str),
     Received,
-    /// Queries that `PgBouncer` passed on.
+    /// The number of queries that `PgBouncer` has passed on.
     Passed,
-    /// Requests that PHP-FPM's pools accepted, including those for the count.
+    /// The number of requests that PHP-FPM's pools have accepted, including the requests for the count.
     Accepted,
-    /// Requests for pages that looptax's own upstream answered.
+    /// The number of requests for pages that looptax's own upstream has replied to.
     Pages,
 }
 
 impl Counter {
-    /// Reads the target's counter; `None` if the server has no counter that fits.
+    /// Reads the target's counter; `None` if the server has no suitable counter.
     pub(crate) fn start(target: &Target) -> Option<Self> {
         let kinds = if target.is_pooled {
             passed(&target.workload).filter(|_| target.has_console())?
         } else {
             kinds(&target.workload, target.protocol)?
         };
-        // Each session prepares its statements again, and sessions are not counted here.
+        // A new session prepares its statements again, and the number of sessions is not counted here, so the growth
+        // could not be predicted.
         if matches!(kinds, Kinds::Commits | Kinds::Passed) && target.reconnect_every.is_some() {
             return None;
         }
@@ -73,24 +75,25 @@ impl Counter {
         Some(Self { name, kinds, start })
     }
 
-    /// By how much the counter has grown.
+    /// Returns by how much the counter has grown since its start.
     pub(crate) fn grown(&self, target: &Target) -> Option<u64> {
         read(target, &self.kinds)?.checked_sub(self.start)
     }
 
-    /// The growth that `n_requests` on `n_connections` connections should have caused.
+    /// Returns by how much the counter should have grown after `n_requests` on `n_connections` connections.
     pub(crate) fn expected(&self, target: &Target, n_requests: u64, n_connections: u64) -> u64 {
         match self.kinds {
             Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
-            // Preparing a statement is also a transaction.
+            // Each statement that is prepared also counts as a transaction.
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
-            // Each connection also asked which process serves it.
+            // Each connection has also sent a query for the process that serves it.
             Kinds::Passed => {
                 n_requests * target.workload.n_statements() as u64 + n_connections * (n_prepared(target) + 1)
             }
             // The connections that prove an arm are counted as connections too.
             Kinds::Sessions | Kinds::Received | Kinds::Pages | Kinds::Commands(_) => n_requests,
-            // Each connection asked once which process serves it, and each pool was asked twice for its count.
+            // Each connection has sent one request for the process that serves it, and each pool got two requests for
+            // its count.
             Kinds::Accepted => n_requests + n_connections + OWN_REQUESTS * target.pools.len() as u64,
             Kinds::Calls(_) | Kinds::Stats(_) => {
                 let per_request = match target.workload {
@@ -111,7 +114,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             Workload::InsertOne { .. } => "insert",
             _ => "ping",
         })),
-        // Another user's application does not report its count to its clients.
+        // An application of another user does not report counts to its clients.
         (Protocol::Http, page) => (*page != Workload::Page(SitePage::Named)).then_some(Kinds::Pages),
         (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
         (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
@@ -121,7 +124,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             let steps = workload.transaction()?.steps;
             steps.iter().map(|step| status_of(&step.sql)).collect::<Option<_>>().map(Kinds::Status)
         }
-        // It is not known how many transactions a script contains.
+        // looptax does not know how many transactions a script contains.
         (Protocol::Postgres, Workload::Script { .. }) => None,
         (Protocol::Postgres, _) => Some(Kinds::Commits),
         (Protocol::Memcached, workload) => Some(Kinds::Stats(match workload {
@@ -140,13 +143,13 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     }
 }
 
-/// The counts that a pooler keeps for a workload on connections that stay open.
+/// Returns what a pooler counts for a workload on connections that stay open.
 fn passed(workload: &Workload) -> Option<Kinds> {
     let is_counted = workload.transaction().is_some();
     is_counted.then_some(Kinds::Passed)
 }
 
-/// MySQL's counter for a statement, found by the statement's first word.
+/// Returns MySQL's counter for a statement, according to the statement's first word.
 fn status_of(sql: &str) -> Option<&'static str> {
     Some(match sql.split_whitespace().next()? {
         "BEGIN" => "Com_begin",
@@ -159,7 +162,7 @@ fn status_of(sql: &str) -> Option<&'static str> {
     })
 }
 
-/// Number of statements that each connection prepares: one per different text.
+/// Returns the number of statements that each connection prepares: one for each different text.
 fn n_prepared(target: &Target) -> u64 {
     if target.sending.sent == looptax_wire::Sent::Text {
         return 0;
@@ -194,8 +197,9 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
     }
 }
 
-/// A backend reports its counts when it ends, which is a moment after its connection; on a busy machine the delay is
-/// visible. These are the number of queries for which to wait, and the pause between two.
+/// Maximum number of checks whether the backends of closed connections have ended; the next constant is the pause
+/// between two checks. A backend reports its counts only when it ends, a moment after its connection has closed; on a
+/// busy machine this delay matters.
 const BACKEND_LOOKS: u32 = 60;
 const BACKEND_PAUSE: Duration = Duration::from_millis(50);
 
@@ -240,12 +244,12 @@ fn received(conversation: &mut Conversation) -> Option<u64> {
 
 fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     let text = info(conversation, "commandstats")?;
-    // At least our own command is listed.
+    // The list is never empty: it contains at least this command.
     text.lines().find(|it| it.starts_with("cmdstat_"))?;
     Some(names.iter().map(|name| calls_of(&text, name)).sum())
 }
 
-/// The sum of memcached's counters of these names.
+/// Returns the sum of memcached's counters with these names.
 fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     let found = conversation.stats("").ok()?;
     let of_name = |name: &&str| -> Option<u64> {
@@ -255,16 +259,16 @@ fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     names.iter().map(of_name).sum()
 }
 
-/// How often one command was received: 0 as long as it never was.
+/// Returns how often one command was received; 0 if it was never received.
 fn commands(conversation: &mut Conversation, name: &str) -> Option<u64> {
     let status = conversation.mongodb().ok()?.status().ok()?;
-    // At least our own command is listed.
+    // The list is never empty: it contains at least this command.
     status.commands.first()?;
     let own = status.commands.iter().filter(|it| it.0 == name);
     Some(own.map(|it| it.1).sum())
 }
 
-/// One of the totals in the output of `PgBouncer`'s console.
+/// Reads one of the totals from `PgBouncer`'s console.
 ///
 /// # Source
 /// pgbouncer.org, "usage", `SHOW TOTALS`.
@@ -274,7 +278,7 @@ fn total(console: &mut Conversation, name: &str) -> Option<u64> {
     value?.parse().ok()
 }
 
-/// Number of calls of one command: 0 as long as it was never called.
+/// Returns the number of calls of one command; 0 if it was never called.
 fn calls_of(text: &str, name: &str) -> u64 {
     let start = format!("cmdstat_{name}:calls=");
     text.lines().find_map(|line| line.strip_prefix(&start)?.split(',').next()?.parse().ok()).unwrap_or(0)

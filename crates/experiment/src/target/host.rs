@@ -1,4 +1,4 @@
-//! The facilities that private servers need to start.
+//! The facilities of this machine that are needed to start private servers.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,29 +8,29 @@ use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 
-/// Asks a person for a server's password. The argument is the name under which the server is shown. `None` if no person
-/// can answer.
+/// A function that asks the user for a server's password. The argument is the server's name as it is shown. `None` if
+/// no user can answer.
 pub type AskPassword = fn(&str) -> Option<io::Result<String>>;
 
-/// For runs in which no person can answer.
+/// The [`AskPassword`] for runs in which no user can answer.
 pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
     None
 }
 
-/// The surroundings of private servers: helpers, folder and reaper.
+/// The facilities for private servers: the program for their helpers, the folder for scratch folders, and the reaper.
 pub struct Host {
-    /// The program from which the servers' helpers are started.
+    /// The path of the looptax program, from which the servers' helper processes are started.
     pub self_exe: PathBuf,
-    /// The folder for scratch folders.
+    /// The folder in which scratch folders are made.
     pub scratch_root: PathBuf,
-    /// Stops servers after this process has ended.
+    /// The reaper, which stops servers after this process has ended.
     pub reaper: Reaper,
     pub(super) machine: Machine,
     pub(super) ask: AskPassword,
 }
 
 impl Host {
-    /// Finds looptax's own file, starts the reaper, cleans up after a crashed run.
+    /// Finds the path of the looptax program, starts the reaper, and cleans up after crashed runs.
     pub fn new(machine: Machine, ask: AskPassword) -> Result<Self, Failure> {
         let self_exe = std::env::current_exe()?;
         let scratch_root = looptax_host::own::temporary();

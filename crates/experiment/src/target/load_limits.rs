@@ -1,5 +1,5 @@
-//! The conditions that forbid measuring on a running server. They are found out by queries to the server before
-//! anything is measured.
+//! The conditions under which looptax refuses to measure on a running server. They are checked by queries to the server
+//! before anything is measured.
 //!
 //! looptax must not fill another user's log, write to its disk or replica, or use up its connections.
 
@@ -9,10 +9,10 @@ use looptax_model::failure::Failure;
 use looptax_wire::WireError;
 use looptax_wire::redis::Value;
 
-/// At most one of this many free connections may be a measured one.
+/// Measuring may use at most one in this number of free connections.
 const PART_OF_FREE: u64 = 10;
 
-/// One setting of a Redis server; `None` if the account may not read it, or no setting has that name.
+/// Reads a setting of a Redis server; `None` if the account may not read it, or if no setting has this name.
 pub(crate) fn config(conversation: &mut Conversation, name: &str) -> Result<Option<String>, WireError> {
     let command = vec![b"CONFIG".to_vec(), b"GET".to_vec(), name.as_bytes().to_vec()];
     let told = match conversation.pipeline(&[command]) {
@@ -31,7 +31,7 @@ pub(crate) fn config(conversation: &mut Conversation, name: &str) -> Result<Opti
     }
 }
 
-/// One setting of a SQL server; `None` if no setting has that name, or the account may not read it.
+/// Reads a setting of a SQL server; `None` if no setting has this name, or if the account may not read it.
 fn variable(conversation: &mut Conversation, name: &str) -> Result<Option<String>, WireError> {
     let told = match conversation.protocol() {
         Protocol::Mysql => {
@@ -50,7 +50,7 @@ fn variable(conversation: &mut Conversation, name: &str) -> Result<Option<String
     }
 }
 
-/// A number among the settings that every server has; `None` if the account may not read it.
+/// Reads a setting that every server has and that is a number; `None` if the account may not read it.
 fn count(conversation: &mut Conversation, name: &str, read: Read) -> Result<Option<u64>, WireError> {
     let Some(text) = read(conversation, name)? else {
         return Ok(None);
@@ -62,7 +62,7 @@ fn count(conversation: &mut Conversation, name: &str, read: Read) -> Result<Opti
 /// A function that reads a setting.
 type Read = fn(&mut Conversation, &str) -> Result<Option<String>, WireError>;
 
-/// Refuses a server that logs our queries: they must not fill another user's log.
+/// Returns an error if the server logs queries: looptax's queries must not fill another user's log.
 pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Failure> {
     let forbidden: &[(&str, &[&str])] = match conversation.protocol() {
         Protocol::Mysql => &[("general_log", &["ON", "1"]), ("server_audit_logging", &["ON", "1"])],
@@ -79,7 +79,7 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
     refuse(conversation, forbidden, "every measured query would be written to the server's log", variable)
 }
 
-/// Refuses a server on which the writes of `--write` would replicate, evict keys, or be added to an append-only file.
+/// Returns an error if writes of `--write` would be replicated, evict keys, or be appended to an append-only file.
 pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<(), Failure> {
     let why = "the data that --write writes would not stay in this server's memory";
     match conversation.protocol() {
@@ -138,8 +138,8 @@ fn refuse(
     Ok(())
 }
 
-/// Refuses to take more than a tenth of the free connections. A server that does not report its numbers is not refused:
-/// its own limit applies.
+/// Returns an error if looptax would need more than a tenth of the free connections. A server that does not report its
+/// numbers is accepted: its own limit applies.
 pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) -> Result<(), Failure> {
     let capacity = capacity(conversation);
     let Some((most, used)) = capacity.map_err(|error| conversation.failed(error))? else {
@@ -155,7 +155,8 @@ pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) ->
     ))
 }
 
-/// Connections that the server allows, and those in use; `None` if the server does not report them to this account.
+/// Returns the number of connections that the server allows, and how many are in use; `None` if the server does not
+/// report these numbers to this account.
 fn capacity(conversation: &mut Conversation) -> Result<Option<(u64, u64)>, WireError> {
     let (most, used) = match conversation.protocol() {
         Protocol::Mysql => {
@@ -176,7 +177,7 @@ fn capacity(conversation: &mut Conversation) -> Result<Option<(u64, u64)>, WireE
     Ok(most.zip(used))
 }
 
-/// The server's answer; `None` if the account may not read it.
+/// Returns what the server reported; `None` if the account may not read it.
 fn told<T>(answer: Result<T, WireError>) -> Result<Option<T>, WireError> {
     match answer {
         Err(WireError::Server { .. }) => Ok(None),
@@ -207,7 +208,7 @@ fn redis_info(conversation: &mut Conversation, section: &str, field: &str) -> Re
     number.map(Some).ok_or_else(|| conversation.unfit("a text with a count of clients", &text))
 }
 
-/// Queries of other clients that run right now; `None` if the server does not report them.
+/// Returns how many queries of other clients are running; `None` if the server does not report this.
 pub(crate) fn others_running(conversation: &mut Conversation) -> Result<Option<u64>, WireError> {
     match conversation.protocol() {
         Protocol::Mysql => status(conversation, "Threads_running"),
@@ -215,7 +216,7 @@ pub(crate) fn others_running(conversation: &mut Conversation) -> Result<Option<u
             conversation
                 .number("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"),
         ),
-        // The server has one thread: it runs one command at a time, ours or another client's.
+        // The server has one thread and runs one command at a time, so while looptax's command runs, no other does.
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb

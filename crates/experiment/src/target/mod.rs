@@ -1,4 +1,5 @@
-//! A target made ready: a private server that is started and filled, or a running server that is inspected.
+//! A target that is ready to be measured: a private server that was started and filled, or a running server that was
+//! inspected.
 
 pub(crate) mod counters;
 mod host;
@@ -40,7 +41,7 @@ pub struct Target {
     /// The kind of server: `mariadb`, `postgres` …
     pub(crate) kind: String,
     pub(crate) version: String,
-    /// The user's word for the target, without a password.
+    /// The target as the user typed it, without a password.
     pub(crate) name: String,
     pub(crate) protocol: Protocol,
     pub(crate) login: Login,
@@ -49,47 +50,48 @@ pub struct Target {
     pub(crate) distribution: Distribution,
     /// Number of requests after which a connection is opened again; `None` if it stays open.
     pub(crate) reconnect_every: Option<u32>,
-    /// A user's own transaction, in place of a workload.
+    /// The user's own transaction, instead of a workload.
     pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
     pub(crate) threads: ServerThreads,
-    /// The server's processes, if known; several if each arm has its own.
+    /// The server's processes, if they are known; several if each arm has its own process.
     pub(crate) pids: Vec<u32>,
     pub(crate) settings: Vec<(String, String)>,
-    /// Whether the server offers TLS on the port of `tcp`, if it reports that.
+    /// Whether the server offers TLS on the port of `tcp`; `None` if the server does not report it.
     pub(crate) offers_tls: Option<bool>,
-    /// Whether a pooler passes its connections on.
+    /// Whether connections pass through a pooler.
     pub(crate) is_pooled: bool,
-    /// The cores on which the server's own clients were seen to run.
+    /// On which cores the server's own clients were observed.
     pub(crate) meetings: Option<Meetings>,
-    /// The database name with which the pooler reaches the server over TCP, if it is not the login's.
+    /// The database name for which the pooler connects to the server over TCP, if this is not the login's database.
     over_tcp: Option<&'static str>,
-    /// The database that represents the pooler itself and counts queries.
+    /// The database that represents the pooler itself and reports its counts.
     console: Option<&'static str>,
-    /// Set if other clients use the server: measuring stops if they are disturbed.
+    /// Whether other clients use the server, so that measuring stops if these clients are disturbed.
     pub(crate) has_load_limits: bool,
-    /// Gives pinned threads of a server that is not ours their cores back.
+    /// The reaper, which lets pinned threads of a running server use their cores again if looptax is killed.
     pub(crate) reaper: Option<Reaper>,
-    /// One socket, or the sockets of the processes that serve the arm.
+    /// The sockets of the processes that serve the arm: one socket if one server serves all arms.
     sockets: Vec<PathBuf>,
-    /// The TCP addresses, in the same way as `sockets`.
+    /// The TCP addresses of the processes that serve the arm.
     addresses: Vec<SocketAddr>,
-    /// The addresses with TLS, if any.
+    /// The addresses for TLS, if the server has TLS.
     tls_addresses: Vec<SocketAddr>,
-    /// Abstract sockets, without the zero byte before their names.
+    /// The names of abstract sockets, without the zero byte before the name.
     abstract_names: Vec<Vec<u8>>,
-    /// The addresses of PHP-FPM's pools: it has a pool of processes for each address.
+    /// The addresses of PHP-FPM's pools: each address has its own pool of processes.
     pub(crate) pools: Vec<Endpoint>,
     pub(crate) arms: TargetArms,
-    /// The arms that queries use, over the socket and over TCP; with TLS if the account needs it.
+    /// The arms over which looptax sends its own queries, `[socket, TCP]`; with TLS if the account requires it.
     pub(crate) asks: [Arm; 2],
     private: Option<PrivateServer>,
-    /// The scratch objects and the connection that made them: a full server accepts no new connection to remove them.
+    /// The scratch objects, and the connection that made them. It is kept to remove them, because a full server would
+    /// accept no new connection.
     scratch: Option<(Scratch, Conversation)>,
 }
 
 impl Target {
-    /// The keys that requests use. If requests write, each connection has its own keys.
+    /// Returns the keys that requests use. If requests write, each connection has its own keys.
     pub fn keys(&self) -> KeySpace {
         KeySpace {
             n: self.n_keys,
@@ -98,7 +100,7 @@ impl Target {
         }
     }
 
-    /// The endpoints of an arm, one for each process that serves the arm.
+    /// Returns the endpoints of an arm, one for each process that serves the arm.
     pub fn endpoints(&self, arm: Arm) -> Result<Vec<Endpoint>, PathError> {
         let ports = self.addresses.iter().map(SocketAddr::port);
         let on = |address: IpAddr| {
@@ -120,7 +122,7 @@ impl Target {
             Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
             Arm::Bridge => on(looptax_bench::path::Host::Plain.container_address().into()),
             Arm::Nat => on(looptax_bench::path::Host::Nat.address().into()),
-            // The proxy listens on the loopback address of its host.
+            // The proxy listens on the loopback address of the host's namespace.
             Arm::Proxy => on(Ipv4Addr::LOCALHOST.into()),
         })
     }
@@ -130,12 +132,12 @@ impl Target {
         self.workload == Workload::Connect || self.reconnect_every.is_some()
     }
 
-    /// The endpoint of an arm, or of the arm's first process.
+    /// Returns the endpoint of an arm; if several processes serve the arm, the first one's.
     pub fn endpoint(&self, arm: Arm) -> Result<Endpoint, PathError> {
         Ok(self.endpoints(arm)?.swap_remove(0))
     }
 
-    /// The server's process, if it is known and the only one.
+    /// Returns the server's process, if it is known and there is only one.
     pub fn pid(&self) -> Option<u32> {
         match self.pids[..] {
             [pid] => Some(pid),
@@ -143,7 +145,7 @@ impl Target {
         }
     }
 
-    /// Processes that a private server started before any client connected, of which any may serve.
+    /// Returns the processes that a private server has started before clients connect, and that may serve any client.
     pub(crate) fn standing_pids(&self) -> Vec<u32> {
         match (self.protocol, self.pid()) {
             (Protocol::Fastcgi, Some(pid)) if self.is_private() => looptax_host::processes::children(pid),
@@ -151,7 +153,7 @@ impl Target {
         }
     }
 
-    /// Processes other than our own that a request needs over one of these arms.
+    /// Returns the processes other than looptax that take part in a request over one of these arms.
     pub(crate) fn processes(&self, arms: &[Arm]) -> Vec<(Doer, u32)> {
         let servers = self.pids.iter().map(|pid| (Doer::Server, *pid));
         let helpers = arms.iter().filter_map(|arm| {
@@ -165,7 +167,8 @@ impl Target {
         servers.chain(helpers).collect()
     }
 
-    /// Number of processes that serve only one arm, per arm; `None` if one server serves all.
+    /// Returns how many processes serve each arm, if each process serves only one arm; `None` if one server serves all
+    /// arms.
     pub fn processes_per_arm(&self) -> Option<usize> {
         (self.pids.len() > 1).then_some(self.sockets.len())
     }
@@ -179,19 +182,19 @@ impl Target {
         self.console.is_some()
     }
 
-    /// A connection to the pooler itself.
+    /// Opens a connection to the pooler itself.
     pub(crate) fn console(&self) -> Option<Conversation> {
         let login = Login { database: Some(self.console?.to_owned()), ..self.login.clone() };
         let link = Link::open(&self.endpoint(Arm::UnixUnix).ok()?, Limits::default()).ok()?;
         Conversation::over(link, self.protocol, &login, Limits::default()).ok()
     }
 
-    /// A connection for queries to one pool.
+    /// Opens a connection to one pool, for looptax's own queries.
     pub(crate) fn ask(&self, pool: &Endpoint) -> Option<Conversation> {
         self.converse_at(Arm::Unix, pool, Limits::default()).ok()
     }
 
-    /// A connection for queries to each process that holds its own data.
+    /// Opens a connection to each process that holds its own data, for looptax's own queries.
     pub fn converse_with_each(&self, limits: Limits) -> Result<Vec<Conversation>, PathError> {
         let converse_on = |arm| {
             let endpoints = self.endpoints(arm)?.into_iter();
@@ -206,12 +209,12 @@ impl Target {
         Ok(conversations)
     }
 
-    /// A connection from this process to an arm's endpoint, as the workload needs it.
+    /// Opens a connection from this process to an arm's endpoint, and logs in as the workload requires.
     fn converse_at(&self, arm: Arm, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, PathError> {
         self.converse_over(arm, Link::open(endpoint, limits)?, limits)
     }
 
-    /// Logs in over a connection of this arm that is open already, as the workload needs it.
+    /// Logs in over an open connection of this arm, as the workload requires.
     pub fn converse_over(&self, arm: Arm, link: Link, limits: Limits) -> Result<Conversation, PathError> {
         match (&self.workload, self.arms.tls(arm)) {
             (Workload::Echo(echo), _) => Conversation::echo_over(link, echo, limits),
@@ -220,7 +223,7 @@ impl Target {
         }
     }
 
-    /// The login of an arm: behind a pooler, the database's name decides on the second hop.
+    /// Returns the login of an arm; behind a pooler, the database name in it selects the transport of the second hop.
     pub(crate) fn login_of(&self, arm: Arm) -> Cow<'_, Login> {
         match self.over_tcp {
             Some(database) if arm.second_hop() == Some(Arm::Tcp) => {
@@ -234,19 +237,19 @@ impl Target {
         self.private.is_some()
     }
 
-    /// How the private server ended, with the end of its log; `None` if it has not.
+    /// Returns how the private server has ended, with the end of its log; `None` if it is still running.
     pub fn has_exited(&mut self) -> Option<String> {
         self.private.as_mut()?.has_exited()
     }
 
     /// Removes the data that looptax wrote, and stops the servers that it started.
     pub fn close(mut self) -> Result<(), Failure> {
-        // Waits are also needed after Ctrl-C, which has ended all other waits.
+        // After Ctrl-C, all other waits have ended, but the clean-up still has to wait for replies.
         looptax_host::waiting::allow_again();
         if let Some((scratch, mut keeper)) = self.scratch.take()
             && scratch.drop_from(&mut keeper).is_err()
         {
-            // The server may have closed a connection that was idle for so long.
+            // The server may have closed this connection because it was idle during the measurement.
             scratch.drop_from(&mut self.converse(self.asks[0])?)?;
         }
         if let Some(server) = self.private.take() {
@@ -264,7 +267,7 @@ fn sending(settings: &Experiment) -> Sending {
     }
 }
 
-/// A user's own transaction, with the initial values of its variables.
+/// The user's own transaction, with the initial values of its variables.
 pub(crate) struct Script {
     pub set: Arc<ScriptSet>,
     scale: u32,
@@ -277,7 +280,7 @@ impl Script {
         Ok(set.map(|set| Self { set, scale: workloads::scale(settings.rows), seed: settings.seed }))
     }
 
-    /// The initial values for the connection with this number.
+    /// Returns the initial values for the connection with this number.
     pub(crate) fn presets(&self, client_id: usize) -> Presets {
         Presets {
             client_id: i64::try_from(client_id).unwrap_or(i64::MAX),
@@ -288,7 +291,7 @@ impl Script {
     }
 }
 
-/// The numbers of connections that are compared.
+/// Returns the numbers of connections to compare.
 pub(crate) fn connections(settings: &Experiment, is_private: bool) -> Vec<u32> {
     let is_one = !is_private || settings.requests.are_dumps();
     let default = if is_one { vec![1] } else { vec![1, 16] };
@@ -298,7 +301,7 @@ pub(crate) fn connections(settings: &Experiment, is_private: bool) -> Vec<u32> {
 fn threads_of(protocol: Protocol) -> ServerThreads {
     match protocol {
         Protocol::Redis | Protocol::Memcached => ServerThreads::Single,
-        // MongoDB has a thread for each connection, and does not report which.
+        // MongoDB has a thread for each connection, but does not report which thread.
         Protocol::Mongodb => ServerThreads::Any,
         Protocol::Mysql | Protocol::Postgres | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
             ServerThreads::PerConnection
@@ -306,10 +309,10 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
     }
 }
 
-/// The workload of a private server of this kind.
+/// Returns the workload of a private server of this kind.
 ///
 /// # Errors
-/// A usage failure if such a server does not know the workload.
+/// A usage failure if such a server does not have the workload.
 pub(crate) fn private_workload(kind: Kind, settings: &Experiment) -> Result<Workload, Failure> {
     let protocol = crate::servers::protocol_of(kind)?;
     script::read(protocol, &settings.requests)?;

@@ -1,4 +1,4 @@
-//! Makes a target ready, private or running, with the parts that its arms need.
+//! Makes a private or running server ready, with the parts that its arms need.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
 
 impl Target {
-    /// Starts or finds the server, and makes the workload's data.
+    /// Starts the server or inspects the running one, and makes the data of the workload.
     pub fn open(spec: &TargetSpec, arms: &[Arm], settings: &Experiment, host: &Host) -> Result<Self, Failure> {
         room::check_files(settings, matches!(spec, TargetSpec::Private(_)))?;
         let mut target = match spec {

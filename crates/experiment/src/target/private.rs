@@ -1,4 +1,4 @@
-//! A private server: it is started for the requested arms, and filled.
+//! Starts a private server for the requested arms, and fills it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -16,12 +16,12 @@ use super::{Script, Target, connections, private_workload, room, sending, thread
 use crate::arms::target_arms::TargetArms;
 use crate::spec::Experiment;
 
-/// Connections for our own queries, in addition to the measured ones.
+/// Number of connections for looptax's own queries, in addition to the measured connections.
 const SPARE_CONNECTIONS: u32 = 16;
-/// Most connections of the previous epoch whose end a busy server may not have seen yet. They are many only if the
-/// server also accepts many.
+/// Maximum number of connections of the previous epoch that a busy server may not have closed yet. The number is high
+/// only if the server also accepts many connections.
 const MOST_CLOSING: u32 = 512;
-/// Half the number of connections that whole commands may open on a private server.
+/// Half the number of connections that whole commands may open to a private server.
 const MOST_OF_COMMANDS: u32 = 256;
 
 /// Starts the server and fills it.
@@ -96,14 +96,14 @@ fn threads(server: &PrivateServer, settings: &Experiment) -> ServerThreads {
     }
 }
 
-/// The servers' processes. The instances of a pooler have one server behind them.
+/// Returns the processes of the server. If the instances are poolers, this is the one server behind them.
 fn pids(server: &PrivateServer) -> Vec<u32> {
     let mut pids: Vec<u32> = server.instances.iter().map(|it| it.pid).collect();
     pids.dedup();
     pids
 }
 
-/// Refuses a mode that the pooler does not have, and prepared statements that the pooler would lose.
+/// Returns an error for a mode that the pooler does not have, and for prepared statements that the pooler would lose.
 fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
     let (title, mode) = (kind.facts().title, settings.pool_mode);
     if !pooler::has_mode(kind, mode) {
@@ -128,7 +128,7 @@ fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
     ))
 }
 
-/// The addresses of PHP-FPM's pools; empty for other kinds.
+/// Returns the addresses of PHP-FPM's pools; empty for other kinds.
 fn pools(server: &PrivateServer, further: &[IpAddr]) -> Vec<Endpoint> {
     if server.kind != Kind::PhpFpm {
         return Vec::new();
@@ -148,7 +148,7 @@ fn fill(target: &mut Target, settings: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The addresses on which a private server has to listen for these arms.
+/// Returns the addresses on which a private server must listen for these arms.
 fn listening(arms: &[Arm]) -> Listening {
     let address = |arm: &Arm| -> Option<IpAddr> {
         match arm {
@@ -162,14 +162,14 @@ fn listening(arms: &[Arm]) -> Listening {
     Listening { addresses, has_tls: arms.iter().any(|arm| arm.is_tls()), has_abstract: arms.contains(&Arm::Abstract) }
 }
 
-/// Longest wait for one statement that fills a private server. The slowest one makes an index over all rows: with ten
-/// million rows it took over 10 s on 2 cores, and a slow disk may need many times as long.
+/// Returns the time limit for one statement that fills a private server. The slowest statement makes an index over all
+/// rows: with ten million rows it took over 10 s on 2 cores, and with a slow disk it may take many times as long.
 fn fill_limit(n_rows: u32) -> Duration {
     const PER_ROW: Duration = Duration::from_micros(100);
     Limits::default().io + PER_ROW * n_rows
 }
 
-/// Whether the server has reported that it has one thread: the echo server does for very many connections.
+/// Whether the server reports that it has only one thread, as the echo server does for very many connections.
 fn has_one_thread(server: &PrivateServer) -> bool {
     let (name, value) = echo::ONE_THREAD;
     let mut settings = server.settings.iter();

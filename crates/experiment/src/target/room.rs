@@ -1,7 +1,7 @@
-//! Whether there is enough space for a private server's data: disk for tables, memory for the tables' cache and for
-//! keys. Also whether this process may open as many files as connections.
+//! Checks that there is enough space for a private server's data: disk for tables, and memory for the tables' cache and
+//! for keys. Also checks that this process may open as many files as it needs for its connections.
 //!
-//! Checked before anything is started, so that nothing has to be cleaned up.
+//! The checks are made before anything is started, so that nothing has to be cleaned up.
 
 use std::path::Path;
 
@@ -14,19 +14,20 @@ use super::connections;
 use super::workloads::VALUE_BYTES;
 use crate::spec::{Experiment, Requests};
 
-/// A row of sysbench's table with its indexes takes some 270 bytes in `InnoDB` and PostgreSQL, and the same again in a
-/// log before it is written out.
+/// Disk space per row in bytes. A row of sysbench's table with its indexes takes some 270 bytes in `InnoDB` and
+/// PostgreSQL, and the same again in a log before it is written to the table.
 const BYTES_PER_ROW: u64 = 512;
-/// Bytes of a key in Redis in addition to the value.
+/// Memory of a key in Redis in addition to its value, in bytes.
 const BYTES_PER_KEY: u64 = 128;
-/// The space that has to stay free in addition to the data: an empty server's own files, and other programs' needs.
+/// The space that must stay free in addition to the data, in bytes: for an empty server's own files, and for other
+/// programs.
 const SPARE_BYTES: u64 = 512 << 20;
 
-/// Files of looptax itself in addition to its connections: 10 were seen.
+/// Number of files that looptax needs besides its connections; 10 were observed.
 const SPARE_FILES: u64 = 16;
 
-/// Refuses more connections than this process may have files. A server that it starts has the same limit, and would not
-/// answer some of the connections.
+/// Returns an error if the connections would need more files than this process may open. A server that looptax starts
+/// has the same limit, and would leave some of the connections unserved.
 ///
 /// # Errors
 /// A usage failure with the figures.
@@ -47,14 +48,14 @@ pub(super) fn check_files(settings: &Experiment, is_private: bool) -> Result<(),
     ))
 }
 
-/// The space that data need, and where.
+/// How much space the data need, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Needs {
     disk_bytes: u64,
     memory_bytes: u64,
 }
 
-/// Refuses more rows than the available space can hold.
+/// Returns an error if there are more rows than fit into the available space.
 ///
 /// # Errors
 /// A usage failure with the figures.
@@ -104,7 +105,7 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// The available memory, from the line `MemAvailable:   12345 kB`.
+/// Returns the available memory, from the line `MemAvailable:   12345 kB`.
 fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;

@@ -1,5 +1,5 @@
-//! A running server that looptax did not start: its properties, the requests that are allowed, and the reasons to
-//! refuse it.
+//! A running server that looptax did not start: finds out its properties and which requests are allowed, and refuses
+//! servers on which a measurement would do harm.
 
 use looptax_bench::path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload, system_row,
@@ -20,7 +20,7 @@ use crate::arms::target_arms::TargetArms;
 use crate::spec::Experiment;
 use crate::spec::target::Running;
 
-/// sysbench's first table and pgbench's largest one, with their key columns.
+/// sysbench's first table and pgbench's largest table, each with its key column.
 const SYSBENCH: (&str, &str) = ("sbtest1", "id");
 const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
 
@@ -45,7 +45,7 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
     }
     let mut target = Target {
         kind: pooler.unwrap_or_else(|| conversation.kind()).name().to_owned(),
-        // A pooler reports the version of the server behind it.
+        // A pooler reports the version of the server behind it, so this is not the pooler's version.
         version: if is_pooled { String::new() } else { conversation.server_version().to_owned() },
         name: spec.shown.clone(),
         protocol: spec.protocol,
@@ -81,15 +81,15 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
     Ok(target)
 }
 
-/// On which cores the clients of a single-threaded server run: other servers do not show which thread serves which
-/// client.
+/// Returns on which cores the clients of a single-threaded server run. Other servers do not show which of their threads
+/// serves which client.
 fn seen_clients(target: &Target) -> Option<Meetings> {
     let pid = target.pids.first().filter(|_| target.protocol == Protocol::Redis)?;
     let discover::Meetings { programs, n_looks, n_same } = discover::meetings(*pid)?;
     Some(Meetings { programs, n_looks, n_same })
 }
 
-/// The second of two arms if the login used TLS, else the first.
+/// Returns the second of two arms if the login used TLS, otherwise the first.
 fn sealed(conversation: &Conversation, [plain, sealed]: [Arm; 2]) -> Arm {
     match conversation.facts().tls {
         Some(_) => sealed,
@@ -97,7 +97,7 @@ fn sealed(conversation: &Conversation, [plain, sealed]: [Arm; 2]) -> Arm {
     }
 }
 
-/// Logs in. Asks a person for a password if the server requires one and none was given.
+/// Logs in. If the server requires a password and none was given, asks the user for it.
 fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Failure> {
     let endpoint = Endpoint::Tcp(spec.tcp);
     let sealing = match (&spec.tls, &spec.no_tls) {
@@ -123,7 +123,7 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
         return Err(refused.into());
     }
     let Some(answer) = ask(&spec.shown) else {
-        // A line of pg_hba.conf refuses the login with or without a password.
+        // The login is rejected by a line of pg_hba.conf, both with and without a password.
         let is_about_lines = refused.refusal().is_some_and(|(code, _)| code == "28000");
         let failure = Failure::from(refused);
         let hint = "no password was given: put it into LOOPTAX_PASSWORD, or run looptax on a terminal, where it asks \
@@ -135,8 +135,8 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
     Ok((conversation, login))
 }
 
-/// Whether the server requires a password: "Access denied" of MySQL and PostgreSQL, "authentication required" of Redis,
-/// `AuthenticationFailed` of `MongoDB`.
+/// Whether the error means that the server requires a password: "Access denied" of MySQL and PostgreSQL,
+/// "authentication required" of Redis, `AuthenticationFailed` of `MongoDB`.
 fn wants_password(error: &PathError) -> bool {
     match error {
         PathError::Protocol { source: WireError::Server { code, .. }, .. } => {
@@ -146,8 +146,9 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-/// The pooler that answers, if one does. It is known by the process behind the socket, or because PostgreSQL reports
-/// another number for the connection than the greeting had. Some poolers pass PostgreSQL's number on.
+/// Returns the pooler that serves these connections, if there is one. It is recognized by the process that listens on
+/// the socket, or by PostgreSQL reporting another number for the connection than the greeting has. Some poolers pass
+/// PostgreSQL's number on, so the number is not enough.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;
@@ -163,8 +164,8 @@ fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<K
     kind.filter(is_known).or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
-/// Refuses a pooler with which statements that looptax prepares would stay on the pooler's connection to the server,
-/// where the next client would get them.
+/// Returns an error for a pooler with which looptax's prepared statements would stay on the pooler's connection to the
+/// server, and would reach the next client that gets this connection.
 fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut Conversation) -> Result<(), Failure> {
     if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
         return Ok(());
@@ -177,7 +178,7 @@ fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut C
     ))
 }
 
-/// With `--write` makes a scratch place; without it chooses requests that do not write.
+/// With `--write`, makes scratch objects; otherwise chooses requests that do not write.
 fn choose_workload(target: &mut Target, conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     if target.script.is_some() {
         if !settings.is_own_server {
@@ -213,8 +214,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     refuse_if_written_on(&mut conversation)?;
     tell_leftovers(&mut conversation)?;
     if let Err(failure) = scratch.make(&workload, &mut conversation, settings) {
-        // Ctrl-C may have broken off the dialogue in the middle of an answer, so another connection cleans up. The
-        // first error matters more than a second one.
+        // Ctrl-C may have interrupted the dialogue in the middle of a reply, so another connection cleans up. The first
+        // error is returned, because it matters more than an error of the clean-up.
         looptax_host::waiting::allow_again();
         drop(conversation);
         if let Ok(mut conversation) = target.converse(target.asks[1]) {
@@ -228,8 +229,9 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     Ok(())
 }
 
-/// The requested workload, on existing tables. Without a request: point selects if they are possible, else reads of a
-/// row of the server's own tables, which is an ordinary query; if the account may not read that row, ping.
+/// Returns the requested workload, on existing tables. If none was requested: point selects if they are possible,
+/// otherwise reads of a row of the server's own tables, which is an ordinary query; if the account may not read that
+/// row, ping.
 fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {
@@ -286,7 +288,7 @@ fn has_system_row(conversation: &mut Conversation) -> bool {
         .is_some_and(|rows: Vec<[Option<String>; 1]>| rows.len() == 1)
 }
 
-/// Checks that a user of Redis may read the key that no server has.
+/// Checks that a Redis account may read a key that exists on no server.
 fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
     let key = format!("{MISSING_KEYS}0");
     let command = vec![b"GET".to_vec(), key.clone().into_bytes()];
@@ -298,12 +300,13 @@ fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
     })
 }
 
-/// The number of rows, if keys run from 1 without gaps.
+/// Returns the number of rows, if keys run from 1 without gaps.
 fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u64> {
-    // A query that names a missing table leaves an error in PostgreSQL's log.
+    // On PostgreSQL, whether the table exists is checked first, because a query on a missing table would leave an error
+    // in PostgreSQL's log.
     if conversation.protocol() == Protocol::Postgres {
         let may = format!("SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass('{table}'), 'SELECT')");
-        // PostgreSQL before 9.4 cannot answer this query; in that case the table is read to find out.
+        // PostgreSQL before 9.4 does not support this query; in that case the table is simply read.
         let told: Result<Vec<[Option<String>; 1]>, _> = conversation.rows_of_users(&may);
         if told.is_ok_and(|rows| !matches!(rows.as_slice(), [[Some(may)]] if may == "t")) {
             return None;
@@ -319,7 +322,7 @@ fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u
 
 fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
     let names = match Scratch::leftovers(conversation) {
-        // The server does not report it to this account, or does not keep a list.
+        // The server does not show the list to this account, or keeps no list.
         Err(WireError::Server { .. } | WireError::Unsupported { .. }) => return Ok(()),
         told => told.map_err(|error| conversation.failed(error))?,
     };

@@ -1,7 +1,7 @@
-//! The objects that `--write` makes on a running server, and how they are removed.
+//! The objects that `--write` makes on a running server; makes and removes them.
 //!
-//! The names of all objects have [`PREFIX`] and our process id, so that a crashed run's leftovers are recognized by
-//! name; keys expire by themselves.
+//! The names of all objects contain [`PREFIX`] and looptax's process id, so that leftovers of a crashed run can be
+//! recognized by their names. Keys also expire by themselves.
 
 use looptax_bench::path::{Conversation, Workload};
 use looptax_model::dsn::Protocol;
@@ -13,10 +13,10 @@ use crate::spec::{Experiment, Requests};
 
 /// The prefix of the name of each schema, database and key that looptax makes.
 const PREFIX: &str = "looptax_scratch_";
-/// Longest life of keys, in seconds: longer than any run.
+/// Lifetime of keys in seconds; longer than any run.
 const KEY_TTL_S: u32 = 3_600;
 
-/// A scratch place on a running server.
+/// The place on a running server where looptax makes its objects.
 pub(super) enum Scratch {
     /// A `MySQL` database.
     Database(String),
@@ -31,7 +31,7 @@ pub(super) enum Scratch {
 }
 
 impl Scratch {
-    /// The place for data of a protocol; nothing is made yet.
+    /// Returns the place for the data of a protocol; nothing is made yet.
     pub(super) fn planned(protocol: Protocol, n_keys: u32) -> Self {
         match protocol {
             Protocol::Mysql => Self::Database(name()),
@@ -43,7 +43,7 @@ impl Scratch {
         }
     }
 
-    /// Where the data are in the scratch place.
+    /// Returns where the data are in the scratch place.
     pub(super) fn place(&self, rows: u32) -> Place {
         let place =
             Place { has_own_site: false, schema: String::new(), prefix: String::new(), ttl_s: Some(KEY_TTL_S), rows };
@@ -55,7 +55,7 @@ impl Scratch {
         }
     }
 
-    /// Makes the scratch place and the data that the workload needs there. After an error, a part of it may exist.
+    /// Makes the scratch place and the workload's data in it. After an error, a part of them may exist.
     pub(super) fn make(
         &self,
         workload: &Workload,
@@ -98,7 +98,7 @@ impl Scratch {
         }
     }
 
-    /// Names of the objects that earlier runs left behind.
+    /// Returns the names of the objects that earlier runs have left behind.
     pub(super) fn leftovers(conversation: &mut Conversation) -> Result<Vec<String>, WireError> {
         if let Ok(server) = conversation.mongodb() {
             let mut names = server.databases()?;

@@ -1,8 +1,9 @@
-//! The socket of a running server: the given one, or the first candidate that is proved to be the server's.
+//! Finds the socket of a running server: the socket that the user gave, or the first candidate that is proved to belong
+//! to the server.
 //!
-//! Candidates are the sockets that the kernel lists for the process on the port, the socket that the server itself
-//! reports, and other possible ones. looptax logs in to each, and accepts it if the server is the same over the socket
-//! and over TCP.
+//! Candidates are the sockets that the kernel lists for the process that listens on the port, the socket that the
+//! server itself reports, and other possible paths. looptax logs in to each candidate, and accepts it if the server
+//! behind it is the same as over TCP.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use super::load_limits::config;
 /// Finds the socket and logs in to it.
 ///
 /// # Errors
-/// The reason why the most certain candidate is not the socket, or the next step if there is no candidate.
+/// The reason why the most certain candidate was rejected, or the next step if there is no candidate.
 pub(super) fn find(
     given: Option<&PathBuf>,
     tcp: SocketAddr,
@@ -49,7 +50,7 @@ pub(super) fn find(
     })
 }
 
-/// Explains a failure over the socket. The server accepted the account over TCP, so the cause is the transport.
+/// Explains a login failure over the socket. The server accepted the account over TCP, so the transport is the cause.
 fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     let is_refused = error.is_of_plugin() || error.refusal().is_some_and(|(code, _)| !is_full(code));
     let failure = Failure::from(error);
@@ -71,12 +72,12 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     ))
 }
 
-/// Whether a server refused a login because it accepts no more connections.
+/// Whether the code means that a server refused a login because it has too many connections.
 fn is_full(code: &str) -> bool {
     ["1040", "1203", "53300"].contains(&code)
 }
 
-/// The candidates, the most certain first.
+/// Returns the candidates, the most certain first.
 fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversation) -> Result<Vec<PathBuf>, Failure> {
     let protocol = by_tcp.protocol();
     if let Some(given) = given {
@@ -100,7 +101,7 @@ fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversatio
     Ok(all)
 }
 
-/// The socket that a path names; a folder means the socket in it.
+/// Returns the socket that a path names; for a folder, the socket inside it.
 fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure> {
     socket_named(path, protocol, port).map_err(|n| {
         Failure::usage(
@@ -110,13 +111,14 @@ fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure>
     })
 }
 
-/// The socket that the server reports, if the account may read it; empty if the server has no socket.
+/// Returns the socket that the server reports, if the account may read this setting; empty if the server has no socket.
 fn told(conversation: &mut Conversation) -> Option<String> {
     let protocol = conversation.protocol();
     match protocol {
         Protocol::Mysql => conversation.cell("SELECT @@socket").ok(),
         Protocol::Postgres => {
-            // The view has no row if the account may not read it; SHOW leaves an error in the server's log.
+            // If the account may not read the setting, this view returns no row. `SHOW` would leave an error in the
+            // server's log.
             let told = "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'unix_socket_directories'";
             let folders = conversation.cell(told).ok()?;
             let port: u16 = conversation.number("SHOW port").ok()?;
@@ -129,14 +131,15 @@ fn told(conversation: &mut Conversation) -> Option<String> {
     }
 }
 
-/// Checks that both connections lead to one server, before anything is written to either.
+/// Checks that both connections lead to the same server, before anything is written over either of them.
 fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) -> Result<(), PathError> {
     let identity = |conversation: &mut Conversation| {
         let id = conversation.connection_id();
         conversation.server_view(&[id]).map(|view| view.identity)
     };
     let tcp = match identity(by_tcp) {
-        // If the server does not answer over one transport, looptax does not wait for it over the other.
+        // If the server was silent over one transport for a whole time limit, looptax does not wait for it over the
+        // other.
         Err(error) if !error.is_untold() => return Err(error),
         tcp => tcp,
     };

@@ -1,6 +1,6 @@
 //! The workloads by their names: what each name means on a server.
 //!
-//! `catalogue` has the names, `sending` the options that fit them, `fill` their data.
+//! `catalogue` has the names, `sending` checks the options, and `fill` makes the data.
 
 mod catalogue;
 mod fill;
@@ -17,12 +17,12 @@ pub use catalogue::list;
 use catalogue::unknown;
 pub(crate) use fill::fill;
 
-/// Default size of a list's element, in bytes. It is small because lists grow with every request.
+/// Default size of a list's element, in bytes. It is small because a list grows with every request.
 const ELEMENT_BYTES: usize = 3;
 
-/// Default size of a dumped value, in bytes: what people usually call a large value.
+/// Default size of a dumped value, in bytes; values of this size are commonly called large.
 const DUMPED_VALUE_BYTES: usize = 1 << 20;
-/// Bytes of a row of sysbench's table, from its columns: two numbers, and 120 and 60 characters.
+/// Size of a row of sysbench's table in bytes, as the sum of its columns: two numbers, and 120 and 60 characters.
 const DUMPED_ROW_BYTES: u64 = 188;
 
 /// Default size of a value, in bytes.
@@ -33,10 +33,10 @@ pub(crate) struct Place {
     /// The prefix of a table's name: empty, or a schema or database with its dot.
     pub schema: String,
     pub prefix: String,
-    /// How many seconds written keys live; with `None`, for ever.
+    /// Lifetime of written keys in seconds; `None` if they do not expire.
     pub ttl_s: Option<u32>,
     pub rows: u32,
-    /// Whether the pages are looptax's own, and not those of another user's application.
+    /// Whether the pages are looptax's own pages, and not those of another user's application.
     pub has_own_site: bool,
 }
 
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// The default workload of a private server.
+/// Returns the name of a private server's default workload.
 pub(crate) fn default_word(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => "point-select",
@@ -61,10 +61,10 @@ pub(crate) fn default_word(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The workload that a word means on a server.
+/// Returns the workload that a name means on a server.
 ///
 /// # Errors
-/// A usage failure if the protocol does not have that workload, or it cannot be sent in the requested way.
+/// A usage failure if the protocol does not have this workload, or if it cannot be sent in the requested way.
 pub(crate) fn make(protocol: Protocol, requests: &Requests, place: &Place) -> Result<Workload, Failure> {
     let word = requests.workload.as_deref();
     let word = word.unwrap_or(default_word(protocol));
@@ -102,7 +102,7 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
     })
 }
 
-/// The workloads on documents; their collection has the name of sysbench's table.
+/// Returns a workload on documents, whose collection has the same name as sysbench's table.
 fn documents(word: &str, place: &Place) -> Option<Workload> {
     let database = place.schema.strip_suffix('.');
     let collection = Collection { database: database.map(str::to_owned), name: dataset::TABLE.to_owned() };
@@ -114,7 +114,7 @@ fn documents(word: &str, place: &Place) -> Option<Workload> {
     })
 }
 
-/// A page of looptax's own site, or the page in a running server's URL.
+/// Returns a page of looptax's own site, or the page in a running server's URL.
 fn page(word: &str, place: &Place) -> Result<Option<SitePage>, Failure> {
     let (name, size) = word.split_once(':').unwrap_or((word, ""));
     if !place.has_own_site {
@@ -156,7 +156,7 @@ fn redis(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
     }))
 }
 
-/// The workloads that Redis and memcached have in common.
+/// Returns a workload that both Redis and memcached have.
 fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Workload>, Failure> {
     let prefix = place.prefix.clone();
     let ttl_s = place.ttl_s;
@@ -176,7 +176,7 @@ fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
     }))
 }
 
-/// A dump of large values, of which there are as many as fit into the bytes of a table with this many rows.
+/// Returns a dump of large values: as many values as fit into the size of a table with this many rows.
 fn dump_values(requests: &Requests, place: &Place) -> Workload {
     let value_bytes = requests.value_bytes.unwrap_or(DUMPED_VALUE_BYTES);
     let total_bytes = u64::from(place.rows) * DUMPED_ROW_BYTES;
@@ -187,7 +187,7 @@ fn dump_values(requests: &Requests, place: &Place) -> Workload {
     }
 }
 
-/// Parses `:9:1`; an empty text means half and half.
+/// Parses `:9:1` (reads and writes); an empty text means half reads and half writes.
 fn reads_and_writes(typed: &str) -> Result<[u32; 2], Failure> {
     let numbers: Option<Vec<u32>> = typed.split(':').skip(1).map(|number| number.parse().ok()).collect();
     match numbers.as_deref() {

@@ -1,7 +1,7 @@
-//! The arms' turns: each slice uses one transport, and is loaded, proved and counted.
+//! The turns of the arms: in each slice, the application uses one transport, and pages are loaded, proved and counted.
 //!
-//! A flip leaves the application running and changes the transport of its new connections; a restart starts it again
-//! for each slice.
+//! With a flip, the application keeps running, and the transport of its new connections changes between slices. With a
+//! restart, the application is started again for each slice.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -19,48 +19,48 @@ use crate::trial::counted::Counters;
 use crate::trial::program::Program;
 use crate::trial::ready::wait_for_answer;
 
-/// Pause between two slices. In it, an application and its servers close the last page's connections; without it that
-/// work would be part of the next page, whatever its arm. Measured with an injected delay: without this pause, a page
-/// after a delay is 25 µs shorter than one that directly follows another.
+/// Pause between two slices, in which the application and its servers close the last page's connections. Otherwise this
+/// work would become part of the next page, whichever arm that page belongs to. Measured with an injected delay:
+/// without the pause, a page after a delay is 25 µs shorter than a page that directly follows another page.
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
-/// If more than this many of a thousand pages fail, the trial has no result.
+/// Maximum number of failed pages per thousand; if more fail, the trial has no result.
 const MOST_FAILED_PER_MILLE: u64 = 1;
-/// This many failed pages end a trial immediately, if they are more than one in a hundred.
+/// Minimum number of failed pages that end a trial immediately, if more than one in a hundred have failed.
 const MANY_FAILED: u64 = 5;
-/// Least loads after a start that do not count.
+/// Minimum number of warm-up loads after a start; they do not count.
 const LEAST_WARM_UP: usize = 3;
-/// Most loads after a start that do not count; together they have twice as many pages as a slice that counts.
+/// Maximum number of warm-up loads after a start; together they have twice as many pages as a slice that counts.
 const MOST_WARM_UP: usize = 10;
-/// Such a load has a slice's number of pages divided by this number.
+/// The number of pages of a warm-up load is a slice's number of pages divided by this number.
 const WARM_UP_PART: usize = 5;
-/// A start's pages have settled when two successive loads differ by at most this share.
+/// The warm-up after a start ends when two successive loads differ by at most this share.
 const STEADY: f64 = 0.03;
 
-/// The turns, and what has been observed of them.
+/// The turns of the arms, and what was observed in them.
 pub(crate) struct Turns<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) program: &'a mut Program,
     pub(crate) load: PageLoad,
-    /// By contrast, the only server whose transport changes; `None` if all servers' do.
+    /// For each contrast, the only server whose transport changes; `None` if the transport of all servers changes.
     pub(crate) contrasts: Vec<Option<usize>>,
     pub(crate) pages_per_slice: usize,
     pub(crate) stop: &'a AtomicBool,
-    /// The servers' counts for pages of the warm-up.
+    /// The servers' counts of requests for pages of the warm-up.
     pub(crate) counters: Counters,
-    /// By contrast, the observations of its arms in counted epochs.
+    /// For each contrast, what was observed on its two arms in epochs that count.
     pub(crate) seen: Vec<[TrialArm; 2]>,
-    /// By contrast, CPU time of the supervisor, in nanoseconds.
+    /// For each contrast, the CPU time of the supervisor on the two arms, in nanoseconds.
     pub(crate) supervisor_ns: Vec<[u64; 2]>,
-    /// Whether the application keeps running between slices: then all connections of a slice are made for its pages,
-    /// and none before at a start.
+    /// Whether the application keeps running between slices. If so, all connections of a slice are made for its pages,
+    /// and none at a start of the application.
     pub(crate) is_flipped: bool,
     /// The message of the first page that failed.
     pub(crate) first_failure: Option<String>,
 }
 
-/// A slice's load, and the CPU time that it took.
+/// The pages of a slice, and the CPU time that they took.
 struct Loaded {
-    /// A whole run of a load command counts as one page here.
+    /// A whole run of a load command counts as one page.
     pages: PagesLoaded,
     application_ns: Option<u64>,
     servers_ns: Option<u64>,
@@ -74,9 +74,10 @@ impl SliceSource for Turns<'_> {
 }
 
 impl Turns<'_> {
-    /// Measures a slice without restarting the application.
+    /// Measures a slice while the application keeps running.
     fn flip(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
-        // In this pause the server finishes its work for the last page before the next one begins.
+        // During this pause the application and its servers finish the work for the last page before the next page
+        // begins.
         thread::sleep(GUARD);
         let number = self.program.steer(self.mask(order));
         if !order.counts {
@@ -107,8 +108,8 @@ impl Turns<'_> {
         Ok(filled)
     }
 
-    /// The routes that are moved in a slice: all of them, or none. If only one server is tried, chance decides for each
-    /// epoch whether the others' routes are moved.
+    /// Returns which routes are moved in a slice: all of them, or none. If only one server is tried, a coin decides in
+    /// each epoch whether the routes of the other servers are moved.
     fn mask(&self, order: SliceOrder) -> u32 {
         let is_socket = self.ask.arms[order.side.idx()] == Way::Socket;
         let only = self.contrasts[order.contrast_idx];
@@ -118,7 +119,7 @@ impl Turns<'_> {
         })
     }
 
-    /// Loads a slice. If the slice does not count, pages are loaded even if there is a load command.
+    /// Loads the pages of a slice. If the slice does not count, looptax loads pages even if there is a load command.
     fn load(&mut self, order: SliceOrder, counts: bool) -> Result<Loaded, Failure> {
         let n_pages = if counts { self.pages_per_slice } else { self.pages_per_slice.div_ceil(WARM_UP_PART) };
         let inject = self.ask.inject.map(|time| match order.side {
@@ -162,12 +163,12 @@ impl Turns<'_> {
         }))
     }
 
-    /// Loads until two successive loads take about the same time; `None` if the user stopped it.
+    /// Loads pages until two successive loads take about the same time; `None` if the user stopped the trial.
     fn warm_up(&mut self, order: SliceOrder) -> Result<Option<()>, Failure> {
         let mut last = None;
         for idx in 0..MOST_WARM_UP {
             let order = SliceOrder {
-                // These are other pages than those that count, if there are several.
+                // If there are several pages, these are other pages than those that count.
                 rank: order.rank + (1 + idx as u64) * 1_000,
                 ..order
             };
@@ -188,15 +189,15 @@ impl Turns<'_> {
         Ok(Some(()))
     }
 
-    /// CPU time of all servers that are not part of the application; `None` if a server's process is not known, or if
-    /// there are no such servers.
+    /// Returns the CPU time of all servers that are not part of the application; `None` if there are no such servers,
+    /// or if the process of one of them is not known.
     fn servers_ns(&self) -> Option<u64> {
         let servers = || self.ask.servers.iter().filter(|it| !it.is_own);
         servers().next()?;
         servers().map(|it| process_tree_cpu_ns(it.pid?)).sum()
     }
 
-    /// The slice in the form that counts, after a check against its order.
+    /// Checks a slice against its order, and returns it in the form in which it counts.
     fn filled(&mut self, order: SliceOrder, number: u32, loaded: &Loaded) -> Result<Option<FilledSlice>, Failure> {
         if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(None);
@@ -230,7 +231,7 @@ impl Turns<'_> {
         }))
     }
 
-    /// Adds the observations of a slice to the counts.
+    /// Adds the observations of a slice to those of its contrast.
     fn note(&mut self, order: SliceOrder, counts: &SliceCounts, pages: &PagesLoaded) {
         if let (None, Some(failed)) = (&self.first_failure, pages.failures.first()) {
             let url = &self.ask.load.pages()[failed.page_idx].url;
@@ -254,7 +255,7 @@ impl Turns<'_> {
         self.supervisor_ns[order.contrast_idx][order.side.idx()] += counts.busy_ns;
     }
 
-    /// Ends a trial that cannot have a result any more.
+    /// Ends the trial if it can no longer have a result.
     fn object(&self, order: SliceOrder) -> Result<(), Failure> {
         let seen = &self.seen[order.contrast_idx];
         let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();
@@ -278,7 +279,7 @@ impl Turns<'_> {
     /// Checks that a finished contrast has a valid result.
     ///
     /// # Errors
-    /// Too many pages failed, or connections took the wrong transport.
+    /// Too many pages failed, or connections used the wrong transport.
     pub(crate) fn check(&self, contrast_idx: usize) -> Result<(), Failure> {
         let seen = &self.seen[contrast_idx];
         let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();

@@ -1,4 +1,5 @@
-//! The request for a trial of an application: its command, its load, the sockets and ports of its servers. Plain data.
+//! The request for a trial of an application: its command, its load, and the sockets and ports of its servers. Only
+//! data.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,32 +15,32 @@ use crate::trial::pages::Page;
 /// All settings of a trial.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// The application's command, as it may be shown.
+    /// The application's command, without passwords.
     pub command: String,
     pub load: Load,
     /// Number of pages requested at the same time.
     pub clients: usize,
-    /// Pages per second that are due, in an open loop.
+    /// The rate of an open loop, in pages per second.
     pub rate_per_s: Option<f64>,
-    /// How the arms take turns, if the user decided it.
+    /// How the arms take turns, if the user has chosen it.
     pub design: Option<TrialDesign>,
     /// The two arms, `[baseline, other]`.
     pub arms: [Way; 2],
-    /// Whether each server is also tried separately.
+    /// Whether each server is also tried by itself.
     pub is_each: bool,
     pub effort: Effort,
     pub seed: u64,
-    /// The address at which the application answers when ready.
+    /// The address on which the application accepts connections when it is ready.
     pub ready: SocketAddr,
-    /// How long it may take until the application is ready.
+    /// Time limit until the application is ready.
     pub start_limit: Duration,
-    /// How long a page may take.
+    /// Time limit for a page.
     pub page_limit: Duration,
     /// The servers to which the application may connect.
     pub servers: Vec<Server>,
-    /// A wait in each page of the other arm, to prove what a trial can detect.
+    /// A wait in each page of the other arm, to show what a trial can detect.
     pub inject: Option<Duration>,
-    /// How long the pages of one start are measured.
+    /// How long the pages are measured after one start of the application.
     pub start: Duration,
 }
 
@@ -47,12 +48,12 @@ pub struct Ask {
 pub enum Load {
     /// Pages that looptax requests.
     Pages(Vec<Page>),
-    /// All requests of this command, from start to end; the pages are only for the first look.
+    /// A command that makes all requests, from its start to its end; looptax requests the pages only in the first look.
     Command {
         words: Vec<String>,
         shown: String,
         limit: Duration,
-        /// Pages that show whether the application works.
+        /// Pages with which looptax checks that the application works.
         pages: Vec<Page>,
     },
 }
@@ -64,21 +65,21 @@ pub enum Way {
     Tcp,
 }
 
-/// A local server with its port and its socket.
+/// A local server with its ports and its socket.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// The server's program: `mariadbd`, `redis-server`, …; if it is not known, the first address.
+    /// The name of the server's program: `mariadbd`, `redis-server`, …; if the program is not known, the first address.
     pub kind: String,
     pub from: Vec<SocketAddr>,
     /// The socket to which connections are moved.
     pub to: SocketName,
-    /// The server's process, if it is known.
+    /// The server's process, if looptax knows it.
     pub pid: Option<u32>,
-    /// Whether the application's command starts the server, whose CPU time is then part of the application's.
+    /// Whether the application's command starts the server; if so, the server's CPU time is part of the application's.
     pub is_own: bool,
-    /// Whether the user named the server's socket and port.
+    /// Whether the user has given the server's socket and port.
     pub is_given: bool,
-    /// The account that may read the server's counts, if known.
+    /// The account with which looptax reads the server's counts, if there is one.
     pub account: Option<Account>,
 }
 
@@ -99,7 +100,7 @@ impl Way {
 }
 
 impl Load {
-    /// The pages, whether looptax or the load command requests them.
+    /// Returns the pages, no matter whether looptax or the load command requests them.
     pub(crate) fn pages(&self) -> &[Page] {
         match self {
             Self::Pages(pages) | Self::Command { pages, .. } => pages,
@@ -108,13 +109,14 @@ impl Load {
 }
 
 impl Ask {
-    /// The indexes of a server's routes in the mapping: servers one after the other, with a route per address.
+    /// Returns the indexes of a server's routes in the mapping, which lists one server after the other, with one route
+    /// per address.
     pub(crate) fn routes_of(&self, server: usize) -> std::ops::Range<usize> {
         let before: usize = self.servers[..server].iter().map(|it| it.from.len()).sum();
         before..before + self.servers[server].from.len()
     }
 
-    /// The mask that moves the servers for which `is_moved` returns true.
+    /// Returns the mask of routes that moves the connections to each server for which `is_moved` returns true.
     pub(crate) fn mask(&self, is_moved: impl Fn(usize) -> bool) -> u32 {
         let moved = (0..self.servers.len()).filter(|server| is_moved(*server));
         moved.flat_map(|server| self.routes_of(server)).fold(0, |mask, route| mask | 1 << route)

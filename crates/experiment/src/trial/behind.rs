@@ -1,5 +1,5 @@
-//! Which process listens on the sockets of servers that were not known before the application started, such as its own
-//! PHP-FPM behind nginx.
+//! Finds out which process listens on the sockets of servers that were not known before the application started, such
+//! as the application's own PHP-FPM behind nginx.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
@@ -11,7 +11,7 @@ use rustix::net::sockopt;
 use crate::trial::ask::{Ask, Server};
 use crate::trial::program::Program;
 
-/// The same trial, with the servers' names taken from the processes that listen now.
+/// Returns the same trial, with the names of the servers taken from the processes that are listening now.
 pub(crate) fn with_names(ask: &Ask, program: &Program) -> Ask {
     let named = |server: &Server| match (server.pid, listener(&server.to)) {
         (None, Some((pid, name))) => {
@@ -23,8 +23,8 @@ pub(crate) fn with_names(ask: &Ask, program: &Program) -> Ask {
     Ask { servers: ask.servers.iter().map(named).collect(), ..ask.clone() }
 }
 
-/// The process that called `listen` on a socket, with its program's name; `None` if no process accepts connections
-/// there, or if the process is not in one of our namespaces.
+/// Returns the process that called `listen` on a socket, with its program's name; `None` if no process accepts
+/// connections on the socket, or if the process is not visible in looptax's namespaces.
 ///
 /// # Source
 /// unix(7), `SO_PEERCRED`.

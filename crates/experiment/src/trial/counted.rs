@@ -1,7 +1,7 @@
-//! The servers' counts of the application's requests, read before and after pages that do not count themselves.
+//! The servers' counts of the application's requests, which are read before and after pages of the warm-up.
 //!
-//! The warm-up loads the same pages as the trial, over both arms, so reading the counts does not slow down the measured
-//! pages.
+//! The warm-up loads the same pages as the trial, over both arms. The counts are read only then, so that reading them
+//! does not slow down the measured pages.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use looptax_redirect::SocketName;
 
 use crate::trial::ask::{Ask, Server};
 
-/// How long to wait for a server's answer.
+/// Time limit for a server's reply.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The servers that report counts, each with the counts so far.
+/// The servers that report counts, each with its counts so far.
 pub(crate) struct Counters(Vec<Counter>);
 
 struct Counter {
@@ -28,20 +28,20 @@ struct Counter {
 }
 
 impl Counters {
-    /// Logs in if an account is known; a server that does not answer is left out.
+    /// Logs in to each server whose account is known; a server that does not reply is left out.
     pub(crate) fn open(ask: &Ask) -> Self {
         let servers = ask.servers.iter().enumerate();
         Self(servers.filter_map(|(idx, server)| open(idx, server)).collect())
     }
 
-    /// Reads the counts before some pages.
+    /// Reads the counts before pages are loaded.
     pub(crate) fn begin(&mut self) {
         for counter in &mut self.0 {
             counter.begun = counter.conversation.work().ok().flatten();
         }
     }
 
-    /// Reads the counts after these pages, of which there were `n_pages`.
+    /// Reads the counts after `n_pages` pages were loaded.
     pub(crate) fn end(&mut self, n_pages: u64) {
         for counter in &mut self.0 {
             let now = counter.conversation.work().ok().flatten();
@@ -59,7 +59,7 @@ impl Counters {
         }
     }
 
-    /// The counts per page, by server.
+    /// Returns the counts per page, by server.
     pub(crate) fn per_page(&self) -> Vec<TrialCount> {
         let counted = self.0.iter().filter(|it| it.n_pages > 0);
         let per_page = counted.map(|it| TrialCount {
@@ -72,7 +72,8 @@ impl Counters {
     }
 }
 
-/// Connects over the socket if it has a path, since servers do not require TLS there; the counts are the same over TCP.
+/// Connects over the socket if it has a path, because servers do not require TLS on a socket. The counts are the same
+/// over TCP.
 fn open(idx: usize, server: &Server) -> Option<Counter> {
     let account = server.account.as_ref()?;
     let endpoint = match &server.to {

@@ -1,7 +1,7 @@
-//! A look of some seconds before anything counts. It shows which pages there are, to which servers they connect, over
-//! which transport, and how long they take.
+//! The first look: an inspection of some seconds before anything counts. It shows which pages there are, to which
+//! servers they connect and over which transport, and how long they take.
 //!
-//! Each page is requested over TCP, then over the socket: if a page works over only one of them, that is a result, too.
+//! Each page is requested over TCP and then over the socket; a page that works over only one of them is a result, too.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,31 +18,33 @@ use crate::trial::ask::Ask;
 use crate::trial::pages::Page;
 use crate::trial::program::Program;
 
-/// Rounds over all pages, for each transport; in the first round no cache is filled.
+/// Number of rounds over all pages for each transport; in the first round no cache is filled.
 const ROUNDS: usize = 4;
-/// At most this many pages are looked at.
+/// Maximum number of pages that are inspected.
 const MOST_PAGES: usize = 200;
-/// A body may have between half and twice the length that was seen, and may differ by this many bytes more.
+/// A page's body may have between half and twice the length that was seen, and differ by this many bytes in addition.
 const SIZE_SLACK_BYTES: u64 = 512;
-/// With at least this many connections per page, an application connects to a server for pages, and not just now and
-/// then.
+/// From this number of connections per page on, an application connects to a server for its pages; with fewer, it
+/// connects only occasionally.
 const PER_PAGE: f64 = 0.1;
-/// An application counts as keeping its connections if this many further checks in a row, made while no page is
-/// requested, each find a connection over TCP.
+/// An application keeps its connections if this many further checks in a row, while no page is requested, each find a
+/// connection over TCP.
 const LOOKS_AT_KEPT: usize = 20;
-/// At most this many servers can be tried separately: each has a contrast, and all together have one.
+/// Maximum number of servers that are tried by themselves: each needs a contrast, in addition to the contrast of all
+/// servers together.
 const MOST_EACH: usize = 3;
-/// Rounds of looks: a page's connection may last a millisecond, and only a rare chance lets all these rounds miss it.
+/// Number of rounds in which looptax looks for short connections: a page's connection may last only a millisecond, but
+/// all rounds miss it only by rare chance.
 const LOOKS_IN_PASSING: usize = 10;
 const PAUSE: Duration = Duration::from_millis(50);
-/// Epochs of looks have numbers from here on, which no measured epoch has.
+/// Epoch numbers of the first look start here; no measured epoch has such a number.
 const LOOKS: u64 = 1 << 40;
 
 #[derive(Debug)]
 pub(crate) struct FirstLook {
-    /// The form of a correct answer, by page.
+    /// The form of a correct reply, by page.
     pub(crate) expected: Vec<ExpectedPage>,
-    /// Least and most bytes of each page's body.
+    /// Minimum and maximum size of each page's body in bytes.
     pub(crate) body_bytes: Vec<[u64; 2]>,
     /// How the arms can take turns.
     pub(crate) design: TrialDesign,
@@ -53,10 +55,10 @@ pub(crate) struct FirstLook {
     pub(crate) used: Vec<usize>,
 }
 
-/// Looks at the application; `None` if the user stopped it.
+/// Inspects the application; `None` if the user stopped it.
 ///
 /// # Errors
-/// A fault of the application's pages or of their connections, with the next step.
+/// A fault of the application's pages or of the connections that they make, with the next step.
 pub(crate) fn look(
     ask: &Ask,
     program: &mut Program,
@@ -120,12 +122,12 @@ struct Seen {
     failures: Vec<FailedPages>,
     page: Duration,
     per_page: Vec<f64>,
-    /// By server: the connections that were moved, and those that were not but should have been.
+    /// By server: the number of connections that were moved, and of those that should have been moved but were not.
     n_connections: Vec<[u64; 2]>,
 }
 
-/// Finds the server over whose socket a page fails that works over TCP: if several servers are used, each is looked at
-/// separately.
+/// Finds the servers over whose socket pages fail that work over TCP: if several servers are used, each of them is
+/// moved by itself.
 fn culprit(
     ask: &Ask,
     program: &mut Program,
@@ -173,7 +175,7 @@ fn look_over(
             all.add(own);
         }
         seen.failures.extend(loaded.failures);
-        // The first round of an application does work that no later round does.
+        // In its first round an application does work that it does in no later round.
         if round == 0 {
             continue;
         }
@@ -195,14 +197,14 @@ fn look_over(
     Ok(seen)
 }
 
-/// The form of a correct answer, derived from the answers that were seen.
+/// Returns the form of a correct reply, derived from the replies that were received.
 fn expected(facts: &PageFacts) -> ExpectedPage {
     let [least, most] = facts.body_bytes.unwrap_or_default();
     let status = facts.statuses.first().map_or(200, |(status, _)| *status);
     ExpectedPage { status, body_bytes: (least / 2).saturating_sub(SIZE_SLACK_BYTES)..=2 * most + SIZE_SLACK_BYTES }
 }
 
-/// Whether the application has open connections to each server: `[TCP, socket]`.
+/// Returns for each server whether the application has open connections to it: `[TCP, socket]`.
 fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
     let peers = program.peers();
     let kept = ask.servers.iter().map(|server| {
@@ -222,8 +224,8 @@ fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
     kept.collect()
 }
 
-/// The same as [`kept`], for connections that stay open: many applications close a page's connection only long after
-/// the page was sent.
+/// Does the same as [`kept`], but only for connections that stay open: many applications close a page's connection only
+/// long after the page was sent.
 fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 2]> {
     let mut found = kept(ask, program);
     for _ in 0..LOOKS_AT_KEPT {
@@ -236,7 +238,8 @@ fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 
     found
 }
 
-/// The sockets to which connections of pages lead, even short ones: they are looked for while pages are loaded.
+/// Returns the sockets to which the pages' connections lead. Pages are loaded during the search, so that even short
+/// connections are found.
 fn sockets_in_passing(
     ask: &Ask,
     program: &mut Program,
@@ -278,7 +281,7 @@ fn is_at(to: &SocketName, path: &Path) -> bool {
     matches!(to, SocketName::Path(to) if to == path)
 }
 
-/// If pages already connect to a server's socket, there is nothing to move.
+/// Returns an error if pages already connect to a server's socket, because there is nothing to move.
 fn object_to_sockets(ask: &Ask, sockets: &[PathBuf]) -> Result<(), Failure> {
     let on = ask.servers.iter().filter(|server| sockets.iter().any(|it| is_at(&server.to, it)));
     let on: Vec<&str> = on.map(|it| &*it.kind).collect();
@@ -291,7 +294,7 @@ fn object_to_sockets(ask: &Ask, sockets: &[PathBuf]) -> Result<(), Failure> {
     ))
 }
 
-/// How the arms can take turns, and the reason.
+/// Returns how the arms can take turns, and the reason.
 fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesign, String), Failure> {
     let names = |is_wanted: &dyn Fn(usize) -> bool| {
         let wanted = (0..ask.servers.len()).filter(|idx| is_wanted(*idx));
@@ -327,7 +330,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
     })
 }
 
-/// Reports the fault of pages that failed.
+/// Returns an error that describes the fault of the pages that failed.
 fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: &str) -> Result<(), Failure> {
     let Some(failed) = failures.first() else {
         return Ok(());

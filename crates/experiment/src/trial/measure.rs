@@ -1,7 +1,7 @@
-//! A trial from its start to its record: first look, turns, judgement.
+//! Runs a trial from its start to its record: the first look, the turns of the arms, the verdict.
 //!
-//! The application starts, the first look inspects it, the arms take turns, and each contrast becomes a comparison of
-//! the record. A failure in between keeps earlier measurements.
+//! The application starts, the first look inspects it, the arms take turns, and each contrast becomes a comparison in
+//! the record. If a later step fails, earlier measurements are kept.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,14 +26,14 @@ use crate::trial::ready::wait_for_answer;
 use crate::trial::record;
 use crate::trial::shape::{Shape, contrasts, plan_text, shape};
 
-/// Most bytes of latencies that are kept.
+/// Maximum size of the latencies that are kept, in bytes.
 const MOST_SAMPLE_BYTES: usize = 256 << 20;
 
-/// Tries the application and adds the results to the record; `tell` receives the findings of the first look.
+/// Tries the application and adds the results to the record. `tell` is called with the findings of the first look.
 ///
 /// # Errors
-/// A fault of the application, its pages or their connections, with the next step; earlier measurements are in the
-/// record.
+/// A fault of the application, of its pages or of their connections, with the next step. Earlier measurements are then
+/// already in the record.
 pub fn measure(
     ask: &Ask,
     mut program: Program,
@@ -130,7 +130,7 @@ fn course(ask: &Ask, seen: &FirstLook, shape: &Shape) -> Course {
         shape: shape.slices,
         warm_up: match seen.design {
             TrialDesign::Flip => WarmUp::steady(2, Duration::from_secs(1), Duration::from_secs(10)),
-            // Each start has its own warm-up.
+            // Each start of the application has its own warm-up.
             TrialDesign::Restart => WarmUp::NONE,
         },
         stopping: ask.effort.stopping(shape.analyses.clone(), None),

@@ -1,9 +1,10 @@
-//! The effect of the socket on a user's own application, before anything is changed.
+//! Measures how the socket would affect a user's own application, before anything is changed.
 //!
-//! The application runs under the redirect's supervisor, which moves its new connections to the socket or leaves them
-//! on TCP, slice by slice, as this room decides, while `bench` requests its pages. [`Program`] is the application, with
-//! the failures that it may have; `first_look` finds out how its arms can take turns, `arms` makes the turns, and
-//! `record` notes the results. The caller decides what to try ([`Ask`]) and names the servers; this room shows nothing.
+//! The application runs under the redirect's supervisor. In each slice, the supervisor moves the application's new
+//! connections to the socket or leaves them on TCP, as this room decides, while `bench` requests pages. [`Program`] is
+//! the application, with the failures that it may have; `first_look` finds out how the arms can take turns, `arms`
+//! makes the turns, and `record` writes the results. The caller decides what to try ([`Ask`]) and names the servers;
+//! this room prints nothing.
 
 mod arms;
 mod ask;

@@ -1,4 +1,4 @@
-//! Connections to the application's own pages, which are on this machine: plain, or with TLS that trusts any
+//! Opens connections to the application's own pages, which are on this machine: plain, or with TLS that accepts any
 //! certificate.
 
 use std::io;
@@ -10,7 +10,7 @@ use looptax_bench::path::{TlsClient, WebAddress};
 pub struct Opener {
     pub addresses: Vec<WebAddress>,
     pub tls: TlsClient,
-    /// The longest single wait for a page.
+    /// Time limit for each wait for a page.
     pub limit: Duration,
 }
 

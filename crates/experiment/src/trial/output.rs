@@ -1,6 +1,6 @@
-//! The end of the application's output, which is kept only for an error that quotes it.
+//! The end of the application's output, which is kept only to be quoted in errors.
 //!
-//! A thread empties the pipe as long as any process holds the other end, so that an application never waits for
+//! A thread empties the pipe as long as any process holds the other end, so that the application never has to wait for
 //! looptax.
 
 use std::collections::VecDeque;
@@ -13,12 +13,12 @@ use std::thread;
 const KEPT_BYTES: usize = 8 * 1024;
 const SHOWN_LINES: usize = 6;
 
-/// The end of the output so far.
+/// The last bytes of the output so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Output(Arc<Mutex<VecDeque<u8>>>);
 
 impl Output {
-    /// Reads a pipe to its end, in a separate thread.
+    /// Starts a thread that reads a pipe to its end.
     pub(crate) fn follow(pipe: OwnedFd) -> Self {
         let output = Self::default();
         let kept = output.clone();
@@ -39,7 +39,7 @@ impl Output {
         kept.drain(..n_over);
     }
 
-    /// The last lines, each indented; empty if the application wrote nothing.
+    /// Returns the last lines, each indented; empty if the application has written nothing.
     pub(crate) fn last_lines(&self) -> String {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = kept.iter().copied().collect();

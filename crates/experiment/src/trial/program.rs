@@ -1,6 +1,7 @@
-//! The application under its supervisor: started, waited for, steered, and ended with all processes that come from it.
+//! The application under its supervisor: starts it, waits until it is ready, steers its connections, and ends it with
+//! all processes that it has started.
 //!
-//! Reports the failures of the user's program in one place, each with the next step.
+//! All failures of the user's program are reported by this module, each with the next step.
 
 use std::io::{self, PipeReader};
 use std::net::{SocketAddr, TcpStream};
@@ -20,16 +21,16 @@ use looptax_redirect::{
 use crate::trial::ask::{Ask, Server};
 use crate::trial::output::Output;
 
-/// Pause between two checks for readiness.
+/// Pause between two checks whether the application is ready.
 const LOOK: Duration = Duration::from_millis(20);
-/// Number of checks after a page that failed.
+/// Number of checks whether the application has ended, after a page has failed.
 const N_LOOKS_AFTER_FAILURE: usize = 10;
-/// How long a connection to the application's port may take.
+/// Time limit for a connection to the application's port.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 /// How long the application may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The application, running or not. When dropped, it leaves no process behind.
+/// The application, running or not. When this value is dropped, no process of the application is left.
 pub struct Program {
     programs: Programs,
     steering: Steering,
@@ -39,7 +40,7 @@ pub struct Program {
     slice: u32,
 }
 
-/// A prepared program, with the pipe of its output, which is not read yet.
+/// A prepared program and the pipe with its output, which is not read yet.
 pub struct Begun {
     programs: Programs,
     steering: Steering,
@@ -47,12 +48,13 @@ pub struct Begun {
 }
 
 impl Program {
-    /// Prepares the start of a program under `config`, and makes its steering. Nothing is started yet.
+    /// Prepares the start of a program under `config`, and makes the shared memory that steers it. Nothing is started
+    /// yet.
     ///
     /// Call it while the process has no other thread.
     ///
     /// # Errors
-    /// The errors of [`Programs::begin`], or memory or a pipe cannot be made.
+    /// The errors of [`Programs::begin`], or an error if the shared memory or a pipe cannot be made.
     pub fn begin(config: Config) -> Result<Begun, Failure> {
         let steering = Steering::map(config.mapping.routes.len())?;
         let (pipe, output) = io::pipe()?;
@@ -63,10 +65,11 @@ impl Program {
         Ok(Begun { programs, steering, pipe })
     }
 
-    /// Starts the application and waits until its port answers; `None` if the user stopped it.
+    /// Starts the application and waits until it listens on its port; `None` if the user stopped the trial.
     ///
     /// # Errors
-    /// It does not start, ends, goes into the background or does not listen; each with its last output.
+    /// The application does not start, ends, goes into the background or does not listen; each error has its last
+    /// output.
     pub(crate) fn start(
         &mut self,
         ready: SocketAddr,
@@ -80,7 +83,7 @@ impl Program {
             ));
         }
         self.running = Some(self.programs.start().map_err(not_started)?);
-        // Each look takes at least as long as the pause.
+        // Each check takes at least as long as the pause after it.
         let n_looks = limit.as_millis() / LOOK.as_millis();
         for _ in 0..n_looks {
             if stop.load(Ordering::Relaxed) {
@@ -99,7 +102,7 @@ impl Program {
         ))
     }
 
-    /// Starts the application and leaves all its connections on TCP.
+    /// Starts the application with all its connections over TCP.
     ///
     /// # Errors
     /// The reason why the application is not ready.
@@ -108,7 +111,7 @@ impl Program {
         self.start(ask.ready, ask.start_limit, stop).map(drop)
     }
 
-    /// Checks that the application still runs in the foreground.
+    /// Checks that the application is still running in the foreground.
     ///
     /// # Errors
     /// How the application ended, with its last output.
@@ -134,10 +137,11 @@ impl Program {
         ))
     }
 
-    /// As [`Self::check`], after a page failed: the application's end may be reported a moment later.
+    /// Does the same as [`Self::check`] after a page has failed; waits a moment, because the application's end may be
+    /// reported late.
     ///
     /// # Errors
-    /// As [`Self::check`].
+    /// The same as those of [`Self::check`].
     pub(crate) fn check_after_failure(&self) -> Result<(), Failure> {
         for _ in 0..N_LOOKS_AFTER_FAILURE {
             self.check()?;
@@ -146,25 +150,25 @@ impl Program {
         self.check()
     }
 
-    /// The last lines that the application wrote.
+    /// Returns the last lines that the application has written.
     pub(crate) fn said(&self) -> String {
         self.output.last_lines()
     }
 
-    /// Begins a slice in which the routes of `mask` are moved; returns the slice's number.
+    /// Begins a slice in which the routes of `mask` are moved to the socket; returns the slice's number.
     pub(crate) fn steer(&mut self, mask: u32) -> u32 {
         self.slice += 1;
         self.steering.steer(self.slice, mask);
         self.slice
     }
 
-    /// The counts of a slice's connections.
+    /// Returns the counts of a slice's connections.
     pub(crate) fn counts(&self, slice: u32) -> SliceCounts {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// The failure that `n_not_moved` of the socket's `n` connections stayed on TCP, with the reason since the last
-    /// start; `to` is the server, `None` for any.
+    /// Returns the failure that `n_not_moved` of `n` connections stayed on TCP although they should have been moved,
+    /// with the reasons since the last start. `to` is the server; `None` means any server.
     pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64, to: Option<&Server>) -> Failure {
         let stats = self.programs.stats();
         let mut reasons: Vec<FallbackReason> = Vec::new();
@@ -182,27 +186,27 @@ impl Program {
         )
     }
 
-    /// CPU time of all the application's processes so far.
+    /// Returns the CPU time of all the application's processes so far.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         descendants_cpu_ns(self.running?.supervisor_pid)
     }
 
-    /// Whether a process comes from the application.
+    /// Whether a process belongs to the application.
     pub(crate) fn has(&self, pid: u32) -> bool {
         self.running.is_some_and(|running| is_descendant(pid, running.supervisor_pid))
     }
 
-    /// The application's process, while it runs.
+    /// Returns the application's process, while it is running.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.running.map(|it| it.program_pid)
     }
 
-    /// The addresses of the application's open connections.
+    /// Returns the addresses to which the application has open connections.
     pub(crate) fn peers(&self) -> Vec<Peer> {
         self.running.map_or_else(Vec::new, |running| peers_of(running.program_pid))
     }
 
-    /// Ends the application with all that comes from it, and returns when nothing is left.
+    /// Ends the application and all processes that it has started; returns when all have ended.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if self.running.take().is_some() {
             self.programs.end(GRACE)?;
@@ -212,7 +216,7 @@ impl Program {
 }
 
 impl Begun {
-    /// Reads the output from now on. This process may then have several threads.
+    /// Starts to read the output. From this call on, this process may have several threads.
     pub fn follow(self) -> Program {
         Program {
             programs: self.programs,

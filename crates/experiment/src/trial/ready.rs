@@ -1,4 +1,4 @@
-//! Whether an application that listens also answers: a web server in front of it may listen long before it is ready.
+//! Checks whether an application that listens is also ready: a web server in front of it may listen long before.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,16 +10,16 @@ use looptax_model::failure::Failure;
 use crate::trial::program::Program;
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Epochs of these looks have numbers from here on, which no other epoch has.
+/// Epoch numbers of these checks start here; no other epoch has such a number.
 const LOOKS: u64 = 1 << 41;
-/// The statuses that a web server sends while its application does not run yet.
+/// The statuses that a web server sends while the application behind it is not running yet.
 const NOT_YET: [u16; 3] = [502, 503, 504];
 
-/// Waits until a page is no longer answered by "not yet", or until `limit` has passed; the caller, which looks at the
-/// pages, reports other faults.
+/// Waits until a page's status is no longer one of [`NOT_YET`], or until `limit` has passed. Other faults of a page are
+/// left to the caller, which inspects the pages afterwards.
 ///
 /// # Errors
-/// The program has ended, or an error of the load.
+/// The program has ended, or the load engine failed.
 pub(crate) fn wait_for_answer(
     program: &Program,
     load: &mut PageLoad,

@@ -1,4 +1,5 @@
-//! The measurements as comparisons of the record, judged from their own raw numbers like any other.
+//! Adds the measurements to the record as comparisons, whose verdicts are computed from their raw numbers as for every
+//! comparison.
 
 use crate::RecordWriter;
 use crate::measure::judging::{ending_of, placement_used, schedule};
@@ -13,9 +14,9 @@ use crate::trial::arms::Turns;
 use crate::trial::ask::{Ask, Load, Server, Way};
 use crate::trial::first_look::FirstLook;
 
-/// The level of a contrast that was cut short before an interim analysis.
+/// The level of a contrast that was cut short between two interim analyses.
 const CUT_SHORT_ALPHA: f64 = 0.002;
-/// Most pages that a record names.
+/// Maximum number of pages that a record names.
 const MOST_PAGES: usize = 50;
 
 pub(crate) struct Done<'a> {
@@ -28,8 +29,8 @@ pub(crate) struct Done<'a> {
 /// Adds a comparison for each contrast to the record.
 ///
 /// # Errors
-/// The failure that ended the measurement, or made it invalid. The comparisons are in the record all the same, marked
-/// as invalid.
+/// The failure that ended the measurement, or that made it invalid. The comparisons are added to the record
+/// nevertheless, marked as invalid.
 pub(crate) fn add_comparisons(done: &Done<'_>, mut outcome: Outcome, writer: &mut RecordWriter) -> Result<(), Failure> {
     let mut wrong = Ok(());
     let runs = std::mem::take(&mut outcome.contrasts);
@@ -140,12 +141,12 @@ impl Done<'_> {
     }
 }
 
-/// The figure of a comparison that is not judged yet.
+/// Returns the figure of a comparison that is not judged yet.
 fn unknown() -> record::Figure {
     record::Figure::missing("not judged")
 }
 
-/// Whether an arm had connections and the supervisor treated them as the arm's name demands.
+/// Whether an arm had connections, and the supervisor moved or left all of them as the arm requires.
 fn is_proved(way: Way, seen: &TrialArm) -> bool {
     let sum = |of: fn(&record::TrialConnections) -> u64| seen.connections.iter().map(of).sum::<u64>();
     let (moved, left) = (sum(|it| it.n_moved), sum(|it| it.n_left));

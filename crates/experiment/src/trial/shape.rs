@@ -1,5 +1,5 @@
-//! How many pages a slice has, how many slices an epoch, and how many epochs a trial, derived from the first look; and
-//! a text about it.
+//! Derives from the first look how many pages a slice has, how many slices an epoch has, and how many epochs a trial
+//! has; writes the text about this plan.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -13,30 +13,30 @@ use crate::trial::arms::GUARD;
 use crate::trial::ask::{Ask, Load, Server};
 use crate::trial::first_look::FirstLook;
 
-/// With several clients, a slice has this many pages per client, so that clients rarely wait for each other.
+/// Number of pages per client in a slice if there are several clients, so that clients rarely wait for each other.
 const PAGES_PER_CLIENT: usize = 4;
-/// An epoch should last this long: its pauses and looks at the machine then cost little.
+/// Intended length of an epoch: long enough that its pauses and its readings of the machine's state cost little.
 const EPOCH: Duration = Duration::from_millis(500);
-/// Most octets of slices in an epoch.
+/// Maximum number of octets (eight slices) in an epoch.
 const MOST_OCTETS: usize = 8;
-/// Trials with longer epochs are planned like those of whole commands, with at most forty epochs.
+/// A trial with longer epochs is planned like a comparison of whole commands, with at most forty epochs.
 const LONG_EPOCH: Duration = Duration::from_millis(1_500);
-/// Least pages in the slice of a start.
+/// Minimum number of pages in a slice if the application is started again for each slice.
 const LEAST_PER_START: usize = 20;
-/// Least pages in the slice of an open loop, whose median decides.
+/// Minimum number of pages in a slice of an open loop, whose median is used.
 const LEAST_PER_RATE: usize = 10;
-/// A start takes this many times as long as its measured slice, because of starting, warming up and ending: a guess for
-/// the plan.
+/// How many times as long as its measured slice a start takes, because of starting, warming up and ending the
+/// application; an estimate for the plan.
 const OVERHEAD: u32 = 3;
 
 /// The number of slices in an epoch, and of epochs in a trial.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) pages_per_slice: usize,
-    /// The kind of slices: whether their length is known beforehand, or only from a first run.
+    /// Whether the length of slices is known beforehand, or only from a first run.
     pub(crate) slices: Slices,
     pub(crate) analyses: InterimAnalyses,
-    /// The length of an epoch, including the parts that do not count.
+    /// The length of an epoch, including its parts that do not count.
     pub(crate) epoch: Duration,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
     Shape { pages_per_slice, slices, analyses: ask.effort.analyses(full, Some(epoch * n_contrasts)), epoch }
 }
 
-/// The shape if slices are runs of a load command: the first run shows how long one takes.
+/// Returns the shape if each slice is a run of a load command; the first run shows how long a run takes.
 fn whole_runs(ask: &Ask) -> Shape {
     Shape {
         pages_per_slice: 1,
@@ -85,15 +85,15 @@ fn whole_runs(ask: &Ask) -> Shape {
     }
 }
 
-/// The contrasts: all servers together, then each used server separately, if the user requested that and several are
-/// used.
+/// Returns the contrasts: all servers together, then each used server by itself if the user requested that and several
+/// servers are used.
 pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
     let is_each = ask.is_each && seen.used.len() > 1;
     let each = seen.used.iter().copied().filter(|_| is_each);
     std::iter::once(None).chain(each.map(Some)).collect()
 }
 
-/// The findings of the first look, and the plan that follows from them.
+/// Returns the findings of the first look, and the plan that follows from them.
 pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     let how = match seen.design {
         TrialDesign::Flip => {
@@ -111,7 +111,7 @@ pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     format!("{}: {how}; {length}{}", seen.why, in_vain(ask, seen))
 }
 
-/// Names the options that have no effect.
+/// Returns a sentence about the options that have no effect.
 fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
     let is_unused = |(idx, server): &(usize, &Server)| server.is_given && !seen.used.contains(idx);
     let unused = ask.servers.iter().enumerate().filter(is_unused);

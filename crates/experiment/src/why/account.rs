@@ -1,4 +1,5 @@
-//! The samples of a comparison in the record's form: layers by epoch, and the call chains of all epochs.
+//! Converts the samples of a comparison to the record's form: CPU time of each layer by epoch, and the call chains of
+//! all epochs.
 
 use std::collections::HashMap;
 
@@ -17,10 +18,10 @@ use crate::why::symbols::{Function, Symbols, module_name};
 use crate::why::tally::{Seen, Tally};
 use crate::why::turns::MEAN_PERIOD_NS;
 
-/// A count of each slice: its name in the record, and where it comes from.
+/// A count that each slice has: its name in the record, and the function that returns it.
 type Counter = (&'static str, fn(&Slice) -> Option<u64>);
 
-/// Sources: the client threads' own counts and getrusage(2); the server's `/proc/PID/status`.
+/// Sources: the client threads' own counts and getrusage(2) for the client; `/proc/PID/status` for the server.
 const COUNTERS: [Counter; 5] = [
     ("client sends", |it| Some(it.sends)),
     ("client receives", |it| Some(it.receives)),
@@ -39,7 +40,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Names every frame once and assigns every chain to a layer.
+    /// Finds the name of every frame once, and assigns every chain to a layer.
     pub(crate) fn new(
         sampler: &Sampler,
         tally: &Tally,
@@ -80,7 +81,7 @@ impl Account {
         }
     }
 
-    /// The part of the record about one contrast.
+    /// Returns the part of the record about one contrast.
     pub(crate) fn why(&self, pair: [u32; 2], seen: &[Seen], counted: &[CountedEpoch]) -> Why {
         let mut by_chain: HashMap<u32, [u64; 2]> = HashMap::new();
         let mut epochs = Vec::new();
@@ -117,7 +118,7 @@ impl Account {
         }
     }
 
-    /// Combines chains that have the same names.
+    /// Adds up the chains that have the same function names.
     fn stacks(&self, by_chain: HashMap<u32, [u64; 2]>) -> Vec<Stack> {
         let mut by_name: HashMap<&str, [u64; 2]> = HashMap::new();
         for (chain, ns) in by_chain {
@@ -136,7 +137,7 @@ fn counts(raw: &Epoch) -> [Vec<u64>; 2] {
     })
 }
 
-/// Notes for a person about the parts that were not visible.
+/// Returns notes for the user about the parts that were not visible.
 fn notes(sampler: &Sampler, symbols: &Symbols, nameless: &Nameless, run_as: &RunAs) -> Vec<String> {
     let own = sampler.notes().iter().cloned();
     let hidden = symbols.note().map(str::to_owned);
@@ -152,11 +153,11 @@ fn layer_of(table: &Layers, doer: Doer, functions: &[&Function]) -> usize {
     table.layer_of(doer, &frames)
 }
 
-/// The functions with the outermost first, as tools for flame graphs read them.
+/// Joins the functions, the outermost first, in the format that tools for flame graphs read.
 fn folded(doer: Doer, functions: &[&Function]) -> String {
     let words = functions.iter().rev().map(|it| shown_name(it));
     let mut words: Vec<String> = words.map(|it| it.replace([';', '\n'], ":")).collect();
-    // Frames without names look alike, so successive ones are shown once.
+    // Frames without names look the same, so a series of them is shown as one.
     words.dedup_by(|a, b| a == b && a.starts_with('['));
     std::iter::once(process_name(doer).to_owned()).chain(words).collect::<Vec<_>>().join(";")
 }

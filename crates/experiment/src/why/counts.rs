@@ -1,8 +1,8 @@
-//! Counts of what the kernel does for a request: system calls, wake-ups, softirqs, packets.
+//! Counts what the kernel does for a request: system calls, wake-ups, softirqs, packets.
 //!
-//! Every `period` occurrences of a tracepoint leave a record with the time in a core's buffer, so that a count belongs
-//! to a slice and an arm. Because this costs time, it is on only in epochs of the warm-up, whose time does not count.
-//! Called by `watch`; the counts are stored in the record with the samples.
+//! After every `period` occurrences of a tracepoint, the kernel writes a record with the time into the core's buffer,
+//! so that counts can be assigned to a slice and an arm. Because this costs time, counting is on only in warm-up
+//! epochs, whose times do not count. Called by `watch`; the record stores the counts with the samples.
 
 mod tracefs;
 
@@ -24,11 +24,11 @@ use crate::why::turns;
 use tracefs::Tracefs;
 
 struct Kind {
-    /// The tracepoint's path below `events` of tracefs.
+    /// The path of the tracepoint below the folder `events` of tracefs.
     tracepoint: &'static str,
-    /// Which of the tracepoint's occurrences count, in the syntax of the kernel's filters.
+    /// A condition for the occurrences to count, in the syntax of the kernel's filters.
     filter: Option<&'static str>,
-    /// The count's name, and whether occurrences are counted by the process that caused them.
+    /// The name of the count, and whether there is a separate count for each process that causes occurrences.
     name: &'static str,
     is_by_doer: bool,
 }
@@ -47,7 +47,7 @@ const KINDS: [Kind; 4] = [
     Kind { tracepoint: "net/net_dev_xmit", filter: None, name: "packets sent by devices", is_by_doer: false },
 ];
 
-/// The processes that a request needs, and their names in a count.
+/// The processes that take part in a request, and their names in a count.
 const DOERS: [(Doer, &str); 5] = [
     (Doer::Client, "by the client"),
     (Doer::Server, "by the server"),
@@ -58,7 +58,7 @@ const DOERS: [(Doer, &str); 5] = [
 
 pub(crate) struct Counts {
     cores: Vec<Core>,
-    /// Number of occurrences per record.
+    /// Number of occurrences after which the kernel writes a record.
     period: u64,
     n_lost: u64,
 }
@@ -66,15 +66,15 @@ pub(crate) struct Counts {
 struct Core {
     ring: Ring,
     tracepoints: Vec<Counter>,
-    /// A tracepoint's index in [`KINDS`], by the number that the kernel gave it.
+    /// For each tracepoint id of the kernel, the index in [`KINDS`].
     kinds: HashMap<u64, usize>,
 }
 
 impl Counts {
-    /// Opens the tracepoints of some cores, switched off.
+    /// Opens the tracepoints on these cores, switched off.
     ///
     /// # Errors
-    /// The kernel's error: only root may use tracepoints, or the kernel lacks them.
+    /// The kernel's error: only root may use tracepoints, or this kernel lacks them.
     pub(crate) fn open(cores: &[usize]) -> io::Result<Self> {
         let tracefs = Tracefs::open()?;
         let ids = KINDS.map(|kind| tracefs.id(kind.tracepoint));
@@ -83,7 +83,7 @@ impl Counts {
         Ok(Self { cores: cores.collect::<io::Result<_>>()?, period: turns::count_period(0, 0), n_lost: 0 })
     }
 
-    /// Names of the counts, in their order.
+    /// Returns the names of the counts, in the order of the counts.
     pub(crate) fn names() -> Vec<String> {
         let names = KINDS.iter().flat_map(|kind| {
             if kind.is_by_doer {
@@ -94,7 +94,7 @@ impl Counts {
         names.collect()
     }
 
-    /// Starts counting, with one record for `period` occurrences.
+    /// Starts counting, with a record after every `period` occurrences.
     ///
     /// # Errors
     /// The kernel's error.
@@ -107,7 +107,7 @@ impl Counts {
         })
     }
 
-    /// Stops counting until the next start.
+    /// Stops counting until the next [`Counts::start`].
     ///
     /// # Errors
     /// The kernel's error.
@@ -119,7 +119,8 @@ impl Counts {
         self.cores.iter_mut().flat_map(|core| &mut core.tracepoints)
     }
 
-    /// The counts of an epoch's slices; `None` if records were lost, because the true counts are then unknown.
+    /// Returns the counts of an epoch's slices; `None` if the kernel has lost records, because the true counts are then
+    /// unknown.
     pub(crate) fn take(
         &mut self,
         epoch: &MeasuredEpoch,
@@ -173,8 +174,8 @@ impl Core {
     }
 }
 
-/// Opens an event for all processes on one core, switched off. The events share a buffer, so their records have the
-/// same form.
+/// Opens an event for all processes on one core, switched off. All events of a core share a buffer, so their records
+/// have the same form.
 fn build(event: impl perf_event::events::Event, core: usize) -> io::Result<Counter> {
     let mut builder = Builder::new(event);
     builder
@@ -189,7 +190,7 @@ fn build(event: impl perf_event::events::Event, core: usize) -> io::Result<Count
         .build()
 }
 
-/// The index of a count in the order of [`Counts::names`].
+/// Returns the index of a count in the order of [`Counts::names`].
 fn place(kind: usize, doer: Doer) -> Option<usize> {
     let n_before = |kind: &Kind| if kind.is_by_doer { DOERS.len() } else { 1 };
     let first: usize = KINDS[..kind].iter().map(n_before).sum();

@@ -1,4 +1,5 @@
-//! The innermost functions of call chains, with the time in them, without the functions that they call; by epoch.
+//! The innermost functions of call chains, with the time in each function itself, without the functions that it calls;
+//! by epoch.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -11,14 +12,14 @@ use crate::why::places::Interner;
 use crate::why::symbols::Function;
 use crate::why::tally::Weights;
 
-/// Most functions that a record keeps for each pair of arms.
+/// Maximum number of functions that a record keeps for each pair of arms.
 const MOST_FUNCTIONS: usize = 40;
 
 /// A function of a process, or the whole process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct End {
     process: &'static str,
-    /// `None` means the whole process.
+    /// `None` for the whole process.
     function: Option<String>,
     is_kernel: bool,
 }
@@ -26,12 +27,12 @@ struct End {
 #[derive(Default)]
 pub(crate) struct Ends {
     all: Interner<End>,
-    /// By chain, the indexes of its process and its function.
+    /// For each chain, the indexes of its process and its innermost function.
     of_chain: Vec<[u32; 2]>,
 }
 
 impl Ends {
-    /// Adds the next chain; `None` if its innermost frame is unknown.
+    /// Adds the next chain; `innermost` is `None` if its innermost frame is unknown.
     pub(crate) fn add(&mut self, doer: Doer, innermost: Option<&Function>) {
         let whole = End { process: process_name(doer), function: None, is_kernel: false };
         let function = End {
@@ -43,7 +44,8 @@ impl Ends {
         self.of_chain.push(ids);
     }
 
-    /// All processes, and the functions with the most time over both arms, each with its time in each of these epochs.
+    /// Returns all processes, and the functions with the most time over both arms, each with its time in each of these
+    /// epochs.
     pub(crate) fn parts<'a>(&self, epochs: impl Iterator<Item = &'a Weights> + Clone) -> [Vec<SampledPart>; 2] {
         let n_epochs = epochs.clone().count();
         let mut by_end: HashMap<u32, Vec<[u64; 2]>> = HashMap::new();
@@ -68,7 +70,7 @@ impl Ends {
             }
         };
         let mut parts: Vec<SampledPart> = by_end.into_iter().map(part).collect();
-        // Parts with the same time are sorted by name, because the order in a map changes from run to run.
+        // Parts with the same time are sorted by name: the order in a map changes from run to run.
         parts.sort_by_cached_key(|it| {
             let ns: u64 = it.ns.iter().flatten().sum();
             (Reverse(ns), it.process.clone(), it.function.clone())
@@ -90,7 +92,7 @@ mod tests {
     #[test]
     fn each_function_has_its_own_time_by_epoch_and_processes_have_all_of_it() {
         let mut ends = Ends::default();
-        // Two chains end in one function; a third one ends in the kernel's of the same name.
+        // The first two chains end in the same function; the third ends in the kernel's function of the same name.
         ends.add(Doer::Server, Some(&function("memcpy", false)));
         ends.add(Doer::Server, Some(&function("memcpy", false)));
         ends.add(Doer::Server, Some(&function("memcpy", true)));

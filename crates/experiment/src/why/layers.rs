@@ -1,7 +1,7 @@
 //! Layers of a request's CPU time: assigns a sampled call chain to a layer, by the patterns of `data/layers.toml`.
 //!
-//! The search starts at the leaf of a chain and goes outwards: the first frame that the table knows decides. Functions
-//! that all layers call are not in a layer and count for their caller.
+//! The search starts at the leaf of a chain and goes outwards: the first frame that the table lists decides. Functions
+//! that are called from all layers belong to no layer and count for their caller.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ const TABLE: &str = include_str!(concat!(env!("OUT_DIR"), "/layers.json"));
 pub(crate) struct Seen<'a> {
     /// The function's symbol; empty if it is not known.
     pub(crate) name: &'a str,
-    /// `kernel`, `[veth]` for a kernel module, else the file name of a program or library.
+    /// `kernel`, `[veth]` for a kernel module, otherwise the file name of a program or library.
     pub(crate) module: &'a str,
-    /// Whether the frame is the kernel's.
+    /// Whether the frame belongs to the kernel.
     pub(crate) is_kernel: bool,
 }
 
-/// The table in the form of its file.
+/// The table in the form of the file `data/layers.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -56,18 +56,19 @@ struct User {
     shared_modules: Vec<String>,
 }
 
-/// The meaning of a known frame for its chain.
+/// The effect of a frame that the table lists on its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// The chain belongs to this layer.
+    /// The chain belongs to the layer with this index.
     Layer(usize),
-    /// If all frames below this one are helpers, the chain belongs to system calls; else this frame decides nothing.
+    /// If all frames below this frame are helpers, the chain belongs to system calls; otherwise this frame decides
+    /// nothing.
     Entry,
-    /// The frame counts for its caller.
+    /// The frame is skipped, and its time counts for its caller.
     Helper,
 }
 
-/// The layers and the patterns that lead to them.
+/// The layers, and the patterns of functions that belong to them.
 #[derive(Debug)]
 pub(crate) struct Layers {
     names: Vec<String>,
@@ -85,7 +86,7 @@ impl Layers {
     /// Reads the table that is built into the program.
     ///
     /// # Panics
-    /// The table has a mistake, which a test finds.
+    /// If the table has a mistake, which a test would find.
     pub(crate) fn builtin() -> Self {
         let table: Table = serde_json::from_str(TABLE).expect("a test reads the same table");
         let find_layer = |name: &str| {
@@ -116,13 +117,13 @@ impl Layers {
         }
     }
 
-    /// Names of the layers, in the order of a report; the last one is `not attributed`.
+    /// Returns the names of the layers, in the order of a report; the last one is `not attributed`.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Finds the layer of a chain, as an index into [`Layers::names`]. The leaf comes first: frames of the kernel,
-    /// then those of the program.
+    /// Returns the layer of a chain, as an index into [`Layers::names`]. The chain starts with its leaf: first the
+    /// kernel's frames, then the program's.
     pub(crate) fn layer_of(&self, doer: Doer, chain: &[Seen<'_>]) -> usize {
         let n_kernel = chain.iter().take_while(|frame| frame.is_kernel).count();
         let (kernel, user) = chain.split_at(n_kernel);
@@ -137,8 +138,8 @@ impl Layers {
                 Some(Meaning::Layer(layer)) => return Some(layer),
                 Some(Meaning::Entry) if only_helpers => return Some(self.system_calls),
                 Some(Meaning::Helper) => {}
-                // The cost of a whole subsystem that the table does not know must not count as the cost of a system
-                // call.
+                // If the table does not list the functions of a subsystem, their cost must not count as the cost of a
+                // system call.
                 Some(Meaning::Entry) | None => only_helpers = false,
             }
         }
@@ -178,8 +179,8 @@ fn strip_suffix(name: &str) -> &str {
     }
 }
 
-/// Names, and patterns with a `*` at either end. If several match, an exact name takes precedence, then the longest
-/// pattern.
+/// Exact names, and patterns with a `*` at their start or end. If several match, an exact name takes precedence, then
+/// the longest pattern.
 #[derive(Debug)]
 struct Patterns<T> {
     exact: HashMap<String, T>,

@@ -1,4 +1,4 @@
-//! The CPU time of a request: samples of the kernel's timer, each assigned to its slice, its arm and its layer.
+//! The CPU time of a request: samples by the kernel's timer, each assigned to its slice, arm and layer.
 
 mod account;
 mod counts;

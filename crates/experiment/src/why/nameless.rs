@@ -1,4 +1,4 @@
-//! Functions without names: their files, the CPU time in them, and the note about them for a person.
+//! Functions that have no name: in which files they are, the CPU time in them, and a note about them for the user.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,21 +6,21 @@ use procfs::process::Process;
 
 use crate::why::symbols::Function;
 
-/// The names of programs, by file, that run under another name than their file's.
+/// For each program file, the name of the process that runs it, if the two names differ.
 pub(crate) type RunAs = HashMap<String, String>;
 
-/// The kernel keeps this many bytes of a program's name.
+/// Maximum length of a process name that the kernel keeps, in bytes.
 const COMM_BYTES: usize = 15;
 
-/// The observations about a file.
+/// The observations about one file.
 #[derive(Debug, Default)]
 struct InFile {
-    /// CPU time in functions without a name, without the functions that they call, in ns.
+    /// CPU time in functions without a name, without the functions that they call, in nanoseconds.
     nameless_ns: u64,
     has_names: bool,
 }
 
-/// The observations about all files that have functions without a name.
+/// The observations about all files that contain functions without a name.
 #[derive(Debug, Default)]
 pub(crate) struct Nameless {
     files: BTreeMap<String, InFile>,
@@ -28,7 +28,7 @@ pub(crate) struct Nameless {
 }
 
 impl Nameless {
-    /// Adds a chain, whose leaf is first, with its CPU time.
+    /// Adds a call chain, whose leaf is first, with its CPU time.
     pub(crate) fn add(&mut self, functions: &[&Function], ns: u64) {
         self.total_ns += ns;
         for (depth, function) in functions.iter().enumerate() {
@@ -44,7 +44,7 @@ impl Nameless {
         }
     }
 
-    /// The note about these files, which starts with the file that took the most time.
+    /// Returns the note about these files; the file that took the most time comes first.
     pub(crate) fn note(&self, stripped: &[String], run_as: &RunAs) -> Option<String> {
         let mut files: Vec<(&String, &InFile)> =
             { self.files.iter() }.filter(|(name, _)| stripped.contains(name)).collect();
@@ -67,7 +67,8 @@ impl Nameless {
     }
 }
 
-/// The names of these processes, if they differ from the names of their files: Debian's `redis-server` is a link.
+/// Returns the names of these processes, if they differ from the names of their files: Debian's `redis-server` is a
+/// link.
 pub(crate) fn run_as(pids: impl Iterator<Item = u32>) -> RunAs {
     let of_process = |pid: u32| {
         let process = Process::new(pid.cast_signed()).ok()?;

@@ -1,11 +1,11 @@
-//! Names in the form in which a person reads them.
+//! Names of processes and functions in the form that is shown to the user.
 
 use crate::observer::Doer;
 use cpp_demangle::{DemangleOptions, Symbol};
 
 use crate::why::symbols::Function;
 
-/// A word for the role of a process.
+/// Returns the name for the role of a process.
 pub(crate) fn process_name(doer: Doer) -> &'static str {
     match doer {
         Doer::Client => "client",
@@ -16,7 +16,7 @@ pub(crate) fn process_name(doer: Doer) -> &'static str {
     }
 }
 
-/// The function's name as in its source, without parameters; if it has no name, its file in brackets.
+/// Returns the function's name as in its source code, without parameters; if it has no name, its file name in brackets.
 pub(crate) fn shown_name(function: &Function) -> String {
     match &function.name {
         Some(name) if function.is_kernel => name.clone(),
@@ -25,9 +25,9 @@ pub(crate) fn shown_name(function: &Function) -> String {
     }
 }
 
-/// The name as in the source; `None` for a name that no compiler of C++ or Rust made.
+/// Returns the name as in the source code; `None` for a name that no C++ or Rust compiler has made.
 fn demangled(name: &str) -> Option<String> {
-    // Rust's older names look like those of C++ and end in a hash.
+    // Rust's older names have the same form as those of C++, with a hash at the end.
     if let Ok(name) = rustc_demangle::try_demangle(name) {
         return Some(format!("{name:#}"));
     }

@@ -1,21 +1,21 @@
-//! Places in code, each stored once. A sample's call chain consists of them, and they stay valid after the process has
+//! Places in code, each stored once. A sample's call chain is a list of places, which stay valid after the process has
 //! ended.
 //!
-//! The sampler adds places while it drains its buffers, and `symbols` names them when the run is over. Memory grows
-//! with the number of distinct places, not of samples.
+//! The sampler adds places while it drains its buffers, and `symbols` finds their names after the run. Memory grows
+//! with the number of different places, and not with the number of samples.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
-/// Values that are each stored once, and identified by the order of their first occurrence.
+/// Values that are each stored once, and numbered in the order of their first occurrence.
 #[derive(Debug)]
 pub(crate) struct Interner<T> {
     ids: HashMap<T, u32>,
     values: Vec<T>,
 }
 
-// A derived implementation would require values with a default.
+// A derived implementation would require that the values have a default, too.
 impl<T> Default for Interner<T> {
     fn default() -> Self {
         Self { ids: HashMap::new(), values: Vec::new() }
@@ -38,11 +38,11 @@ impl<T: Clone + Eq + Hash> Interner<T> {
     }
 }
 
-/// A file with code: a number that [`Places`] knows.
+/// A file with code, as an index into [`Places`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FileId(u32);
 
-/// A frame of a call chain: a number that [`Places`] knows.
+/// A frame of a call chain, as an index into [`Places`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FrameId(u32);
 
@@ -52,25 +52,25 @@ impl FrameId {
     }
 }
 
-/// The place of a frame of a call chain.
+/// Where the code of a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Frame {
-    /// An address in the kernel.
+    /// An address in the kernel's code.
     Kernel(u64),
-    /// A byte of a file that a process had mapped.
+    /// A byte of a file that a process has mapped.
     InFile { file: FileId, offset: u64 },
-    /// An address without a file: code that the program made at run time.
+    /// An address that belongs to no file: code that the program has made at run time.
     Anonymous { pid: u32, address: u64 },
-    /// An address that was never, or no longer, part of the process.
+    /// An address that does not belong to the process, or no longer.
     Unknown,
 }
 
-/// A file that a process had mapped.
+/// A file that a process has mapped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MappedFile<'a> {
-    /// The path in the process's own root folder; `[vdso]` for the kernel's own code.
+    /// The path as the process sees it, below its own root folder; `[vdso]` for the kernel's code in the process.
     pub(crate) path: &'a Path,
-    /// Zero if the code is not from a file.
+    /// Zero if the code does not come from a file.
     pub(crate) inode: u64,
     /// The process in which the file was first seen.
     pub(crate) pid: u32,
@@ -90,7 +90,7 @@ impl Places {
         FrameId(self.frames.intern(frame))
     }
 
-    /// The same path in two containers means two files: their inodes differ.
+    /// If a path occurs in two containers, these are two files: their inodes differ.
     pub(crate) fn add_file(&mut self, path: &Path, inode: u64, pid: u32) -> FileId {
         let id = self.files.intern((path.to_path_buf(), inode));
         if id as usize == self.seen_in.len() {

@@ -1,10 +1,10 @@
-//! Samples of CPU time: the kernel interrupts each core after a fixed CPU time and notes the call chain.
+//! Samples of CPU time: the kernel interrupts each core after a fixed amount of CPU time, and records the call chain.
 //!
-//! There is one clock and one ring buffer per core, and nothing is stored per sample. The event is the kernel's
-//! software clock `cpu-clock`: processors' own counters are left out until a machine that has them tests them. Idle
-//! time does not count, nor does the kernel's work inside an idle core's interrupts. `Sampler` owns the address spaces,
-//! so that the places of a sample are known when it is passed on. The caller opens the sampler, switches it on for
-//! slices and drains it between them.
+//! Each core has one clock and one ring buffer, and no memory is allocated per sample. The event is the kernel's
+//! software clock `cpu-clock`; hardware counters of processors are not used until they have been tested on a machine
+//! that has them. Idle time does not count, nor does the kernel's work during interrupts of an idle core. `Sampler`
+//! holds the address spaces, so that the places of a sample are known when the sample is passed on. The caller opens
+//! the sampler, switches it on for slices, and drains it between them.
 
 pub(crate) mod controls;
 mod events;
@@ -28,11 +28,11 @@ use events::{Scope, Task};
 use records::What;
 use ring::Ring;
 
-/// Addresses from here on are marks in a call chain: `PERF_CONTEXT_MAX` of `linux/perf_event.h`.
+/// Addresses from this value on are marks in a call chain: `PERF_CONTEXT_MAX` of `linux/perf_event.h`.
 const FIRST_MARK: u64 = -4095_i64 as u64;
-/// The frames after this are the kernel's: `PERF_CONTEXT_KERNEL`.
+/// The frames after this mark belong to the kernel: `PERF_CONTEXT_KERNEL`.
 const KERNEL_MARK: u64 = -128_i64 as u64;
-/// The frames after this are the program's: `PERF_CONTEXT_USER`.
+/// The frames after this mark belong to the program: `PERF_CONTEXT_USER`.
 const USER_MARK: u64 = -512_i64 as u64;
 
 #[derive(Debug, Clone, Copy)]
@@ -44,20 +44,20 @@ pub(crate) struct Sample<'a> {
     pub(crate) tid: u32,
     /// The CPU time that the sample represents.
     pub(crate) weight_ns: u64,
-    /// The call chain, the innermost first: the kernel's part, then the program's.
+    /// The call chain, the innermost frame first: the kernel's part, then the program's part.
     pub(crate) frames: &'a [FrameId],
-    /// Number of the kernel's frames.
+    /// Number of frames in the kernel's part.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests tell by it whose sample it is"))]
     pub(crate) n_kernel: usize,
 }
 
-/// An item from the buffers.
+/// A sample, or another item that was removed from the buffers.
 pub(crate) enum Drained<'a> {
     Sample(Sample<'a>),
     Fork { parent: u32, child: u32 },
 }
 
-/// Takes samples of the whole machine or of some processes.
+/// Samples the whole machine or some processes.
 pub(crate) struct Sampler {
     scope: Scope,
     period_ns: u64,
@@ -72,11 +72,12 @@ struct Core {
     number: usize,
     ring: Ring,
     clocks: Vec<Counter>,
-    /// These events are never switched: they report changes of threads' address spaces as long as they are open.
+    /// These events are never switched off: they report changes of the threads' address spaces as long as they are
+    /// open.
     silent: Vec<Counter>,
 }
 
-/// The numbers of items so far.
+/// How many items of each kind there were so far.
 #[derive(Default)]
 struct Tally {
     places: Places,
@@ -86,11 +87,11 @@ struct Tally {
 }
 
 impl Sampler {
-    /// Opens the events of some cores, switched off. They sample the whole machine; if that is forbidden, only the
-    /// processes that [`Sampler::watch`] names.
+    /// Opens the events on these cores, switched off. They sample the whole machine, or if the kernel forbids that,
+    /// only the processes that are passed to [`Sampler::watch`].
     ///
     /// # Errors
-    /// The kernel takes no samples, or not for this user.
+    /// The kernel takes no samples at all, or none for this user.
     pub(crate) fn open(period_ns: u64, cores: &[usize]) -> Result<Self, Failure> {
         let scopes = [Scope::Machine, Scope::OwnWithKernel, Scope::Own];
         for scope in scopes {
@@ -115,11 +116,12 @@ impl Sampler {
         unreachable!("the last scope returns")
     }
 
-    /// Adds processes with their threads and their later children. Does nothing if the whole machine is sampled.
-    /// Existing children may be named only in the same call as their parents; later ones are added automatically.
+    /// Adds processes with their threads and the children that they start later. Does nothing if the whole machine is
+    /// sampled. Children that already exist may be passed only in the same call as their parents; later ones are added
+    /// automatically.
     ///
     /// # Errors
-    /// The kernel refuses for another reason than that a process has ended or is another user's.
+    /// The kernel refuses, except if a process has ended or belongs to another user.
     pub(crate) fn watch(&mut self, pids: &[u32]) -> Result<(), Failure> {
         if self.scope == Scope::Machine {
             return Ok(());
@@ -148,7 +150,7 @@ impl Sampler {
             let task = Task::Thread(tid.cast_unsigned());
             for core in &mut self.cores {
                 match core.add(self.scope, task, self.period_ns) {
-                    // The thread has ended in the meantime.
+                    // The thread has ended since it was listed.
                     Err(error) if is_gone(&error) => break,
                     result => result?,
                 }
@@ -157,7 +159,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Starts sampling, with this CPU time between two samples of a core.
+    /// Starts sampling; `period_ns` is the CPU time between two samples of a core.
     ///
     /// # Errors
     /// The kernel's error.
@@ -172,7 +174,7 @@ impl Sampler {
             .map_err(|error| Failure::from(error).context("cannot begin to sample"))
     }
 
-    /// Stops sampling until the next start; the samples so far stay in the buffers until they are drained.
+    /// Stops sampling until the next [`Sampler::start`]; samples stay in the buffers until they are drained.
     ///
     /// # Errors
     /// The kernel's error.
@@ -185,7 +187,7 @@ impl Sampler {
         self.cores.iter_mut().flat_map(|core| &mut core.clocks)
     }
 
-    /// Passes on all items up to now, in the order of time.
+    /// Passes all items up to now to `take`, in order of time.
     pub(crate) fn drain(&mut self, take: &mut dyn FnMut(Drained<'_>)) {
         let until_ns = now_ns();
         self.spaces.begin_turn();
@@ -224,7 +226,7 @@ impl Sampler {
         }
     }
 
-    /// The core whose next record is the oldest.
+    /// Returns the core whose next record is the oldest.
     fn find_next(&mut self, until_ns: u64) -> Option<usize> {
         let heads = self.cores.iter_mut().enumerate();
         heads
@@ -234,12 +236,12 @@ impl Sampler {
             .map(|(_, idx)| idx)
     }
 
-    /// The places of the frames of all samples so far.
+    /// Returns the places of the frames of all samples so far.
     pub(crate) fn places(&self) -> &Places {
         &self.tally.places
     }
 
-    /// Whether the kernel's functions are sampled too.
+    /// Whether the kernel's functions are sampled as well.
     pub(crate) fn sees_kernel(&self) -> bool {
         self.scope != Scope::Own
     }
@@ -249,8 +251,8 @@ impl Sampler {
         self.scope == Scope::Machine
     }
 
-    /// Number, since the beginning, of records for which there was no space, and of times at which the kernel slowed
-    /// the clock because sampling took too long.
+    /// Returns how many records were lost because a buffer was full, and how many times the kernel slowed the clock
+    /// because sampling took too long, since the beginning.
     pub(crate) fn n_missing(&self) -> u64 {
         self.tally.n_lost + self.tally.n_throttled
     }
@@ -263,14 +265,14 @@ impl Sampler {
         "cpu-clock"
     }
 
-    /// The notes for a person about the parts that are not visible.
+    /// Returns the notes for the user about the parts that are not visible.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 }
 
 impl Core {
-    /// Opens the events of one task, which write into the buffer of this core.
+    /// Opens the events of one task, which write their records into the buffer of this core.
     fn add(&mut self, scope: Scope, task: Task, period_ns: u64) -> io::Result<()> {
         let clock = events::open_clock(scope, task, self.number, period_ns)?;
         controls::redirect(&clock, self.ring.owner())?;
@@ -285,7 +287,7 @@ impl Core {
 }
 
 impl Tally {
-    /// Passes on one sample, with its frames as numbers.
+    /// Passes one sample to `take`, with its frames as indexes.
     fn take(&mut self, spaces: &mut Spaces, raw: &Raw<'_>, period_ns: u64, take: &mut dyn FnMut(&Sample<'_>)) {
         let pid = raw.pid().unwrap_or(0);
         let chain = raw.callchain().unwrap_or_default();
@@ -294,14 +296,15 @@ impl Tally {
             time_ns: raw.time().unwrap_or(0),
             pid,
             tid: raw.tid().unwrap_or(0),
-            // The sample itself has the period with which its event was opened, not the current one.
+            // The period is passed in: the kernel's sample contains the period with which its event was opened, not the
+            // current one.
             weight_ns: period_ns,
             frames: &self.frames,
             n_kernel,
         });
     }
 
-    /// Stores a call chain as numbers; returns how many of its frames are the kernel's.
+    /// Stores the frames of a call chain; returns how many of them belong to the kernel.
     fn intern(&mut self, spaces: &mut Spaces, pid: u32, chain: &[u64]) -> usize {
         self.frames.clear();
         let mut n_kernel = 0;
@@ -312,7 +315,8 @@ impl Tally {
                 (mark, is_exact) = (address, true);
                 continue;
             }
-            // The address of a caller is that of its next instruction, so the call is before it.
+            // The address of a caller is the address after its call instruction, so 1 is subtracted to get a byte of
+            // the call.
             let place = if is_exact { address } else { address.saturating_sub(1) };
             let frame = match mark {
                 KERNEL_MARK => Some(Frame::Kernel(place)),
@@ -322,8 +326,8 @@ impl Tally {
             let frame = match frame {
                 Some(frame) => frame,
                 None if is_exact => Frame::Unknown,
-                // This is not a caller: the program was built without frame pointers. The frames after it are not
-                // callers either.
+                // This address is not a caller's: the program was built without frame pointers. The frames after it are
+                // wrong, too.
                 None => break,
             };
             n_kernel += usize::from(mark == KERNEL_MARK);

@@ -1,8 +1,9 @@
-//! Address spaces over time: which file was mapped at a user address of a process when a sample was taken.
+//! Address spaces over time: finds which file was mapped at an address of a process when a sample was taken.
 //!
-//! A process's mappings are read from `/proc` when it is first seen, and from then on follow the kernel's records:
-//! mapped, forked (a copy of the parent's mappings), executed (mappings cleared), exited. Only mappings with code are
-//! kept. The sampler passes the records in the order of time. Only `/proc/PID/maps` is opened.
+//! A process's mappings are read from `/proc` when the process is first seen. After that the kernel's records update
+//! them: a new mapping, a fork (copies the parent's mappings), an exec (clears the mappings), an exit. Only mappings
+//! with code are kept. The sampler passes the records in order of time. The only file that is opened is
+//! `/proc/PID/maps`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -12,14 +13,14 @@ use procfs::process::{MMPermissions, MMapPath, Process};
 
 use crate::why::places::{FileId, Frame, Places};
 
-/// The name of the kernel's own code in each process, in place of a file's path.
+/// The name of the code that the kernel maps into each process, used instead of a file's path.
 pub(crate) const VDSO: &str = "[vdso]";
 
-/// Paths of mappings for which no file with symbols exists. Source: Linux, `tools/perf/util/map.c`, `is_anon_memory`
-/// and `is_no_dso_memory`.
+/// Paths of mappings that have no file with symbols. Source: Linux, `tools/perf/util/map.c`, `is_anon_memory` and
+/// `is_no_dso_memory`.
 const WITHOUT_FILE: [&str; 5] = ["//anon", "/dev/zero", "/anon_hugepage", "/memfd:", "/SYSV"];
 
-/// A mapping with code, as one record reports it.
+/// A mapping with code, as the kernel's record reports it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mapped<'a> {
     pub(crate) pid: u32,
@@ -34,9 +35,9 @@ pub(crate) struct Mapped<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mapping {
     end: u64,
-    /// The offset of the mapping's first byte in the file.
+    /// The offset in the file of the mapping's first byte.
     offset: u64,
-    /// `None` for code that the program made at run time.
+    /// `None` for code that the program has made at run time.
     file: Option<FileId>,
 }
 
@@ -44,9 +45,9 @@ type Mappings = BTreeMap<u64, Mapping>;
 
 #[derive(Debug, Clone, Default)]
 struct Space {
-    /// Shared with the processes that were forked from this one, until one of them changes its mappings.
+    /// The mappings, shared with the processes that were forked from this one until one of them changes its mappings.
     mappings: Arc<Mappings>,
-    /// The turn in which the mappings were last read from `/proc`.
+    /// The number of the turn in which the mappings were last read from `/proc`.
     read_in: u64,
 }
 
@@ -59,8 +60,8 @@ pub(crate) struct Spaces {
 }
 
 impl Spaces {
-    /// Call this before records are taken out of the kernel's buffers: until the next call, each process is read from
-    /// `/proc` at most once.
+    /// Begins a turn. Call this before records are removed from the kernel's buffers: each process is read from `/proc`
+    /// at most once per turn.
     pub(crate) fn begin_turn(&mut self) {
         self.n_turns += 1;
         for pid in self.exited.drain(..) {
@@ -69,14 +70,14 @@ impl Spaces {
     }
 
     pub(crate) fn map(&mut self, places: &mut Places, mapped: Mapped<'_>) {
-        // A process without samples is skipped; its mappings are read when its first sample comes.
+        // A process without samples is skipped; its mappings are read when its first sample arrives.
         if let Some(space) = self.by_pid.get_mut(&mapped.pid) {
             add_mapping(Arc::make_mut(&mut space.mappings), places, mapped);
         }
     }
 
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
-        // The kernel reports new threads in the same way.
+        // The kernel also reports new threads in this way.
         if parent == child {
             return;
         }
@@ -87,20 +88,20 @@ impl Spaces {
         self.exited.retain(|pid| *pid != child);
     }
 
-    /// A process executes another program: from now on it has only the mappings that it makes.
+    /// Clears the mappings of a process that executes another program; the new mappings are reported separately.
     pub(crate) fn exec(&mut self, pid: u32) {
         let read_in = self.by_pid.get(&pid).map_or(0, |space| space.read_in);
         let space = Space { mappings: Arc::default(), read_in };
         self.by_pid.insert(pid, space);
     }
 
-    /// Keeps the process until the next turn, for samples from its last moments.
+    /// Marks a process as ended. Its mappings are kept until the next turn, for samples from its last moments.
     pub(crate) fn exit(&mut self, pid: u32) {
         self.exited.push(pid);
     }
 
-    /// The place of an address. With `is_exact` the address was really executed, so if it is unknown, its mapping was
-    /// missed. `None` if the address is not code of the process.
+    /// Returns the place of an address; `None` if the address is not code of the process. `is_exact` means that the
+    /// address was really executed, so if no mapping is known for it, the mappings are read again.
     pub(crate) fn locate(&mut self, places: &mut Places, pid: u32, address: u64, is_exact: bool) -> Option<Frame> {
         let turn = self.n_turns;
         let known = self.by_pid.get(&pid);
@@ -110,7 +111,7 @@ impl Spaces {
             None if may_read => {
                 let space = Space { mappings: Arc::new(read_mappings(places, pid)), read_in: turn };
                 let found = find(&space.mappings, address);
-                // If the process has just ended, its known mappings are kept.
+                // If the process has just ended, nothing can be read, and the known mappings are kept.
                 if !space.mappings.is_empty() || known.is_none() {
                     self.by_pid.insert(pid, space);
                 }
@@ -131,7 +132,7 @@ fn find(mappings: &Mappings, address: u64) -> Option<(u64, Mapping)> {
     (address < mapping.end).then_some((*start, *mapping))
 }
 
-/// Adds a mapping, which replaces others at the same addresses.
+/// Adds a mapping, which replaces older mappings at the same addresses.
 fn add_mapping(mappings: &mut Mappings, places: &mut Places, mapped: Mapped<'_>) {
     let (start, end) = (mapped.start, mapped.start.saturating_add(mapped.n_bytes));
     let covered: Vec<(u64, Mapping)> = mappings
@@ -169,7 +170,7 @@ fn is_file(path: &Path) -> bool {
     path.starts_with(b"/") && !WITHOUT_FILE.iter().any(is_named)
 }
 
-/// The mappings with code of a running process; empty if it has ended or we may not read it.
+/// Reads the mappings with code of a running process; empty if the process has ended or may not be read.
 fn read_mappings(places: &mut Places, pid: u32) -> Mappings {
     let mut mappings = Mappings::new();
     let maps = Process::new(pid.cast_signed()).and_then(|process| process.maps());
@@ -193,7 +194,7 @@ fn read_mappings(places: &mut Places, pid: u32) -> Mappings {
 mod tests {
     use super::*;
 
-    /// No process has these numbers: the kernel's largest is 2^22.
+    /// No process has these numbers: the kernel's largest process number is 2^22.
     const PARENT: u32 = 1 << 24;
     const CHILD: u32 = PARENT + 1;
 

@@ -1,9 +1,9 @@
-//! Names of the places at which samples were taken: the kernel's functions, programs' functions, and code made at run
-//! time.
+//! Finds the names of the places at which samples were taken: functions of the kernel and of programs, and code made at
+//! run time.
 //!
-//! Each place is looked up once, when the caller needs it; places of one function become one [`FunctionId`]. If servers
-//! are in containers, look up their places while they still run: their files are read through their processes. Only
-//! reads files.
+//! Each place is looked up once, when the caller needs its name; all places in the same function have the same
+//! [`FunctionId`]. If servers run in containers, call this while they are still running: their files are read through
+//! their processes. Only reads files.
 
 mod kernel;
 mod perf_map;
@@ -20,19 +20,19 @@ use crate::why::places::{FileId, Frame, FrameId, Interner, Places};
 
 /// The module of the kernel itself; loaded modules have their names in brackets.
 pub(crate) const KERNEL: &str = "kernel";
-/// The module of code that is not from a file.
+/// The module of code that belongs to no file.
 pub(crate) const ANONYMOUS: &str = "[anonymous]";
-/// The module of addresses that were no longer part of their process.
+/// The module of addresses that no longer belonged to their process.
 pub(crate) const UNKNOWN: &str = "[unknown]";
 
-/// A function: a number that [`Symbols`] knows.
+/// A function, as an index into [`Symbols`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FunctionId(u32);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Function {
-    /// The name in the linker's form. It is an address if the kernel hides its names, and `None` if a program has no
-    /// name for the function.
+    /// The name in the linker's form. An address if the kernel hides its names; `None` if the program has no name for
+    /// the function.
     pub(crate) name: Option<String>,
     /// [`KERNEL`], `[veth]`, `mariadbd`, `libc.so.6`, `[vdso]`, [`ANONYMOUS`] or [`UNKNOWN`].
     pub(crate) module: String,
@@ -40,7 +40,7 @@ pub(crate) struct Function {
 }
 
 pub(crate) struct Symbols {
-    /// Read when the first place in the kernel is looked up.
+    /// `None` until the first place in the kernel is looked up.
     kernel: Option<Kallsyms>,
     programs: Programs,
     perf_maps: HashMap<u32, PerfMap>,
@@ -59,7 +59,7 @@ impl Symbols {
         }
     }
 
-    /// The function that contains a place.
+    /// Returns the function that contains a place.
     pub(crate) fn resolve(&mut self, places: &Places, id: FrameId) -> FunctionId {
         if self.known.len() <= id.index() {
             self.known.resize(id.index() + 1, None);
@@ -82,12 +82,12 @@ impl Symbols {
         self.functions.value(id.0)
     }
 
-    /// Files without symbols that contain a place without a name.
+    /// Returns the files without symbols that contain a place whose name was not found.
     pub(crate) fn stripped(&self) -> &BTreeSet<PathBuf> {
         self.programs.stripped()
     }
 
-    /// The note for a person about missing names.
+    /// Returns a note for the user about missing names.
     pub(crate) fn note(&self) -> Option<&'static str> {
         let is_hidden = self.kernel.as_ref().is_some_and(Kallsyms::is_empty);
         is_hidden.then_some(
@@ -122,7 +122,7 @@ fn new_function(name: Option<String>, module: &str) -> Function {
     Function { name, module: module.to_owned(), is_kernel: false }
 }
 
-/// The file's name, without the kernel's mark for a replaced file.
+/// Returns the file's name, without the mark that the kernel adds for a replaced file.
 pub(crate) fn module_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_string_lossy();

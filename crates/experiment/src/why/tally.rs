@@ -1,4 +1,4 @@
-//! Samples of a comparison, each assigned to its epoch, its arm and its call chain.
+//! Assigns the samples of a comparison to their epochs, arms and call chains.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use looptax_model::stats::Side;
 
 use crate::why::places::FrameId;
 
-/// A call chain and the role of its process.
+/// A call chain, with the role of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Chain {
     pub(crate) doer: Doer,
@@ -17,7 +17,7 @@ pub(crate) struct Chain {
     pub(crate) frames: Box<[FrameId]>,
 }
 
-/// CPU time by chain, `[baseline, other]`; the key is the chain's index in [`Tally::chains`].
+/// CPU time of each chain, `[baseline, other]`; the key is the chain's index in [`Tally::chains`].
 pub(crate) type Weights = HashMap<u32, [u64; 2]>;
 
 /// An epoch during which the sampler was on.
@@ -25,24 +25,24 @@ pub(crate) struct Seen {
     /// Index of the epoch among all epochs of its contrast.
     pub(crate) idx: usize,
     pub(crate) weights: Weights,
-    /// The epoch itself, once it is over.
+    /// The epoch itself; `None` until it is over.
     pub(crate) raw: Option<Epoch>,
 }
 
-/// All observations of a comparison.
+/// Everything that was observed during a comparison.
 #[derive(Default)]
 pub(crate) struct Tally {
     ids: HashMap<Chain, u32>,
     pub(crate) chains: Vec<Chain>,
     pub(crate) epochs: Vec<Vec<Seen>>,
-    /// Epochs of the warm-up whose tracepoints were counted, by contrast.
+    /// For each contrast, the warm-up epochs in which tracepoints were counted.
     pub(crate) counted: HashMap<usize, Vec<CountedEpoch>>,
     pub(crate) n_samples: u64,
     pub(crate) n_of_others: u64,
 }
 
 impl Tally {
-    /// Keeps an epoch of a contrast.
+    /// Stores an epoch of a contrast.
     pub(crate) fn keep(&mut self, contrast_idx: usize, seen: Seen) {
         while self.epochs.len() <= contrast_idx {
             self.epochs.push(Vec::new());
@@ -50,7 +50,7 @@ impl Tally {
         self.epochs[contrast_idx].push(seen);
     }
 
-    /// CPU time of each chain over all epochs and both arms, in the order of `chains`.
+    /// Returns the CPU time of each chain over all epochs and both arms, in the order of `chains`.
     pub(crate) fn ns_by_chain(&self) -> Vec<u64> {
         let mut ns = vec![0; self.chains.len()];
         for seen in self.epochs.iter().flatten() {
@@ -61,7 +61,7 @@ impl Tally {
         ns
     }
 
-    /// Counts a sample, of a process that a request needs or of another one.
+    /// Adds a sample, either of a process that takes part in requests or of any other process.
     pub(crate) fn count(
         &mut self,
         weights: &mut Weights,
@@ -86,12 +86,12 @@ impl Tally {
     }
 }
 
-/// When each arm ran, by the measuring clock.
+/// The times at which each arm ran, on the clock that also times the requests.
 pub(crate) struct Windows(Vec<(u64, u64, Side)>);
 
 impl Windows {
-    /// The times of an epoch's slices, including guards and drains: requests and CPU times are counted over the same
-    /// times.
+    /// Returns the times of an epoch's slices, including guards and drains, because requests and CPU times are counted
+    /// over the same times.
     pub(crate) fn new(epoch: &MeasuredEpoch) -> Self {
         let slices = epoch.raw.sided();
         let windows = slices.map(|(side, slice)| {
@@ -102,7 +102,7 @@ impl Windows {
         Self(windows.collect())
     }
 
-    /// The arm that ran at this time; `None` between slices.
+    /// Returns the arm that was running at this time; `None` between slices.
     pub(crate) fn side_at(&self, time_ns: u64) -> Option<Side> {
         let after = self.0.partition_point(|(start_ns, _, _)| *start_ns <= time_ns);
         let (_, end_ns, side) = self.0.get(after.checked_sub(1)?)?;

@@ -1,39 +1,39 @@
-//! In which epochs the sampler is on: in two of every three rounds, which a coin chooses.
+//! Decides in which epochs the sampler is on: in two of every three rounds, which are drawn at random.
 //!
-//! The third round shows the cost of the sampler, under the same conditions.
+//! The third round runs without the sampler under the same conditions, and so shows what the sampler costs.
 
 use looptax_model::record::EPOCHS_PER_UNSAMPLED;
 
-/// Number of rounds of which one runs without the sampler.
+/// Number of rounds in a block; one of them runs without the sampler.
 const BLOCK: u64 = EPOCHS_PER_UNSAMPLED;
 
-/// CPU time between two samples of a core, on average: 1 kHz. At 10 kHz a request of MariaDB took 25 to 32 % longer,
-/// and every seventh request was sampled at the same place: the result for "its own code" was between 8 and 11 µs,
-/// although it takes 6.5.
+/// Mean CPU time between two samples of a core, in nanoseconds: 1 kHz. At 10 kHz a request to MariaDB took 25 to 32 %
+/// longer, and every seventh request was sampled at the same place, so that the figure for "its own code" was between 8
+/// and 11 µs, although it takes 6.5.
 pub(crate) const MEAN_PERIOD_NS: u64 = 1_000_000;
-/// Largest difference of an epoch's period from the mean, in either direction.
+/// Maximum difference between an epoch's period and the mean period, in either direction, in nanoseconds.
 const SPREAD_NS: u64 = 200_000;
 
 pub(crate) fn period_ns(seed: u64, epoch: u64) -> u64 {
     MEAN_PERIOD_NS - SPREAD_NS + scramble(!seed ^ epoch) % (2 * SPREAD_NS)
 }
 
-/// Whether the sampler is on in a round of epochs, one of each contrast.
+/// Whether the sampler is on in a round, which has one epoch of each contrast.
 pub(crate) fn is_on(seed: u64, round: u64) -> bool {
     round % BLOCK != scramble(seed ^ (round / BLOCK)) % BLOCK
 }
 
-/// Numbers of a tracepoint's occurrences per record. They are primes, with another one in each epoch,
-/// so that work that repeats with each request is recorded at all of its places.
+/// Numbers of occurrences of a tracepoint after which the kernel writes a record. They are primes, and each epoch uses
+/// another one, so that all steps of the work that each request repeats are recorded.
 const COUNT_PERIODS: [u64; 4] = [17, 19, 23, 29];
 
-/// The period of an epoch's counts.
+/// Returns the number of occurrences per record in an epoch.
 pub(crate) fn count_period(seed: u64, epoch: u64) -> u64 {
     let at = scramble(seed ^ epoch) % COUNT_PERIODS.len() as u64;
     COUNT_PERIODS[at as usize]
 }
 
-/// Steele, Lea and Flood's `SplitMix64`: turns a number into another one, without a pattern.
+/// Steele, Lea and Flood's `SplitMix64`: maps a number to another number, without a visible pattern.
 fn scramble(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! An observer that samples a run in two of three epochs; samples are assigned to epochs by the measuring clock.
+//! An observer that samples a run in two of three epochs; the time of a sample shows to which epoch it belongs.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,33 +16,33 @@ use crate::why::sampler::{Drained, Sampler, parent_of};
 use crate::why::tally::{Seen, Tally, Weights, Windows};
 use crate::why::turns;
 
-/// Most ancestors that are searched for one with a role.
+/// Maximum number of ancestors of a process that are searched for a role.
 const MOST_ANCESTORS: usize = 32;
 
-/// Samples a run, and passes its events on to another observer.
+/// Samples a run, and passes the run's events on to another observer.
 pub struct Watch<'a> {
     shown: &'a mut dyn Observer,
     sampler: Sampler,
-    /// The counts in epochs of the warm-up, or the reason why there are none.
+    /// The counts in warm-up epochs, or the reason why there are none.
     counts: Result<Counts, String>,
     seed: u64,
     doers: HashMap<u32, Option<Doer>>,
     tally: Tally,
     n_contrasts: usize,
     n_epochs: u64,
-    /// Number of warm-up epochs, for each contrast, in which tracepoints are counted.
+    /// Number of warm-up epochs per contrast in which tracepoints are counted.
     n_counted: usize,
     is_on: bool,
-    /// Samples that were lost before this comparison.
+    /// Number of samples that were lost before this comparison.
     lost_before: u64,
     failure: Option<Failure>,
 }
 
 impl<'a> Watch<'a> {
-    /// An observer that samples the cores that this process may use.
+    /// Makes an observer that samples the cores that this process may use.
     ///
     /// # Errors
-    /// The kernel does not let this user sample.
+    /// The kernel does not allow this user to take samples.
     pub fn new(seed: u64, shown: &'a mut dyn Observer) -> Result<Self, Failure> {
         let cores = allowed_cores()?;
         let sampler = Sampler::open(turns::MEAN_PERIOD_NS, &cores)?;
@@ -67,7 +67,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Takes the samples of the epoch that has just ended; samples between slices count for no arm.
+    /// Takes the samples of the epoch that has just ended; samples between slices count for neither arm.
     fn take(&mut self, progress: &Progress<'_>) {
         let windows = Windows::new(progress.epoch);
         let mut weights = Weights::new();
@@ -89,7 +89,7 @@ impl<'a> Watch<'a> {
         self.tally.keep(progress.contrast_idx, seen);
     }
 
-    /// Takes the counts of a warm-up epoch, and continues counting as long as another such epoch is certain to follow.
+    /// Takes the counts of a warm-up epoch. Counting continues only if another warm-up epoch is certain to follow.
     fn take_counts(&mut self, progress: &Progress<'_>) -> io::Result<()> {
         let Ok(counts) = &mut self.counts else {
             return Ok(());
@@ -112,8 +112,8 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Switches the sampler for the next epoch. Each epoch has another period, so that samples do not stay in step with
-    /// requests for long.
+    /// Switches the sampler on or off for the next epoch. Each epoch has another period, so that samples do not stay in
+    /// step with the requests for long.
     fn turn(&mut self) {
         let round = self.n_epochs / self.n_contrasts as u64;
         self.is_on = turns::is_on(self.seed, round);
@@ -126,12 +126,12 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The role of a process, or of its nearest ancestor that has one.
+/// Returns the role of a process, or of its nearest ancestor that has a role.
 fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
     if let Some(known) = doers.get(&pid) {
         return *known;
     }
-    // The search is limited, since process numbers are reused.
+    // The number of ancestors is limited, because process numbers are reused.
     let line = std::iter::successors(Some(pid), |it| parent_of(*it)).take(MOST_ANCESTORS);
     let found = line.skip(1).find_map(|it| doers.get(&it).copied().flatten());
     let found = found.and_then(inherited);
@@ -139,7 +139,7 @@ fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
     found
 }
 
-/// A child of looptax itself that has no other role takes no part in a request.
+/// Returns the role that children inherit: a child of looptax without its own role takes no part in requests.
 fn inherited(parent: Doer) -> Option<Doer> {
     (parent != Doer::Client).then_some(parent)
 }
@@ -154,7 +154,8 @@ impl looptax_bench::Observer for Watch<'_> {
                 self.n_epochs += 1;
                 self.turn();
             }
-            // The last warm-up epoch is followed by the first that counts, so the sampler is switched for it here.
+            // The last warm-up epoch is followed by the first epoch that counts, so the sampler is switched after every
+            // warm-up epoch.
             Phase::WarmUp => {
                 self.sampler.drain(&mut |_| ());
                 let counted = self.take_counts(progress);

@@ -1,7 +1,7 @@
-//! `caching_sha2_password` on a real MySQL: what goes over the wire while the server has forgotten
-//! the password, and once it knows it again.
+//! `caching_sha2_password` on a real MySQL: which bytes are exchanged before the server has a password in its cache,
+//! and after that.
 //!
-//! Called by `main`, only for MySQL; a stream that keeps all bytes is between us and the server.
+//! Called by `main`, only for MySQL. A stream that records all bytes is between the client and the server.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ use looptax_wire::{Channel, Login, mysql};
 use crate::live::{reaper, root, start};
 
 const LIMIT: Duration = Duration::from_secs(30);
-/// How a public key begins in the text form in which MySQL sends it.
+/// The beginning of a public key in the text form in which MySQL sends it.
 const KEY: &[u8] = b"-----BEGIN PUBLIC KEY-----";
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Heard {
     received: Vec<u8>,
 }
 
-/// A stream whose bytes are kept.
+/// A stream that records the bytes that are sent and received.
 struct Recorded<S> {
     stream: S,
     heard: Rc<RefCell<Heard>>,
@@ -97,8 +97,8 @@ fn socket(server: &PrivateServer) -> UnixStream {
     stream
 }
 
-/// An account whose password the server has not seen in use. `FLUSH PRIVILEGES` would not do: MySQL 9.7
-/// goes on knowing all passwords.
+/// Creates an account whose password the server has not seen yet. `FLUSH PRIVILEGES` would not be enough: MySQL 9.7
+/// keeps its cache of passwords.
 fn new_account(server: &PrivateServer) -> Login {
     const PASSWORD: &str = "never used before";
     let mut connection = mysql::Connection::login(socket(server), &server.login, Channel::Local, LIMIT).unwrap();
@@ -114,10 +114,10 @@ fn new_account(server: &PrivateServer) -> Login {
 pub(crate) fn cold_and_warm(kind: Kind) {
     let (root, reaper) = (root(), reaper());
     let server = start(kind, root.path(), &reaper);
-    // No client has logged in since the start: the server has only the password's hash.
+    // No client has logged in since the server started, so the server has only the hash of the password.
     assert_eq!(over_tcp(&server, &server.login), BY_KEY);
     assert_eq!(over_tcp(&server, &server.login), FAST);
-    // A login that one transport has cached is known to the other.
+    // The cache that a login over one transport has filled also serves the other transport.
     assert_eq!(over_socket(&server, &server.login), FAST);
     let other = new_account(&server);
     assert_eq!(over_socket(&server, &other), IN_CLEAR);

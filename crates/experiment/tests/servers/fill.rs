@@ -1,4 +1,4 @@
-//! The private account and the data set, through our own protocols, over both transports.
+//! The private account and the data set, checked with looptax's own protocol code over both transports.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -25,7 +25,7 @@ pub(crate) fn fill(kind: Kind) {
     fill_over_the_socket(&server);
     let tcp = TcpStream::connect(server.tcp).unwrap();
     tcp.set_read_timeout(Some(LIMIT)).unwrap();
-    // Every row is there when a change of all of them says so.
+    // If an update of all rows reports the expected number, every row exists.
     assert_eq!(count(kind, tcp, &server.login, Channel::PlainTcp).unwrap(), u64::from(N_ROWS));
     for (user, password) in [(server.login.user.as_str(), "wrong"), ("root", ""), ("", "")] {
         let login = Login { user: user.to_owned(), password: Secret::new(password), ..server.login.clone() };
@@ -66,7 +66,7 @@ fn fill_over_the_socket(server: &PrivateServer) {
     }
 }
 
-/// The number of rows that an update of all of them reaches; `None` when the login is refused.
+/// Returns the number of rows that an update of all rows changes; `None` if the login is refused.
 fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel) -> Option<u64> {
     let update = "UPDATE sbtest1 SET k = k + 1 WHERE c LIKE '___________-%' AND pad LIKE '___________-%'";
     match kind.protocol() {
@@ -87,7 +87,7 @@ fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel)
     }
 }
 
-/// Asks for each document; how many have what they must have.
+/// Requests each document; returns how many have the expected content.
 fn found_documents(stream: impl Read + Write, login: &Login) -> Option<u64> {
     let connection = mongodb::Connection::login(stream, login, LIMIT).ok()?;
     let mut find = mongodb::FindOne::new(connection.database(), dataset::TABLE);
@@ -112,7 +112,7 @@ fn found_documents(stream: impl Read + Write, login: &Login) -> Option<u64> {
     Some(n_right)
 }
 
-/// Each of the four processes takes all keys over its own transport, and says that it has them.
+/// Fills each of the four processes over its own transport, and checks that the process reports all keys.
 fn fill_each_memcached(server: &PrivateServer) {
     let transports = |it: &Instance| (it.socket.is_some(), it.tcp.is_some());
     let (unix, tcp) = ((true, false), (false, true));
@@ -136,7 +136,7 @@ fn fill_each_memcached(server: &PrivateServer) {
     }
 }
 
-/// The number of keys after filling, in the words of the process, which has to be `pid`.
+/// Fills a process, which must have the process id `pid`, and returns the number of keys that it reports.
 fn fill_memcached(stream: impl Read + Write, pid: u32) -> String {
     let mut connection = memcached::Connection::hello(stream, LIMIT).unwrap();
     dataset::populate_memcached(|pairs| connection.store(pairs), &KEYS).unwrap();

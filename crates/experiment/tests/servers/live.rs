@@ -1,4 +1,4 @@
-//! Start, stop, crash: what holds for every kind of server.
+//! Starts, stops and crashes of servers, with the checks that apply to every kind of server.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -21,7 +21,7 @@ use crate::victim;
 /// How long a process may take to end before a test fails.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
-/// A scratch root that every account can reach, removed with its guard.
+/// Makes a scratch root that every account can enter; it is removed with the returned guard.
 pub(crate) fn root() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
     let root = tempfile::Builder::new().prefix("it-").tempdir().unwrap();
@@ -49,7 +49,7 @@ pub(crate) fn check_empty(root: &Path) {
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
-/// Those whose leader was killed need a moment to see it, on a machine with much to do.
+/// Waits until no process works in a folder. On a busy machine, processes whose leader was killed need a moment to end.
 #[track_caller]
 pub(crate) fn check_nobody_works_in(root: &Path) {
     let busy = || -> Vec<i32> {
@@ -61,8 +61,8 @@ pub(crate) fn check_nobody_works_in(root: &Path) {
     assert!(is_over.is_some(), "still working in {}: {:?}", root.display(), busy());
 }
 
-/// The pieces of System V shared memory, which PostgreSQL uses, with the pids that made them. Of a server that was killed
-/// one stays, and its pid is another's some day.
+/// Returns the segments of System V shared memory, which PostgreSQL uses, with the process ids of their creators. A
+/// killed server leaves its segment behind, and another process may later have the same process id.
 fn shared_memory() -> Vec<[u32; 2]> {
     let text = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     let pieces = text.lines().skip(1).filter_map(|line| {
@@ -97,7 +97,7 @@ pub(crate) fn start_and_stop(kind: Kind) {
     check_no_shared_memory_of(pid, &before);
 }
 
-/// Neither the arguments, which everybody can read, nor the log or the record may hold the password.
+/// Checks that neither the arguments, which every user can read, nor the log nor the record contains the password.
 #[track_caller]
 fn check_secret_is_hidden(server: &PrivateServer) {
     let secret = server.login.password.reveal();
@@ -113,7 +113,8 @@ fn check_secret_is_hidden(server: &PrivateServer) {
     }
 }
 
-/// Out of reach of our terminal's Ctrl-C, not root, and with all the files that it may have.
+/// Checks that a process has its own process group (so that the terminal's Ctrl-C does not reach it), does not run as
+/// root, and may open as many files as its hard limit allows.
 #[track_caller]
 fn check_stands_apart(kind: Kind, pid: u32) {
     let process = procfs::process::Process::new(pid.cast_signed()).unwrap();
@@ -156,7 +157,7 @@ pub(crate) fn killed(kind: Kind) {
     killed_by_name(kind.name());
 }
 
-/// The same for what a victim holds under this name.
+/// Does the same as [`killed`] for the server or site that a victim of this name starts.
 pub(crate) fn killed_by_name(name: &str) {
     let root = root();
     let before = shared_memory();
@@ -173,7 +174,7 @@ pub(crate) fn killed_with_its_reaper(kind: Kind) {
     killed_with_its_reaper_by_name(kind.name());
 }
 
-/// The same for what a victim holds under this name.
+/// Does the same as [`killed_with_its_reaper`] for the server or site that a victim of this name starts.
 pub(crate) fn killed_with_its_reaper_by_name(name: &str) {
     let root = root();
     let before = shared_memory();
@@ -181,7 +182,7 @@ pub(crate) fn killed_with_its_reaper_by_name(name: &str) {
     victim.reaper.kill();
     victim.reaper.wait();
     victim.kill();
-    // The kernel's death signal ends the server itself.
+    // The server ends because of the kernel's death signal.
     victim.server.wait();
     let found = leftovers::sweep(root.path());
     assert_eq!(found.len(), 1);
@@ -227,7 +228,8 @@ pub(crate) fn long_root() {
     check_empty(&long);
 }
 
-/// A process that is not ours to wait for, held so that its pid cannot be mistaken.
+/// A process that is not a child of this one. The pidfd ensures that its process id is not mistaken for another
+/// process's.
 struct Handle {
     pid: u32,
     fd: OwnedFd,
@@ -251,7 +253,7 @@ impl Handle {
     }
 }
 
-/// This program once more, holding a server.
+/// A second process of this test program, which holds a server.
 struct Victim {
     child: Child,
     reaper: Handle,
@@ -282,7 +284,7 @@ impl Victim {
 
 impl Drop for Victim {
     fn drop(&mut self) {
-        // Also when a test fails half-way.
+        // This also runs if a test fails half-way.
         self.child.kill().ok();
         self.child.wait().ok();
     }

@@ -1,7 +1,7 @@
-//! Public behaviour of the private servers, with real ones where they are installed.
+//! Tests of the public behaviour of private servers, with real servers as far as they are installed.
 //!
-//! This program is started again by its own tests: as the reaper, as the echo server, and as a victim that is killed.
-//! Hence its own main; a server that is not installed counts as ignored.
+//! The tests start this program again: as the reaper, as the echo server, and as a victim that is killed. Therefore it
+//! has its own `main`. If a server is not installed, its tests count as ignored.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests, though without #[test]")]
 
@@ -18,7 +18,7 @@ use looptax_experiment::servers::find_binary;
 use looptax_model::dsn::Kind;
 use looptax_testkit::skips::skip_named;
 
-/// The start of a test's name with the test of it.
+/// The first part of a test's name, and the test's function.
 type NamedTest = (&'static str, fn(Kind));
 
 fn main() -> ExitCode {
@@ -72,7 +72,7 @@ fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A test function in the form of libtest-mimic; it turns panics into failures.
+/// Converts a test function to the form of libtest-mimic; a panic becomes a failure.
 pub(crate) fn test(run: impl FnOnce() + Send + 'static) -> impl FnOnce() -> Result<(), Failed> + Send + 'static {
     move || {
         run();

@@ -1,5 +1,5 @@
-//! The other programs that this test program is started as: the echo server, or a looptax that holds a private server
-//! until it is killed.
+//! The other roles in which the tests start this program: as the echo server, or as a looptax that holds a private
+//! server until it is killed.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -9,10 +9,10 @@ use looptax_experiment::servers::wordpress::WordPress;
 use looptax_experiment::servers::{Config, PrivateServer, Reaper, echo, startable};
 use looptax_model::dsn::Kind;
 
-/// The name of a victim that holds a site.
+/// The name of a victim that holds a WordPress site.
 pub(crate) const WORDPRESS: &str = "wordpress";
 
-/// The echo server's main, as cli has it.
+/// Runs the echo server, in the same way as cli does.
 pub(crate) fn serve_echo(socket: &str, tcp: &str, further: &[&str]) -> ExitCode {
     let config = echo::Config {
         socket: socket.into(),
@@ -27,7 +27,7 @@ pub(crate) fn serve_echo(socket: &str, tcp: &str, further: &[&str]) -> ExitCode 
     ExitCode::FAILURE
 }
 
-/// The settings of a small server in `root`.
+/// Returns the settings of a small server with its scratch folder in `root`.
 pub(crate) fn config(kind: Kind, root: &Path) -> Config {
     Config {
         kind,
@@ -40,8 +40,7 @@ pub(crate) fn config(kind: Kind, root: &Path) -> Config {
     }
 }
 
-/// Starts a reaper and a server, or a site, says their pids, and waits to be killed (or for its stdin to
-/// end).
+/// Starts a reaper and a server or site, prints their process ids, and waits to be killed or for the end of its stdin.
 pub(crate) fn run(name: &str, root: &str) -> ExitCode {
     let self_exe = std::env::current_exe().expect("the test program knows its own path");
     let reaper = Reaper::start(&self_exe).expect("the reaper starts");

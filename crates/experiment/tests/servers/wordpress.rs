@@ -1,4 +1,4 @@
-//! A real WordPress: its pages are what they say they are, and nothing of it stays.
+//! A real WordPress: checks that its pages use the requested transport, and that nothing is left behind.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,11 +12,10 @@ use looptax_testkit::skips::skip_named;
 use crate::live::{check_empty, check_nobody_works_in, reaper, root};
 use crate::{live, test, victim};
 
-/// Queries of a page once entries that expire after a minute are cached, by site: those of the published comparison,
-/// and those of a site with only posts.
+/// Number of queries of a page for each site, once the entries that expire after a minute are cached.
 const QUERIES: [(Site, u32); 2] = [(Site::Bare, 18), (Site::Full, 54)];
 
-/// The tests, ignored with a message if there is no WordPress.
+/// Returns the tests; they are ignored, with a message, if there is no WordPress.
 pub(crate) fn trials() -> Vec<Trial> {
     let missing = find().err().map(|error| error.to_string());
     let missing = missing.or_else(|| {
@@ -83,13 +82,13 @@ fn check_page(page: &Page, transport: Transport) {
     assert!(0.0 < page.query_us && page.query_us < page.page_us, "{page:?}");
 }
 
-/// A transport that nothing was started for, and a php-fpm that ends.
+/// Checks the errors for a transport whose php-fpm was not started, and for a php-fpm that ends.
 fn refused() {
     let (root, reaper) = (root(), reaper());
     let mut site = start(root.path(), &reaper);
     let error = site.load(Site::Bare, Transport::Redirect).unwrap_err();
     assert!(matches!(error, ServerError::PageRequest { .. }), "{error}");
-    // This test program is not a looptax that could `run` anything.
+    // `add_redirect` starts this test program, which has no subcommand `run`, in place of looptax.
     let error = site.add_redirect().unwrap_err();
     assert!(matches!(error, ServerError::Pool { .. }), "{error}");
     site.load(Site::Bare, Transport::Tcp).unwrap();

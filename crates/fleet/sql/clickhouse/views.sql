@@ -1,10 +1,12 @@
--- Views over the tables, the same names and columns as in sql/postgres/views.sql.
--- {db}, {on}, {reports}, {findings} and {verdicts} are written in by the program; statements end with a line `;`.
--- A machine of which nothing arrived for a week is in no sum and in no list but that of the silent ones.
--- Said so that a server of 2018 and one of today understand the same: no window functions, one join per SELECT, no nested
--- aliases, and no ANY JOIN, which once kept all rows of the left side and now keeps one of each key.
+-- Views over the tables, with the same names and columns as in sql/postgres/views.sql.
+-- The program replaces {db}, {on}, {reports}, {findings} and {verdicts}; a statement ends with a line `;`.
+-- A machine from which nothing has arrived for a week is left out of all sums and lists, except the list of silent
+-- machines.
+-- The statements must mean the same for a server of 2018 and for a current one. So they have no window functions, one
+-- join per SELECT, no nested
+-- aliases, and no ANY JOIN, which formerly kept all rows of the left side and now keeps one row of each key.
 
--- The newest is by arrival first: a machine's own clock may be days off.
+-- The newest report is the one that arrived last, because a machine's own clock may be wrong by days.
 CREATE VIEW IF NOT EXISTS {db}.latest_reports{on} AS
 SELECT {reports}, received
 FROM {db}.reports FINAL
@@ -54,7 +56,8 @@ FROM
     GROUP BY client, server
 )
 ;
--- The report that a machine's newest one is held against: the newest that is a week older, or its first.
+-- The earlier report with which a machine's newest report is compared: the newest of those at least a week older, or if
+-- there is none, the machine's first.
 CREATE VIEW IF NOT EXISTS {db}.earlier_reports{on} AS
 SELECT
     host_id,
@@ -173,7 +176,7 @@ FROM
         received
     FROM {db}.verdicts FINAL
     WHERE baseline = 'unix' AND arm = 'tcp' AND verdict != 'invalid'
-        -- One without an interval says less than an older one with it.
+        -- A verdict without an interval tells less than an older verdict with an interval.
         AND isNotNull(cpu_us_lo) AND isNotNull(cpu_us_hi) AND epochs >= 6
         AND (host_id, report_id) GLOBAL IN (SELECT host_id, report_id FROM {db}.reports WHERE verdicts > 0)
     ORDER BY received DESC, at DESC, started_at DESC, run_id DESC, n DESC

@@ -1,5 +1,7 @@
--- Which report of each machine is the newest, by arrival first: a machine's own clock may be days off; and which came
--- first; with its name in the newest. Kept as reports arrive, by the tables' owner: who sends may insert into the three tables and nothing else.
+-- For each machine: its newest report, which is the one that arrived last (a machine's own clock may be wrong by days);
+-- its first report; and its name in
+-- the newest report. Updated by a trigger as reports arrive, with the rights of the tables' owner: the sender may only
+-- insert into the three tables.
 
 CREATE TABLE {schema}.newest (
     host_id text PRIMARY KEY,

@@ -1,8 +1,11 @@
--- Views over the tables, the same names and columns as in sql/clickhouse/views.sql.
--- {reports:r} and its like are columns, written in by the program; statements end with a line `;`. They run where names mean
--- the server's own, so that every name of ours has its schema before it.
--- A machine of which nothing arrived for a week is in no sum and in no list but that of the silent ones.
--- OFFSET 0 keeps a subquery that looks up one report at a time, by its key and in one partition.
+-- Views over the tables, with the same names and columns as in sql/clickhouse/views.sql.
+-- The program replaces {reports:r} and similar placeholders by lists of columns; a statement ends with a line `;`. The
+-- statements run with a search path
+-- on which only the server's own names are found, so every name of looptax has its schema before it.
+-- A machine from which nothing has arrived for a week is left out of all sums and lists, except the list of silent
+-- machines.
+-- OFFSET 0 keeps the planner from merging a subquery that looks up one report at a time, by its key and in one
+-- partition.
 
 CREATE OR REPLACE VIEW {schema}.latest_reports AS
 SELECT r.*
@@ -46,7 +49,8 @@ FROM {schema}.latest_findings
 WHERE received > now() - interval '7 days'
 GROUP BY client, server
 ;
--- The report that a machine's newest one is held against: the newest that is a week older, or its first.
+-- The earlier report with which a machine's newest report is compared: the newest of those at least a week older, or if
+-- there is none, the machine's first.
 CREATE OR REPLACE VIEW {schema}.earlier_reports AS
 SELECT newest.host_id, coalesce(e.at, newest.first_at) AS at, coalesce(e.report_id, newest.first_report_id) AS report_id
 FROM {schema}.newest LEFT JOIN LATERAL
@@ -89,7 +93,7 @@ SELECT f.host_id, r.host, f.client, f.server, f.at, f.connections, f.requests_pe
 FROM {schema}.latest_findings f JOIN {schema}.newest r USING (host_id)
 WHERE f.fell_back AND f.received > now() - interval '7 days'
 ;
--- MATERIALIZED: asked once, and not for each machine anew.
+-- MATERIALIZED: the sums are computed once, and not again for each machine.
 CREATE OR REPLACE VIEW {schema}.conditions AS
 WITH asked AS MATERIALIZED
 (
@@ -121,7 +125,7 @@ FROM
 (
     SELECT DISTINCT ON (host_id, server) * FROM {schema}.verdicts v
     WHERE baseline = 'unix' AND arm = 'tcp' AND verdict <> 'invalid'
-        -- One without an interval says less than an older one with it.
+        -- A verdict without an interval tells less than an older verdict with an interval.
         AND cpu_us_lo IS NOT NULL AND cpu_us_hi IS NOT NULL AND epochs >= 6
         AND EXISTS (SELECT FROM {schema}.reports r WHERE r.report_id = v.report_id AND r.at = v.at)
     ORDER BY host_id, server, received DESC, at DESC, started_at DESC, run_id DESC, n DESC

@@ -1,24 +1,24 @@
-//! How a collector is reached: the password, the trusted certificate authorities, the time limits.
+//! How looptax connects to a collector: the password, the trusted certificate authorities, the time limits.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use looptax_model::dsn::Secret;
 
-/// The settings in addition to the address.
+/// The connection settings that are not part of the address.
 #[derive(Debug, Clone)]
 pub struct Access {
     /// The password, if it is not in the address.
     pub password: Option<Secret>,
-    /// A PEM file of authorities that are trusted instead of the system's.
+    /// A PEM file with certificate authorities that are trusted instead of the system's.
     pub ca_file: Option<PathBuf>,
     pub connect_limit: Duration,
-    /// Time limit for an answer as a whole.
+    /// Time limit for a complete reply.
     pub answer_limit: Duration,
 }
 
 impl Default for Access {
-    /// 10 s to connect; 2 minutes for an answer, because the views of a large fleet take some seconds.
+    /// 10 s for a connection; 2 minutes for a reply, because the views of a large fleet take some seconds.
     fn default() -> Self {
         Self {
             password: None,

@@ -1,4 +1,4 @@
-//! The trusted certificate authorities: from a given file, or the system's.
+//! The trusted certificate authorities, from a given file or from the system's file.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ const OF_SYSTEMS: [&str; 4] = [
     "/var/lib/ca-certificates/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// Highest number of bytes in such a file: a system's file has a quarter of a megabyte.
+/// Maximum size of such a file in bytes; a system's file has a quarter of a megabyte.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The authorities, in DER.
+/// Reads the authorities, in DER.
 ///
 /// # Errors
 /// [`FleetError::Authority`] if there is no such file, or if it contains no certificate.

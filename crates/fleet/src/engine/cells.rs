@@ -1,12 +1,13 @@
-//! The answers of an engine as values. They are untrusted, so each is checked against its column's kind, and cleaned.
+//! Converts the replies of an engine to values. The replies are untrusted, so each cell is checked against its column's
+//! kind, and cleaned.
 
 use crate::column::{Column, Kind, Row, Value};
 use crate::text::cleaned;
 
-/// Parses one row of an answer.
+/// Parses one row of a reply.
 ///
 /// # Errors
-/// An explanation, if a cell is missing, if there are too many, or if one is not of its column's kind.
+/// An explanation: a cell is missing, there are too many cells, or a cell is not of its column's kind.
 pub(super) fn row(columns: &[Column], cells: impl Iterator<Item = Option<Vec<u8>>>) -> Result<Row, String> {
     let mut cells = cells;
     let mut row = Row::with_capacity(columns.len());
@@ -41,7 +42,7 @@ fn value(kind: Kind, cell: Option<&[u8]>) -> Option<Value> {
             "1" => true,
             _ => return None,
         }),
-        // Engines are asked for times in seconds.
+        // The queries ask the engines for times in seconds.
         Kind::Time => Value::Time(text.parse::<i64>().ok()?.checked_mul(1_000)?),
         Kind::Word | Kind::Text => return None,
     })

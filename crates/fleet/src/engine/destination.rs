@@ -1,4 +1,4 @@
-//! The destination of reports, as the user typed it.
+//! The destination of reports; parses the text that the user typed.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,15 +9,15 @@ use url::{Host, Url};
 
 use crate::FleetError;
 
-/// ClickHouse's ports for HTTP, and for HTTP over TLS.
+/// ClickHouse's port for HTTP; the next constant is the port for HTTPS.
 const HTTP_PORT: u16 = 8123;
 const HTTPS_PORT: u16 = 8443;
 /// The parameters that a PostgreSQL address may have after its `?`.
 const OF_POSTGRES: [&str; 7] = ["host", "hostaddr", "port", "user", "password", "dbname", "sslmode"];
-/// Highest number of characters in a name that is written into SQL.
+/// Maximum number of characters in a name that is written into SQL.
 const MOST_NAME_CHARS: usize = 64;
 
-/// A collector's address. `{}` prints it without its password.
+/// The address of a collector. `{}` prints it without its password.
 #[derive(Debug, Clone)]
 pub struct Destination {
     pub place: Place,
@@ -28,14 +28,14 @@ pub struct Destination {
 pub enum Place {
     ClickHouse(ClickHouseAt),
     Postgres(PostgresAt),
-    /// A folder to which a file per report is written.
+    /// A folder in which each report becomes a file.
     Folder(PathBuf),
     Output,
 }
 
 #[derive(Debug, Clone)]
 pub struct ClickHouseAt {
-    /// Host name or IP address; an IPv6 address is in brackets.
+    /// A host name or an IP address; an IPv6 address is in brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) user: String,
@@ -75,7 +75,7 @@ impl Destination {
             "" => return Err(wrong("it is empty")),
             _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
-            // A mistyped address must not become a folder for reports, with a password in its name.
+            // A mistyped address must not be taken for a folder, whose name would then contain a password.
             _ if text.contains("//") || text.contains(['@', ':']) => {
                 return Err(wrong(
                     "it is neither a URL nor the path of a folder, which cannot contain `//`, `@` or `:`",
@@ -100,7 +100,7 @@ impl Destination {
         }
     }
 
-    /// Returns a warning for a person, before anything is sent, if others could read the data on the way.
+    /// Returns a warning that is shown before anything is sent, if other people could read the data on the way.
     pub fn caution(&self) -> Option<&'static str> {
         match &self.place {
             Place::ClickHouse(it) if !it.is_sealed && !is_here(&it.host) => Some(
@@ -193,7 +193,7 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
     Ok(found)
 }
 
-/// Refuses a query with an unknown parameter, which may be a mistyped one that was meant to enable encryption.
+/// Returns an error for an unknown parameter: it may be mistyped, and meant to turn encryption on.
 fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
     let mut names = query.pairs().map(|pair| pair.name());
     match names.find(|name| !known.contains(&&**name)) {
@@ -206,7 +206,7 @@ fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
 }
 
 fn decoded(text: &str) -> Result<String, FleetError> {
-    // In this address `+` means a plus sign, although in a form it would mean a space.
+    // In an address `+` means a plus sign; only in form data would it mean a space.
     let pair = format!("x={}", text.replace('+', "%2B"));
     let value = Query::new(&pair).value(&["x"]).unwrap_or_default();
     if value.contains('\u{fffd}') {
@@ -215,7 +215,7 @@ fn decoded(text: &str) -> Result<String, FleetError> {
     Ok(value)
 }
 
-/// Whether a host is this machine, judged only by its name.
+/// Whether a host is this machine, according to its name only.
 fn is_here(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let is_loopback = bare.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());

@@ -1,4 +1,5 @@
-//! Collectors that store reports unchanged: a folder, and standard output. Log shippers can read them from there.
+//! Collectors that store reports unchanged: a folder, and standard output. From there, log shippers can read the
+//! reports.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,10 +14,10 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::to_lines;
 
-/// Only the owner may read reports; other processes may only if the folder gives them the owner's access.
+/// The mode of a report's file: only the owner may read it, and other users only if the folder's access rules allow it.
 const PRIVATE: u32 = 0o600;
 
-/// A folder with a file per report; each file is complete or does not exist.
+/// A folder with a file for each report; each file is either complete or missing.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -33,7 +34,7 @@ impl Folder {
     fn write(&self, batch: &Batch) -> io::Result<()> {
         let name = format!("{}.jsonl", batch.report_id);
         let output = Output::find_or_make(&self.path.join(name))?;
-        // Removes unfinished files of a run that was killed: a report that is sent again gets a separate name.
+        // Removes unfinished files of a run that was killed, because a report that is sent again does not replace them.
         let _removed = output::sweep(output.folder());
         let begun = output.begin(Some(PRIVATE))?;
         begun.file().write_all(to_lines(batch).as_bytes())?;

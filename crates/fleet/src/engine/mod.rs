@@ -1,8 +1,8 @@
-//! Collectors: the receivers of reports, and the queries to them.
+//! Collectors, which receive reports and reply to queries.
 //!
-//! [`Collector`] is the common type; there is a folder for each engine. Names of tables, views and columns in SQL come
-//! only from this crate's own descriptions. Every text from a machine, a person or a collector appears only as a value
-//! in a row's text form, or as digits.
+//! [`Collector`] is the common type; each engine has a folder. All names of tables, views and columns in SQL come from
+//! the descriptions in this crate. Text from a machine, a person or a collector appears in a statement only as a value
+//! in a row's text form, or as hexadecimal digits.
 
 mod access;
 mod authorities;
@@ -35,7 +35,7 @@ pub struct Collector {
     engine: Box<dyn Engine>,
 }
 
-/// The statements that make all objects from scratch, including the roles.
+/// Returns the statements that make all objects in an empty database, including the roles.
 ///
 /// # Errors
 /// [`FleetError::NoEngine`] if the destination stores files; [`FleetError::Destination`] for a cluster whose name
@@ -50,7 +50,7 @@ pub fn script(destination: &Destination, options: &InitOptions) -> Result<String
 }
 
 impl Collector {
-    /// The collector at `destination`. If it is an engine, this connects and logs in immediately.
+    /// Connects to the collector at `destination`; if it is an engine, also logs in.
     ///
     /// # Errors
     /// [`FleetError::Away`], [`FleetError::Refused`], [`FleetError::Answer`]; [`FleetError::Authority`].
@@ -64,28 +64,29 @@ impl Collector {
         Ok(Self { engine })
     }
 
-    /// Makes tables and views, or updates them to this version; a second call changes nothing.
+    /// Makes tables and views, or updates them to the current version; a second call changes nothing.
     ///
     /// # Errors
-    /// [`FleetError::NoEngine`] if the destination stores files; otherwise as [`Self::open`].
+    /// [`FleetError::NoEngine`] if the destination stores files; otherwise the same as those of [`Self::open`].
     pub fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
         self.engine.init(options)
     }
 
-    /// Sends reports. When this returns, the collector has confirmed that it has all of them. After an error it may
-    /// have some of them, and the same reports may be sent again: a report that arrives twice counts once.
+    /// Sends reports. When this returns without an error, the collector has confirmed all of them. After an error the
+    /// collector may have received some of them. The same reports may be sent again, because a report that arrives
+    /// twice counts once.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The same as those of [`Self::open`].
     pub fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
         self.engine.send(batches)
     }
 
-    /// Queries one of [`VIEWS`].
+    /// Sends a query for one of [`VIEWS`].
     ///
     /// # Errors
     /// [`FleetError::NoView`] if no view or column has this name; [`FleetError::NoEngine`] if the destination stores
-    /// files; otherwise as [`Self::open`].
+    /// files; otherwise the same as those of [`Self::open`].
     pub fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
         self.engine.ask(question)
     }

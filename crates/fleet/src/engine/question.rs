@@ -7,20 +7,20 @@ use super::views::{VIEWS, View};
 
 pub(super) const MOST_ROWS: u32 = 1_000_000;
 
-/// A query of one of [`VIEWS`].
+/// A query for rows of one of [`VIEWS`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Question<'a> {
     pub view: &'a str,
     /// The requested columns; if empty, all columns.
     pub columns: &'a [&'a str],
-    /// Only rows with this value.
+    /// If set, only rows with this value are returned.
     pub only: Option<Only<'a>>,
     pub order: &'a [Order<'a>],
-    /// The highest number of rows; 0 means a million.
+    /// Maximum number of rows; 0 means a million.
     pub limit: u32,
 }
 
-/// The rows in which this column of texts has this value.
+/// A condition for rows: this column, which contains texts, has this value.
 #[derive(Debug, Clone, Copy)]
 pub struct Only<'a> {
     pub column: &'a str,
@@ -30,9 +30,9 @@ pub struct Only<'a> {
 /// A column by which rows are ordered; absent values come last.
 #[derive(Debug, Clone, Copy)]
 pub enum Order<'a> {
-    /// Smallest value first.
+    /// The smallest value first.
     Up(&'a str),
-    /// Largest value first.
+    /// The largest value first.
     Down(&'a str),
 }
 
@@ -40,23 +40,23 @@ pub enum Order<'a> {
 pub struct Rows {
     /// The requested columns.
     pub columns: Vec<Column>,
-    /// For each row, a value per column.
+    /// The rows, each with one value per column.
     pub rows: Vec<Row>,
-    /// Whether there are as many rows as the limit allows, so there may be more.
+    /// Whether the number of rows has reached the limit, so that there may be more rows.
     pub is_cut: bool,
 }
 
 /// How an engine writes the parts of a query.
 pub(super) struct Dialect {
-    /// Writes a column as text that [`super::cells`] can parse.
+    /// Returns the SQL for a column, as text that [`super::cells`] can parse.
     pub(super) cell: fn(&Column) -> String,
-    /// Writes a text value from its hexadecimal digits.
+    /// Returns the SQL for a text value, given the value's hexadecimal digits.
     pub(super) text: fn(&str) -> String,
 }
 
 impl Question<'_> {
-    /// The requested columns, and the statement. No part of the statement is text that a person typed, except as
-    /// hexadecimal digits. `schema` is the schema of the views, quoted, for an engine that must look for them only in
+    /// Returns the requested columns and the statement. Text that a person typed is in the statement only as
+    /// hexadecimal digits. `schema` is the quoted schema of the views, for an engine that must look for views only in
     /// that schema.
     ///
     /// # Errors

@@ -3,14 +3,14 @@
 use super::destination::is_identifier;
 use crate::FleetError;
 
-/// The common version of tables and views; later versions are reached by migrations.
+/// The current version of tables and views; migrations lead to later versions.
 pub(super) const VERSION: u32 = 1;
 
 #[derive(Debug, Clone, Default)]
 pub struct InitOptions {
-    /// ClickHouse's cluster over which tables are replicated and distributed.
+    /// ClickHouse's cluster, on whose machines the tables are replicated and distributed.
     pub cluster: Option<String>,
-    /// Rows are deleted after this many days.
+    /// Number of days after which rows are deleted.
     pub keep_days: Option<u32>,
 }
 

@@ -1,10 +1,10 @@
-//! Statements from this crate's own files, with names and columns inserted.
+//! Makes statements from the SQL files of this crate by inserting names and columns.
 
 use crate::batch::TABLES;
 
-/// The statements of a file, without its comments; each statement ends with a line `;`. `{name}` is replaced by its
-/// value in `names`, and `{table}` by the columns of that table; in `{table:alias}` each column has the alias before
-/// it.
+/// Returns the statements of a file, without comments; each statement ends with a line `;`. `{name}` is replaced by its
+/// value in `names`, `{table}` by the columns of that table, and `{table:alias}` by the same columns, each with the
+/// alias before it.
 pub(super) fn statements(file: &str, names: &[(&str, &str)]) -> Vec<String> {
     let lines = file.lines().filter(|line| !line.starts_with("--"));
     let text: Vec<&str> = lines.collect();

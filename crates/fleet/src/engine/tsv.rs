@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::column::{Row, Value};
 
-/// The last second that is sent, the end of 2099: ClickHouse's times end in 2106.
+/// The last time that is sent, in seconds since 1970: the end of 2099. ClickHouse's times end in 2106.
 pub(crate) const LAST_SECOND: i64 = 4_102_444_799;
 
 /// Writes the rows, each ended by a newline.
@@ -30,7 +30,7 @@ pub(super) fn from_rows<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
 fn push(value: &Value, text: &mut String) {
     match value {
         Value::Text(it) => it.chars().for_each(|char| escape(char, text)),
-        // Limited to PostgreSQL's largest integer.
+        // The number is limited to PostgreSQL's largest integer.
         Value::Count(it) => text.push_str(&(*it).min(i64::MAX.unsigned_abs()).to_string()),
         Value::Number(Some(it)) if it.is_finite() => {
             // Writing to memory cannot fail.
@@ -58,7 +58,7 @@ fn escape(char: char, text: &mut String) {
     }
 }
 
-/// The cells of one line, decoded; `None` for an absent value. Text that is not an escape is kept unchanged.
+/// Returns the decoded cells of one line; `None` for an absent value. A backslash that starts no known escape is kept.
 pub(super) fn cells(line: &[u8]) -> impl Iterator<Item = Option<Vec<u8>>> {
     let cells = line.split(|byte| *byte == b'\t');
     cells.map(|cell| (cell != b"\\N").then(|| unescaped(cell)))

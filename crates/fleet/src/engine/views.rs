@@ -1,4 +1,4 @@
-//! The data that a collector provides about a fleet: the views, whose columns have the same names in every engine.
+//! The views in which a collector shows the data of a fleet; their columns have the same names in every engine.
 
 use crate::column::{Column, Kind, Table};
 use crate::sent::findings::FINDINGS;
@@ -9,7 +9,7 @@ use crate::sent::verdicts::VERDICTS;
 pub struct View {
     pub name: &'static str,
     pub doc: &'static str,
-    /// The table whose columns come first, if there is one.
+    /// The table whose columns are the first columns of the view, if there is one.
     pub table: Option<&'static Table>,
     pub more: &'static [Column],
 }
@@ -25,7 +25,7 @@ const fn column(name: &'static str, kind: Kind, doc: &'static str) -> Column {
     Column { name, kind, doc }
 }
 
-/// The time of arrival by the collector's clock; every table has it.
+/// The time at which the collector received the row, on the collector's clock; every table has this column.
 pub(crate) const RECEIVED: Column =
     column("received", Kind::Time, "When the report first arrived, by the collector's clock.");
 const HOST_ID: Column = column("host_id", Kind::Text, "The machine's number.");

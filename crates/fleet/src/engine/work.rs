@@ -1,4 +1,4 @@
-//! The operations of every engine, and how many rows they handle together.
+//! The operations that every engine has, and how many rows they process at once.
 
 use looptax_model::record::CollectorTables;
 
@@ -7,8 +7,8 @@ use super::scheme::InitOptions;
 use crate::FleetError;
 use crate::batch::Batch;
 
-/// Highest number of rows in one insert: an engine is not faster with more rows, and after an error fewer rows have to
-/// be sent again.
+/// Maximum number of rows in one insert: with more rows an engine is not faster, and after an error more rows would
+/// have to be sent again.
 const ROWS_AT_ONCE: usize = 10_000;
 
 pub(super) trait Engine {
@@ -17,7 +17,7 @@ pub(super) trait Engine {
     fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError>;
 }
 
-/// Divides reports into groups with so many rows that one insert can hold them.
+/// Divides reports into groups whose rows fit into one insert.
 pub(super) fn groups(batches: &[Batch]) -> impl Iterator<Item = &[Batch]> {
     let mut rest = batches;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The answers of a collector, as parts of the overview.
+//! Converts a collector's replies to the parts of the overview.
 
 use std::thread;
 
@@ -11,19 +11,19 @@ use crate::FleetError;
 use crate::engine::{Collector, Order, Question, Rows};
 use crate::lines::{MOST_NUMBER, is_within};
 
-/// Highest number of rows in a list that a person reads.
+/// Maximum number of rows in a list that a person reads.
 const MOST_LISTED: u32 = 10_000;
-/// The error levels (alpha) that an interval may have.
+/// The range of error levels (alpha) that an interval may have.
 const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=0.5;
 
 #[derive(Debug, Default)]
 pub struct Answers {
     /// Clients over TCP, the busiest first.
     pub payers: Listed<Payer>,
-    /// The measurements, the newest first; one for each server of a machine.
+    /// The measurements, one for each server of a machine, the newest first.
     pub measured: Listed<Measured>,
-    /// Groups of machines with the same kernel release, CPU and virtualisation, with their number and their requests
-    /// over TCP.
+    /// Groups of machines with the same kernel release, CPU and virtualisation: how many machines there are, and their
+    /// requests over TCP.
     pub conditions: Listed<Machines>,
     /// Pairs that use another transport than a week ago.
     pub movers: Listed<Mover>,
@@ -31,7 +31,7 @@ pub struct Answers {
     pub silent: Listed<Silent>,
 }
 
-/// A client of a machine over TCP.
+/// A client on a machine that uses TCP.
 #[derive(Debug, Clone)]
 pub struct Payer {
     pub host_id: String,
@@ -43,13 +43,13 @@ pub struct Payer {
     pub requests_per_s: f64,
     /// Whether the server has a socket.
     pub has_socket: bool,
-    /// Whether the client was switched to the socket earlier.
+    /// Whether a switch had moved the client to the socket before.
     pub fell_back: bool,
-    /// When the client was seen, by the machine's own clock, in seconds since 1970.
+    /// When the client was observed, on the machine's own clock, in seconds since 1970.
     pub at_s: i64,
 }
 
-/// The CPU time that TCP adds to a request to a machine's server.
+/// How much CPU time TCP adds to a request to a machine's server.
 #[derive(Debug, Clone)]
 pub struct Measured {
     pub host_id: String,
@@ -66,7 +66,7 @@ pub struct Measured {
     pub effect: Effect,
 }
 
-/// A pair of client and server on a machine that now uses another transport.
+/// A pair of client and server on a machine that has changed its transport.
 #[derive(Debug, Clone)]
 pub struct Mover {
     pub host_id: String,
@@ -75,7 +75,7 @@ pub struct Mover {
     pub server: String,
     /// The transport a week ago: `socket`, `tcp`, or `both`.
     pub before: String,
-    /// The transport now, in the same words.
+    /// The current transport, as one of the same three words.
     pub now: String,
     /// `to socket` or `to tcp`.
     pub direction: String,
@@ -90,16 +90,16 @@ pub struct Machines {
     /// `yes`, `no`, or empty.
     pub virtualised: String,
     pub hosts: u64,
-    /// The machines' requests over TCP, per second.
+    /// The requests of these machines over TCP, per second.
     pub tcp_requests_per_s: f64,
 }
 
 impl Answers {
-    /// Queries a collector over two connections in parallel; `open` makes a connection. An engine answers a query on
-    /// one core, and the two halves of the queries take equally long.
+    /// Sends the queries over two connections in parallel; `open` makes a connection. An engine executes a query on one
+    /// core, and the two halves of the queries take about the same time.
     ///
     /// # Errors
-    /// As [`Collector::open`] and [`Collector::ask`].
+    /// The same as those of [`Collector::open`] and [`Collector::ask`].
     pub fn of(open: impl Fn() -> Result<Collector, FleetError> + Sync) -> Result<Self, FleetError> {
         let (now, before) = thread::scope(|threads| {
             let before = threads.spawn(|| movers(&mut open()?));
@@ -127,7 +127,7 @@ fn now(collector: &mut Collector) -> Result<Answers, FleetError> {
     })
 }
 
-/// Returns the pairs whose transport differs from that of a week ago.
+/// Returns the pairs that use another transport than a week ago.
 fn movers(collector: &mut Collector) -> Result<Listed<Mover>, FleetError> {
     let by_rate = [Order::Down("requests_per_s"), Order::Up("host")];
     let rows = ask(collector, "movers", &MOVER, &by_rate, MOST_LISTED)?;
@@ -178,7 +178,7 @@ fn payer(row: &mut Cells) -> Option<Payer> {
     })
 }
 
-/// A measurement that has a variance; without one it is not known how exact it is.
+/// Returns a measurement; `None` if it has no variance, because its precision is then unknown.
 pub(super) fn measured(row: &mut Cells) -> Option<Measured> {
     let [host_id, host, server, server_version] = [row.text()?, row.text()?, row.text()?, row.text()?];
     let (kernel, cpu_model, virtualised) = (row.text()?, row.text()?, row.text()?);
@@ -227,7 +227,7 @@ fn silent(row: &mut Cells) -> Option<Silent> {
     Some(Silent { host: row.text()?, days: row.count()? })
 }
 
-/// The release of a kernel, without text that its builder added.
+/// Returns the release of a kernel without the text that its builder added.
 fn release(kernel: &str) -> String {
     kernel.split_whitespace().find(|word| *word != "Linux").unwrap_or_default().to_owned()
 }

@@ -1,9 +1,9 @@
-//! Converts rows of a collector into values for the overview.
+//! Converts rows from a collector to values for the overview.
 
 use crate::column::{Row, Value};
 use crate::engine::Rows;
 
-/// Rows, and whether there are more than these.
+/// Some rows, and whether the collector may have more.
 #[derive(Debug)]
 pub struct Listed<T> {
     pub rows: Vec<T>,
@@ -16,13 +16,13 @@ impl<T> Default for Listed<T> {
     }
 }
 
-/// The rows that `read` can convert.
+/// Returns the rows that `read` can convert.
 pub(super) fn listed<T>(rows: Rows, read: impl Fn(&mut Cells) -> Option<T>) -> Listed<T> {
     let read = |row| read(&mut Cells(Row::into_iter(row)));
     Listed { rows: rows.rows.into_iter().filter_map(read).collect(), is_cut: rows.is_cut }
 }
 
-/// A row's values, returned one after another; each is of its column's kind.
+/// The values of a row, returned one after the other; each has the kind of its column.
 pub(super) struct Cells(std::vec::IntoIter<Value>);
 
 impl Cells {
@@ -40,7 +40,7 @@ impl Cells {
         }
     }
 
-    /// The next number; `None` if it is absent.
+    /// Returns the next number; `None` if it is absent.
     pub(super) fn number(&mut self) -> Option<f64> {
         match self.0.next() {
             Some(Value::Number(number)) => number,

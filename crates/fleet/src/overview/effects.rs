@@ -1,5 +1,5 @@
-//! The CPU time that TCP adds to a request, by condition: pooled within each group of machines, with a test whether
-//! groups differ.
+//! The CPU time that TCP adds to a request, by condition: combined within each group of machines, with a test whether
+//! the groups differ.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::saved::{ALPHA, saved};
 
 const MOST_GROUPS: usize = 12;
 
-/// Returns the name of a machine's group.
+/// A function that returns the name of a machine's group.
 type Label = fn(&Measured) -> String;
 
 const CONDITIONS: [(&str, Label); 5] = [
@@ -28,8 +28,8 @@ const CONDITIONS: [(&str, Label); 5] = [
     }),
 ];
 
-/// Each condition that distinguishes machines, with its groups; the tests of all conditions are adjusted for their
-/// number. The kinds of server are always included.
+/// Returns each condition by which machines differ, with its groups. The kinds of server are always included. The tests
+/// of all conditions are adjusted for the number of tests.
 pub(super) fn by_condition(measured: &[Measured]) -> Vec<FleetEffects> {
     let found = CONDITIONS
         .iter()

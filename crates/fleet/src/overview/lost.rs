@@ -1,5 +1,6 @@
-//! The cost of a fleet's requests over TCP, and the best first moves. For each kind of server, the measurements predict
-//! the cost on the other machines with servers of that kind. If no machine measured a kind, its cost is unknown.
+//! The cost of a fleet's requests over TCP, and which clients to move first. For each kind of server, the measurements
+//! predict the cost on machines that have servers of this kind but did not measure them. If no machine has measured a
+//! kind, its cost is unknown.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,20 +15,20 @@ use super::answers::{Measured, Mover, Payer};
 use super::cells::Listed;
 use super::saved::{ALPHA, saved};
 
-/// Number of clients that are considered for the first places: those with the largest expected loss. For any other
-/// client the chance is practically zero.
+/// Maximum number of clients that are considered for the first places: those with the largest expected loss. Any other
+/// client has practically no chance of being among the first.
 const MOST_CANDIDATES: usize = 20_000;
-/// The share of machines reported as unusual that may be reported by chance.
+/// Share of the machines reported as unusual that may have been reported by chance.
 const FALSE_SHARE: f64 = 0.05;
 
-/// The results of the measurements for each kind of server.
+/// The results of all measurements, by kind of server.
 pub(super) struct Kinds<'a> {
-    /// By kind of server: the index of its prior.
+    /// For each kind of server, the index of its prior.
     by_name: HashMap<&'a str, usize>,
     priors: Vec<Prior>,
-    /// Kinds that at least one machine measured.
+    /// The kinds of server that at least one machine has measured.
     measured: HashSet<&'a str>,
-    /// By machine and kind: the effect that the machine measured on its own server.
+    /// For each machine and kind, the effect that the machine has measured on its own server.
     own: HashMap<(&'a str, &'a str), Effect>,
 }
 
@@ -37,11 +38,11 @@ impl<'a> Kinds<'a> {
         let mut own = HashMap::new();
         for it in measured {
             by_kind.entry(&it.server).or_default().push(it.effect);
-            // The newest measurement comes first, and is kept.
+            // The first entry is kept: the newest measurement comes first.
             own.entry((it.host_id.as_str(), it.server.as_str())).or_insert(it.effect);
         }
         let effects: Vec<&[Effect]> = by_kind.values().map(Vec::as_slice).collect();
-        // Unless some kind was measured more than once, there is no prior: it would be that of all kinds together.
+        // If no kind was measured more than once, there is no prior: it would be common to all kinds.
         let found = groups(&effects, Spread::PauleMandel, ALPHA).filter(|it| it.common.freedom > 0.0);
         let prior = |idx| found.as_ref().and_then(|it| it.prior(idx));
         let known = by_kind.keys().enumerate();
@@ -70,7 +71,7 @@ impl<'a> Kinds<'a> {
         self.posterior_of(&payer.host_id, &payer.server)
     }
 
-    /// The same for any server of a machine.
+    /// Does the same as [`Self::posterior`] for any server of a machine.
     fn posterior_of(&self, host_id: &str, server: &str) -> Option<Posterior> {
         let own = self.own_of(host_id, server);
         let idx = self.prior_idx(server);
@@ -80,7 +81,7 @@ impl<'a> Kinds<'a> {
         }
     }
 
-    /// The total over the servers of all machines: the clients of one server share its cost per request.
+    /// Returns the total over the servers of all machines. All clients of one server have the same cost per request.
     fn total<'p>(&self, payers: impl Iterator<Item = &'p Payer>) -> Option<meta::Total> {
         let mut rates: HashMap<(&str, &str), (f64, &Payer)> = HashMap::new();
         for payer in payers {
@@ -88,7 +89,7 @@ impl<'a> Kinds<'a> {
             rates.entry(key).or_insert((0.0, payer)).0 += payer.requests_per_s;
         }
         let mut rates: Vec<_> = rates.into_iter().collect();
-        // Sorted, because a sum of floating-point numbers depends on the order.
+        // Sorted, because a sum of floating-point numbers depends on their order.
         rates.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let hosts = rates.into_iter().filter_map(|(_, (rate, payer))| {
             Some(Host {
@@ -112,7 +113,7 @@ impl<'a> Kinds<'a> {
         })
     }
 
-    /// Kinds of server that no machine measured, those with the most requests first.
+    /// Returns the kinds of server that no machine has measured, ordered by requests, the most first.
     pub(super) fn not_measured<'p>(&self, payers: impl Iterator<Item = &'p Payer>) -> Vec<FleetUnmeasured> {
         let mut by_kind: BTreeMap<&str, f64> = BTreeMap::new();
         for payer in payers {
@@ -127,7 +128,8 @@ impl<'a> Kinds<'a> {
         kinds
     }
 
-    /// Pairs of program and kind of server, in the order of their loss; if the loss is not known, of their requests.
+    /// Returns pairs of program and kind of server, the largest loss first; if the loss is not known, the most requests
+    /// first.
     pub(super) fn pairs(&self, payers: &[Payer]) -> Vec<FleetPair> {
         let mut by_pair: BTreeMap<(&str, &str), Vec<&Payer>> = BTreeMap::new();
         for payer in payers {
@@ -156,7 +158,7 @@ impl<'a> Kinds<'a> {
         })
     }
 
-    /// Machines with clients over TCP, those with the largest loss first.
+    /// Returns the machines with clients over TCP, the largest loss first.
     pub(super) fn hosts(&self, payers: &[Payer]) -> Vec<FleetHost> {
         let mut by_host: BTreeMap<&str, Vec<&Payer>> = BTreeMap::new();
         for payer in payers {
@@ -181,7 +183,7 @@ impl<'a> Kinds<'a> {
         hosts
     }
 
-    /// Pairs that changed their transport, and how many cores that saves.
+    /// Returns the pairs that have changed their transport, and how many cores each change saves.
     pub(super) fn movers(&self, movers: &[Mover]) -> Vec<FleetMover> {
         let saves = |it: &Mover| {
             let is_moved = it.direction == "to socket" && it.now == "socket" && it.before == "tcp";
@@ -201,7 +203,7 @@ impl<'a> Kinds<'a> {
         movers.collect()
     }
 
-    /// Lists the machines' clients that would gain most from moving. A request whose cost is not known counts as 1 µs.
+    /// Lists the clients that would gain most by moving. A request whose cost is not known counts as 1 µs.
     pub(super) fn first(&self, payers: &Listed<Payer>, n_top: usize) -> FleetList<FleetMove> {
         let known = payers.rows.iter().map(|payer| (payer, self.posterior(payer)));
         let mut known: Vec<(&Payer, Option<Posterior>)> = known.collect();
@@ -231,7 +233,7 @@ impl<'a> Kinds<'a> {
         FleetList { rows: rows.collect(), n: payers.rows.len() as u64, has_more_than_n: payers.is_cut }
     }
 
-    /// Machines that measured an unusual value for their kind of server, the least likely first.
+    /// Returns the machines that measured an unusual value for their kind of server, the most unlikely first.
     pub(super) fn unlike(&self, measured: &[Measured]) -> Vec<FleetUnlike> {
         let mut by_kind: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();
         for it in measured {
@@ -255,8 +257,8 @@ impl<'a> Kinds<'a> {
         rows
     }
 
-    /// The measurements of a kind, each with the value that is usual for it, and the probability that a machine
-    /// measures a value as far from that.
+    /// Returns the measurements of a kind of server, each with the usual value for this kind, and the probability that
+    /// a machine measures a value at least as far from the usual value.
     fn with_p<'m>(&self, server: &str, measured: &[&'m Measured]) -> Vec<(&'m Measured, Prior, f64)> {
         let of_kind = self.prior_idx(server).and_then(|idx| self.priors.get(idx));
         let effects: Vec<Effect> = measured.iter().map(|it| it.effect).collect();
@@ -266,7 +268,7 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// Returns the key by which lists are ordered: cores, or requests at 1 µs each if the cores are not known.
+/// Returns the value by which lists are sorted: the cores lost, or if these are not known, the requests at 1 µs each.
 fn weight_of(cores: Option<&looptax_model::record::Estimate>, requests_per_s: f64) -> f64 {
     cores.map_or(requests_per_s * 1e-6, |it| it.value)
 }

@@ -8,18 +8,18 @@ use super::saved::saved;
 use crate::FleetError;
 use crate::engine::{Collector, Only, Order, Question};
 
-/// Highest number of machines with one name: a name that more machines have does not identify any of them.
+/// Maximum number of machines with the same name: if more machines have a name, the name does not identify any of them.
 const MOST_MACHINES: u32 = 20;
 
 const REPORT: [&str; 9] = ["host", "host_id", "at", "received", "looptax", "kernel", "cpu_model", "cpus", "sees_all"];
 const FINDING: [&str; 8] =
     ["client", "client_user", "server", "way", "connections", "requests_per_s", "has_socket", "fell_back"];
 
-/// The machines with this name, which several machines of the same image may share; if there is none, the machine with
-/// this number.
+/// Returns the machines with this name, which machines made from the same image may share. If there is none, returns
+/// the machine with this number.
 ///
 /// # Errors
-/// As [`Collector::ask`].
+/// The same as those of [`Collector::ask`].
 pub fn machines(collector: &mut Collector, name: &str) -> Result<Vec<FleetMachine>, FleetError> {
     let mut machines = with(collector, "host", name)?;
     if machines.is_empty() {

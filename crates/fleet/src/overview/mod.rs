@@ -1,6 +1,7 @@
-//! From a fleet's newest reports: what it loses, where to begin, what differs by condition, what needs attention.
+//! Makes an overview of a fleet from its newest reports: what it loses, which clients to move first, what differs by
+//! condition, what needs attention.
 //!
-//! Pure: takes the answers to the queries and returns a [`Fleet`]. All formulas are in the statistics room.
+//! Pure: takes the replies to the queries and returns a [`Fleet`]. All formulas are in the statistics room.
 
 mod answers;
 mod cells;
@@ -16,7 +17,7 @@ pub use cells::Listed;
 use looptax_model::record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetFallen, FleetHost, FleetList};
 pub use machine::machines;
 
-/// The lengths to which lists are cut.
+/// The lengths to which the lists are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub first: usize,
@@ -24,13 +25,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for a page that a person reads.
+    /// The limits for a page.
     pub const PAGE: Self = Self { first: 20, rows: 25 };
-    /// Limits for a terminal: a few screens.
+    /// The limits for a terminal: the output takes a few screens.
     pub const TERMINAL: Self = Self { first: 20, rows: 8 };
 }
 
-/// Makes the overview from the answers. `at` is the current time, with its offset.
+/// Makes the overview from the collector's replies. `at` is the current time, with its offset from UTC.
 pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> Fleet {
     let kinds = lost::Kinds::new(&answers.measured.rows);
     let payers = &answers.payers;
@@ -56,21 +57,21 @@ pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> 
     }
 }
 
-/// Machines with clients over TCP, those with the largest loss first.
+/// Lists the machines with clients over TCP, the largest loss first.
 pub fn hosts(answers: &Answers, most: usize) -> FleetList<FleetHost> {
     let kinds = lost::Kinds::new(&answers.measured.rows);
     let rows = kinds.hosts(&answers.payers.rows);
     list(rows, answers.payers.is_cut, most)
 }
 
-/// The first rows of a list.
+/// Cuts a list to its first rows.
 fn list<T>(mut rows: Vec<T>, is_cut: bool, most: usize) -> FleetList<T> {
     let n = rows.len() as u64;
     rows.truncate(most);
     FleetList { rows, n, has_more_than_n: is_cut }
 }
 
-/// Clients that were moved earlier and use TCP again, the busiest first.
+/// Lists the clients that were moved earlier and use TCP again, the busiest first.
 fn fell_back(payers: &[Payer]) -> Vec<FleetFallen> {
     let fallen = payers.iter().filter(|it| it.fell_back);
     let fallen = fallen.map(|it| FleetFallen {
@@ -84,7 +85,8 @@ fn fell_back(payers: &[Payer]) -> Vec<FleetFallen> {
     fallen.collect()
 }
 
-/// Groups of machines that are alike, the largest group first; builds of one kernel release count as one.
+/// Groups machines with the same properties, the largest group first; different builds of one kernel release count as
+/// the same.
 fn conditions(machines: &Listed<Machines>) -> Vec<FleetCondition> {
     let mut alike = BTreeMap::new();
     for it in &machines.rows {

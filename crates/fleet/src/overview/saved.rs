@@ -1,4 +1,4 @@
-//! The error level (alpha) of all intervals, and the form in which they are printed.
+//! The error level (alpha) of all intervals, and the form in which they are stored in the overview.
 
 use looptax_model::stats::Estimate;
 

@@ -1,4 +1,4 @@
-//! Which client is connected to which server, over which transport, and the cost of that.
+//! The table of findings: which client is connected to which server, over which transport, and what that costs.
 
 use looptax_model::record::{EndpointTransport, FILE_GONE, FILE_REPLACED, Found, FoundClient, FoundServer};
 
@@ -7,7 +7,7 @@ use crate::anonymous::Names;
 use crate::column::{Column, Kind, Row, Table, Value};
 use crate::text::{known, text};
 
-/// A row per pair of client and server, and per transport.
+/// One row for each pair of client and server, and transport.
 pub const FINDINGS: Table = Table {
     name: "findings",
     doc: "Connections of one process to one server of its machine, over one transport, as looptax find saw them.",
@@ -61,19 +61,19 @@ pub const FINDINGS: Table = Table {
     ],
 };
 
-/// Highest number of findings in a report: those with the most requests are kept.
+/// Maximum number of findings in a report; those with the most requests are kept.
 const MOST: usize = 2_000;
 
-/// A client that a switch moved to a server's socket and that uses TCP again.
+/// A client that a switch had moved to a server's socket and that uses TCP again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FallenClient {
     pub pid: u32,
-    /// The server's process id; the client's connections to other servers are not affected.
+    /// The process id of the server. Connections of the same client to other servers are not affected.
     pub server_pid: u32,
 }
 
-/// The rows, those with the most requests first, and the number of rows that are left out. `fallen` are the clients
-/// that a switch moved and that use TCP again.
+/// Returns the rows, the most requests first, and the number of rows that are left out. `fallen` are the clients that a
+/// switch had moved and that use TCP again.
 pub fn rows(sender: &Sender, found: &Found, fallen: &[FallenClient], names: &Names) -> (Vec<Row>, usize) {
     let server_of = |client: &FoundClient| found.servers.iter().find(|it| it.pid == client.server_pid);
     let mut pairs: Vec<(&FoundClient, &FoundServer)> =
@@ -119,8 +119,8 @@ fn row(
     row
 }
 
-/// The kind of home without its name: `docker 3f2a…` and `php8.2-fpm.service` reveal too much, and there are too many
-/// of them.
+/// Returns the kind of a process's home (container, service, …) without its name: names such as `docker 3f2a…` and
+/// `php8.2-fpm.service` reveal too much, and there are too many of them.
 fn home(home: Option<&str>) -> &str {
     match home {
         None => "",

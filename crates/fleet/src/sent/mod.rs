@@ -1,4 +1,4 @@
-//! The tables, one file each: their columns, and how a row is made from the facts about this machine.
+//! The tables, one file each: their columns, and how their rows are made from the facts about this machine.
 
 pub mod findings;
 pub mod reports;
@@ -8,24 +8,24 @@ use looptax_model::record::{Estimate, Figure};
 
 use crate::column::Value;
 
-/// The sender's columns in every row.
+/// The facts about the sender that are in every row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sender {
     pub report_id: String,
     /// The machine's number, see [`crate::host_id`].
     pub host_id: String,
-    /// When the machine was observed, by its own clock: milliseconds since 1970, UTC.
+    /// When the machine was observed, on its own clock, in milliseconds since 1970, UTC.
     pub at_ms: i64,
 }
 
 impl Sender {
-    /// The first values of every row.
+    /// Returns the first values of every row.
     fn values(&self) -> [Value; 3] {
         [Value::Text(self.report_id.clone()), Value::Text(self.host_id.clone()), Value::Time(self.at_ms)]
     }
 }
 
-/// A figure's value, and the lower and the upper end of its interval.
+/// Returns a figure's value, and the lower and the upper end of its interval.
 fn with_ends(figure: Option<&Figure>) -> [Value; 3] {
     ends_of(figure.and_then(Figure::known))
 }

@@ -1,4 +1,4 @@
-//! A snapshot of a machine: which machine reports, and its properties.
+//! The table of reports: which machine reports, and its properties at that time.
 
 use looptax_model::record::{Found, Host};
 
@@ -6,7 +6,7 @@ use super::{Sender, count};
 use crate::column::{Column, Kind, Row, Table, Value};
 use crate::text::{known, text};
 
-/// A row per report: the machine at the time of the report.
+/// One row per report: the machine at the time of the report.
 pub const REPORTS: Table = Table {
     name: "reports",
     doc: "One row for each report: the machine, its properties and the time.",
@@ -48,7 +48,7 @@ pub const REPORTS: Table = Table {
     ],
 };
 
-/// How many rows belong to the report.
+/// The number of rows that belong to the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     pub findings: usize,
@@ -56,7 +56,7 @@ pub struct Extent {
     pub left_out: usize,
 }
 
-/// The report's row. `name` is the machine's name in the form in which it may be sent.
+/// Makes the row of the report. `name` is the machine's name in the form in which it may be sent.
 pub fn row(sender: &Sender, name: &str, machine: &Host, found: &Found, extent: Extent) -> Row {
     let virtualised = match machine.hypervisor {
         Some(true) => "yes",

@@ -1,4 +1,4 @@
-//! The measurements of a machine: each verdict with the effect, its interval and the conditions.
+//! The table of verdicts: each verdict of a machine's measurements, with the effect, its interval and the conditions.
 
 use looptax_model::record::{Comparison, Estimate, Record, Tax};
 
@@ -6,7 +6,7 @@ use super::{Sender, count, ends_of, with_ends};
 use crate::column::{Column, Kind, Row, Table, Value};
 use crate::text::{known, text};
 
-/// A row per verdict of a record.
+/// One row per verdict of a record.
 pub const VERDICTS: Table = Table {
     name: "verdicts",
     doc: "The cost of arms compared with their baseline, from records of this machine.",
@@ -68,7 +68,7 @@ pub const VERDICTS: Table = Table {
     ],
 };
 
-/// The rows of a record, in the record's order.
+/// Returns the rows of a record, in the record's order.
 pub fn rows(sender: &Sender, record: &Record) -> Vec<Row> {
     let all = record.comparisons.iter().filter(|it| it.remedy.is_none() && !it.is_of_program());
     let all = all.flat_map(|comparison| comparison.tax.iter().map(move |tax| (comparison, tax)));
@@ -106,7 +106,7 @@ fn row(sender: &Sender, record: &Record, n: usize, (comparison, tax): (&Comparis
     row
 }
 
-/// θ with the ends of its interval; absent if the verdict is invalid.
+/// Returns θ and the ends of its interval; absent if the verdict is invalid.
 fn theta(tax: &Tax) -> [Value; 3] {
     let known: Option<&Estimate> = tax.theta.known();
     ends_of(known.filter(|_| tax.verdict != looptax_model::record::Verdict::Invalid))

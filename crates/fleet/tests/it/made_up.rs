@@ -1,4 +1,4 @@
-//! A made-up machine with hostile names.
+//! A made-up machine whose names are hostile.
 
 use looptax_fleet::sent::Sender;
 use looptax_fleet::{Batch, FallenClient, Names, Seen};
@@ -10,7 +10,7 @@ use looptax_model::record::{
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Names that people and programs have chosen, or might.
+/// Names that people and programs have chosen, or might choose.
 const NAMES: [&str; 8] = [
     "php-fpm8.2",
     "'; DROP TABLE findings; --",
@@ -26,7 +26,7 @@ pub(crate) fn sender(n: u64) -> Sender {
     Sender { report_id: format!("{n:032x}"), host_id: "c0ffee".repeat(5), at_ms: 1_795_000_000_000 + n.cast_signed() }
 }
 
-/// A name, at times a very long one.
+/// Returns a random name, which is sometimes very long.
 fn name(rng: &mut Xoshiro256PlusPlus) -> String {
     let name = NAMES[rng.next_u32() as usize % NAMES.len()];
     let n_times = if rng.next_u32().is_multiple_of(16) { 5_000 } else { 1 };
@@ -42,7 +42,7 @@ fn figure(rng: &mut Xoshiro256PlusPlus) -> Figure {
     }
 }
 
-/// The result of a look: `n` clients of two servers.
+/// Returns a result of `find` with `n` clients of two servers.
 pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
     let servers = [1, 2].map(|pid| FoundServer {
         kind: name(rng),
@@ -78,7 +78,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
             opened_per_s: None,
             p50_us: None,
         },
-        // Now and then of a server that is not in the list.
+        // Sometimes the client's server is not in the list.
         server_pid: 1 + rng.next_u32() % 3,
         via: None,
         onward: None,

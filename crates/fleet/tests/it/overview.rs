@@ -1,4 +1,4 @@
-//! The report of a made-up fleet, compared with what it was made of.
+//! Compares the overview of a made-up fleet with the values from which the fleet was made.
 
 use looptax_fleet::{Answers, Limits, Listed, Machines, Measured, Payer, hosts, overview};
 use looptax_model::record::Fleet;
@@ -8,13 +8,13 @@ use rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Kinds of server, and what TCP adds to a request of each: mean and spread in µs.
+/// The kinds of server, and the CPU time in µs that TCP adds to a request of each: mean and spread.
 const KINDS: [(&str, f64, f64); 3] = [("mariadb", 3.5, 0.6), ("postgres", 2.6, 0.3), ("redis", 2.5, 0.5)];
 /// Standard error of a measurement in µs, from twelve epochs.
 const ERROR_US: f64 = 0.15;
 const EPOCHS: usize = 12;
 
-/// A fleet, and the cores that it truly loses.
+/// Makes a fleet, and returns it with the number of cores that it truly loses.
 fn made_up(n_hosts: usize, n_measured: usize, seed: u64) -> (Answers, f64) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut normal = move || -> f64 { StandardNormal.sample(&mut rng) };
@@ -48,7 +48,7 @@ fn made_up(n_hosts: usize, n_measured: usize, seed: u64) -> (Answers, f64) {
 }
 
 fn measured(idx: usize, server: &str, value: f64) -> Measured {
-    // t(11) at 5 %.
+    // The factor is the quantile of the t distribution with 11 degrees of freedom, at 5 %.
     let half = ERROR_US * 2.201;
     let cpu_us = Estimate { value, lo: value - half, hi: value + half, n: EPOCHS };
     Measured {
@@ -93,7 +93,7 @@ fn the_sum_is_that_of_the_fleet() {
         assert_eq!((lost.n_measured, lost.n_predicted), (180, 720));
         covers(&lost.cores, truth)
     });
-    // 95 % of 40 is 38; fewer than 34 come out once in a hundred times.
+    // 95 % of 40 is 38; fewer than 34 occur by chance once in a hundred times.
     let n_covered = n_covered.count();
     assert!(n_covered >= 34, "{n_covered} of 40");
 }
@@ -123,7 +123,7 @@ fn kinds_differ_and_kernels_that_do_not_are_not_said_to() {
     let of = |name: &str| fleet.effects.iter().find(|it| it.condition == name).unwrap();
     assert!(of("server").p.unwrap() < 1e-6);
     assert!(of("kernel").p.unwrap() > 0.05, "{:?}", of("kernel"));
-    // All machines have one CPU: nothing to tell apart.
+    // All machines have the same CPU, so the CPU is not a condition by which they differ.
     assert!(fleet.effects.iter().all(|it| it.condition != "cpu"));
     for (server, mean, spread) in KINDS {
         let group = of("server").groups.iter().find(|it| it.label == server).unwrap();
@@ -162,7 +162,7 @@ fn without_measurements_there_are_requests_and_no_cores() {
     let rates = fleet.first.rows.iter();
     assert!(rates.map(|it| it.requests_per_s).is_sorted_by(|one, next| one >= next));
     assert!(fleet.pairs.rows.iter().all(|it| it.cores.is_none()));
-    // One measurement of each kind says nothing of how much machines differ.
+    // One measurement per kind does not show how much machines differ.
     let (answers, _) = made_up(30, 1, 1);
     let fleet = said(answers);
     assert_eq!((fleet.lost.is_none(), fleet.not_measured.n), (true, 0));
@@ -214,7 +214,7 @@ fn lists_are_cut_and_say_how_long_they_are() {
     let fleet = said(answers);
     assert_eq!((fleet.fell_back.rows.len(), fleet.fell_back.n), (25, 70));
     assert!(fleet.fell_back.has_more_than_n && !fleet.movers.has_more_than_n);
-    // Two builds of one release are one row, and the most common machine comes first.
+    // Two builds of one release become one row; the most common machines come first.
     let conditions = fleet.conditions.rows.iter().map(|it| (it.kernel.as_str(), it.hosts));
     assert_eq!(conditions.collect::<Vec<_>>(), [("6.1", 18), ("5.10", 2)]);
     assert_eq!(fleet.hosts, 20);

@@ -1,4 +1,4 @@
-//! Rows against their tables, lines against their rows.
+//! Checks rows against their tables, and lines against the rows that they were made from.
 
 use looptax_fleet::sent::{findings, verdicts};
 use looptax_fleet::{FallenClient, FleetError, Names, TABLES, Value, from_lines, to_lines};
@@ -100,7 +100,7 @@ fn who_fell_back_on_one_server_did_not_on_the_others() {
     for (server, kind) in found.servers.iter_mut().zip(["mysql", "redis"]) {
         kind.clone_into(&mut server.kind);
     }
-    // One process, over TCP to both servers; the switch moved only the connections to the first one.
+    // One process is connected over TCP to both servers; the switch had moved only its connections to the first server.
     for (client, server_pid) in found.clients.iter_mut().zip([1, 2]) {
         client.peer.pid = Some(100);
         client.peer.way = looptax_model::record::Way::Loopback;
@@ -147,7 +147,7 @@ fn what_is_no_report_is_refused_with_its_line() {
         };
         assert_eq!(line, at, "{text}");
     }
-    // Whatever is cut off, and whatever bytes come, end in an error or in the report.
+    // Lines that are cut off anywhere give an error or the report, and no panic.
     for end in (0..lines.len()).filter(|end| lines.is_char_boundary(*end)).step_by(7) {
         from_lines(&lines[..end]).ok();
     }

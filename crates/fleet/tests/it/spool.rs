@@ -1,4 +1,4 @@
-//! Reports that wait, whatever happens meanwhile.
+//! Tests of the spool: waiting reports survive crashes and simultaneous runs.
 
 use std::fs;
 use std::path::Path;
@@ -38,14 +38,14 @@ fn a_report_is_there_until_it_is_removed() {
     for batch in &kept {
         made(&folder).keep(batch).unwrap();
     }
-    // Kept again, as after a crash: still one.
+    // The same report is stored again, as after a crash; there is still one file.
     let spool = made(&folder);
     spool.keep(&kept[1]).unwrap();
     let mut found = Vec::new();
     for path in spool.waiting().unwrap() {
         let waiting = spool.read(&path).unwrap().unwrap();
         spool.remove(&waiting.path).unwrap();
-        // Another looptax was faster.
+        // Another looptax has removed the report in the meantime.
         spool.remove(&waiting.path).unwrap();
         assert!(spool.read(&path).unwrap().is_none());
         found.push(waiting.batch);

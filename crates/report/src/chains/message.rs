@@ -1,4 +1,4 @@
-//! Messages of protocol buffers, as far as a profile needs them.
+//! Writes messages of protocol buffers, as far as a profile needs them.
 //!
 //! Source: "Encoding" of the Protocol Buffers documentation.
 
@@ -10,7 +10,7 @@ const VARINT: u64 = 0;
 const LENGTH: u64 = 2;
 
 impl Message {
-    /// Adds a number; readers take a missing field for zero.
+    /// Adds a number. Zero is left out, because readers take a missing field for zero.
     pub(super) fn number(mut self, field: u64, value: u64) -> Self {
         if value != 0 {
             self.key(field, VARINT);
@@ -19,7 +19,7 @@ impl Message {
         self
     }
 
-    /// Numbers of a repeated field, packed.
+    /// Adds the numbers of a repeated field, in packed form.
     pub(super) fn numbers(self, field: u64, values: &[u64]) -> Self {
         let mut packed = Self::default();
         for value in values {
@@ -28,7 +28,7 @@ impl Message {
         self.message(field, &packed)
     }
 
-    /// Adds text to a repeated field; an empty text counts.
+    /// Adds a text to a repeated field; an empty text is added, too.
     pub(super) fn text(self, field: u64, text: &str) -> Self {
         self.bytes(field, text.as_bytes())
     }
@@ -52,7 +52,7 @@ impl Message {
         self.varint(field << 3 | kind);
     }
 
-    /// Writes seven bits in each byte, the lowest first; all bytes but the last have the highest bit set.
+    /// Writes seven bits in each byte, the lowest bits first; in all bytes except the last, the highest bit is set.
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);

@@ -1,4 +1,4 @@
-//! Call chains for other tools: folded lines, and a profile as pprof reads it.
+//! Call chains for other tools: as folded lines, and as a profile for pprof.
 
 mod message;
 mod pprof;
@@ -16,12 +16,12 @@ pub struct Chain {
     pub arm: String,
     /// The process and its functions, the outermost first, with `;` between them.
     pub folded: String,
-    /// CPU time in 1000 requests.
+    /// CPU time per 1000 requests, in nanoseconds.
     pub ns: f64,
 }
 
-/// A line for each chain: arm, process and functions with `;` between them, a space, nanoseconds in 1000 requests.
-/// The workload is first if it is not the same for all.
+/// Returns a line for each chain: arm, process and functions with `;` between them, a space, and nanoseconds per 1000
+/// requests. If the chains have different workloads, the workload comes first.
 pub fn folded(chains: &[Chain]) -> String {
     let case = |it: &Chain| (it.target.clone(), it.workload.clone(), it.connections);
     let is_one = chains.windows(2).all(|it| case(&it[0]) == case(&it[1]));

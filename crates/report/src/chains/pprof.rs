@@ -1,4 +1,4 @@
-//! Call chains in the form that pprof reads.
+//! Call chains in pprof's format.
 //!
 //! Source: `proto/profile.proto` of github.com/google/pprof.
 
@@ -23,7 +23,7 @@ mod profile {
     pub(super) const STRING_TABLE: u64 = 6;
 }
 
-/// All texts, each once; the first one is empty.
+/// All texts, without duplicates; the first text is empty, as the format requires.
 struct Strings<'a> {
     ids: HashMap<&'a str, u64>,
     all: Vec<&'a str>,
@@ -38,8 +38,8 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// Returns a profile with a sample for each chain, labelled with its arm, server, workload and connections; compressed
-/// with gzip, as pprof needs it.
+/// Returns a profile with a sample for each chain, labelled with its arm, server, workload and connections. It is
+/// compressed with gzip, as pprof expects.
 ///
 /// # Errors
 /// None in practice: it writes only to memory.
@@ -54,7 +54,7 @@ fn encoded(chains: &[Chain]) -> Vec<u8> {
     let [value, unit] = VALUE.map(|it| strings.id(it));
     let value_type = Message::default().number(1, value).number(2, unit);
     let mut whole = Message::default().message(profile::SAMPLE_TYPE, &value_type);
-    // A function and its only location have the same number.
+    // Each function has one location, which has the same number as the function.
     let mut functions: HashMap<&str, u64> = HashMap::new();
     for chain in chains {
         let frames = chain.folded.split(';').map(|name| {
@@ -80,7 +80,7 @@ fn encoded(chains: &[Chain]) -> Vec<u8> {
     whole.into_bytes()
 }
 
-/// A sample lists the innermost function first.
+/// Makes a sample, whose innermost function is listed first.
 fn sample<'a>(chain: &'a Chain, frames: &[u64], strings: &mut Strings<'a>) -> Message {
     let mut sample = Message::default().numbers(1, frames).numbers(2, &[chain.ns.round().max(0.0) as u64]);
     let words = [("arm", &chain.arm), ("target", &chain.target), ("workload", &chain.workload)];
@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// The fields of a message: their numbers and, decoded, a number or bytes.
+    /// Decodes the fields of a message: for each, its number and its value, which is a number or bytes.
     fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, Vec<u8>)> {
         let mut found = Vec::new();
         while !bytes.is_empty() {

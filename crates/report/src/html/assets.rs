@@ -1,4 +1,5 @@
-//! The bundled script and style: built from web/ by `cargo xtask web`, checked in, embedded here.
+//! The bundled script and style, which `cargo xtask web` builds from web/. They are checked in, and embedded by this
+//! file.
 
 use std::io::Read;
 use std::sync::LazyLock;
@@ -8,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::DeflateDecoder;
 use sha2::{Digest, Sha256};
 
-/// The script that draws the charts. The build script packs it, and the program contains it in that form.
+/// The script that draws the charts. The build script compresses it, and the program contains the compressed form.
 pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     let packed = include_bytes!(concat!(env!("OUT_DIR"), "/page.js.deflate"));
     let mut script = String::new();
@@ -20,7 +21,7 @@ pub(super) const STYLE: &str = include_str!("../../assets/page.css");
 /// The licence notices of the packages in the script.
 pub(super) const NOTICES: &str = include_str!("../../assets/LICENSES.txt");
 
-/// The page's policy: it may run its own script and use its own style, and load nothing from anywhere.
+/// Returns the page's policy: the page may run its own script and use its own style, and may not load anything.
 ///
 /// # Source
 /// Content Security Policy Level 3, <https://www.w3.org/TR/CSP3/>, accessed 2026-11-21.

@@ -1,4 +1,4 @@
-//! The tables behind the charts: the same figures for reading, copying and screen readers.
+//! The tables below the charts, which show the same figures as the charts, for reading, copying and screen readers.
 
 use looptax_model::record::{Comparison, Estimate, Figure, Tax};
 
@@ -10,7 +10,7 @@ use super::tail::{self, Added, ArmTail, IN_TABLE};
 use super::unit::Unit;
 use crate::words::row::{is_usable, pair};
 
-/// Writes the figures of one series over its axis.
+/// Writes the figures of one series, with a row for each place on the axis.
 pub(super) fn series(title: &str, axis: &'static str, series: &Series, out: &mut Markup) {
     let mut arms: Vec<&str> = Vec::new();
     let mut axis_points: Vec<f64> = Vec::new();
@@ -79,7 +79,7 @@ fn micros_interval(point: &PercentileShown) -> String {
     TEXT.micros_interval(&Estimate { value: point.us, lo: point.lo_us, hi: point.hi_us, n: 0 })
 }
 
-/// Writes what the other arms add at each percentile.
+/// Writes how much each other arm adds at each percentile.
 pub(super) fn added(added: &[Added], out: &mut Markup) {
     out.folded("Table", |out| {
         for it in added {
@@ -102,7 +102,7 @@ pub(super) fn added(added: &[Added], out: &mut Markup) {
     });
 }
 
-/// Writes the parts of a request's time on each arm, and their differences.
+/// Writes the parts of a request's time on each arm, and the differences between the arms.
 pub(super) fn bill(title: &str, bills: &Bills, comparison: &Comparison, out: &mut Markup) {
     let taxes = || comparison.tax.iter();
     out.folded("Table", |out| {
@@ -136,13 +136,13 @@ fn part_of_tax(tax: &Tax, part_idx: usize) -> String {
     }
 }
 
-/// A figure of a verdict; `n/a` if the verdict cannot be used.
+/// Returns a figure of a verdict; `n/a` if the verdict cannot be used.
 fn known(tax: &Tax, figure: &Figure) -> String {
     let known = figure.known().filter(|_| is_usable(tax));
     known.map_or_else(|| "n/a".to_owned(), |us| TEXT.signed_micros_interval(us))
 }
 
-/// Writes every epoch with its disturbances.
+/// Writes every epoch, with the disturbances during it.
 pub(super) fn epochs(epochs: &[&EpochShown], comparison: &Comparison, tax: &Tax, out: &mut Markup) {
     let unit = Unit::for_comparison(comparison);
     let [arm, baseline] = [&tax.arm, &tax.baseline].map(|name| TEXT.clean(name));

@@ -1,7 +1,8 @@
-//! The bill of a request: the parts of its mean latency on each arm, which add up.
+//! The bill of a request: the parts of its mean latency on each arm.
 //!
-//! The parts are the CPU time of each end and the rest, which is waiting of any kind. They add up to the last digit
-//! shown, because the last part is computed from the others after rounding.
+//! The parts are the CPU time of the client, the CPU time of the server, and the rest, which is waiting of any kind.
+//! The parts shown add up exactly to the latency shown, because the last part is computed from the others after
+//! rounding.
 
 use looptax_model::record::{Arm, Comparison};
 
@@ -10,19 +11,19 @@ use crate::format::{MS_FROM_US, Text};
 /// The names of the parts, in order.
 pub(super) const PARTS: [&str; 3] = ["client's CPU time", "server's CPU time", "the rest: no CPU time of either end"];
 
-/// CPU times cover whole slices and the latency only their active part, so they differ a little. If CPU times exceed
-/// the latency by more than this share of it, both ends worked at the same time.
+/// CPU times are measured over whole slices, and the latency only over their active part, so the two differ a little.
+/// If the CPU times exceed the latency by more than this share of it, both ends worked at the same time.
 const MOST_OVERLAP: f64 = 0.05;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ArmBill {
     pub(super) arm_idx: usize,
-    /// The parts in the bills' unit, rounded to the digits that are shown.
+    /// The parts, in the unit of [`Bills`], rounded to the digits that are shown.
     pub(super) parts: [f64; 3],
     pub(super) total: f64,
 }
 
-/// The bills of all arms, in one unit.
+/// The bills of all arms, in the same unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bills {
     /// `µs`, or `ms` if requests are long.
@@ -38,14 +39,14 @@ impl Bills {
     }
 }
 
-/// Returns the bills of all arms, or the reason why there are none.
+/// Returns the bills of all arms, or the reason why there are no bills.
 pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, String> {
     if comparison.is_of_program() {
         return Err("a separate program: its CPU time is in the table above".to_owned());
     }
     let means = comparison.arms.iter().map(|arm| arm.latency_us.mean.known());
     let longest_us = means.flatten().map(|us| us.value).fold(0.0, f64::max);
-    // The digits are those of times elsewhere: three, or whole numbers.
+    // The number of digits is the same as for other times: three digits, or whole numbers.
     let (unit, us_per_unit, decimals) = match longest_us {
         us if us < 99.95 => ("µs", 1.0, 1),
         us if us < MS_FROM_US => ("µs", 1.0, 0),
@@ -57,7 +58,8 @@ pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, St
     Ok(Bills { unit, arms: arms.collect::<Result<_, _>>()?, decimals: decimals as usize })
 }
 
-/// One µs has `per_us` steps of the last digit shown, and the unit shown has `per_unit` of them.
+/// Makes the bill of an arm. `per_us` is the number of steps of the last shown digit in one µs, and `per_unit` the
+/// number of these steps in the shown unit.
 fn arm_bill(arm_idx: usize, arm: &Arm, [per_us, per_unit]: [f64; 2], text: Text) -> Result<ArmBill, String> {
     let name = text.clean(&arm.name);
     let figures = [&arm.cpu_us_per_query.client, &arm.cpu_us_per_query.server, &arm.latency_us.mean];

@@ -1,6 +1,6 @@
-//! The figures of the page: an empty box that the script fills, and the table behind it.
+//! The figures of the page: for each, an empty box in which the script draws, and the table below it.
 //!
-//! It counts overviews and sweeps in the order in which the script finds them in the data.
+//! Overviews and sweeps are numbered in the order in which the script finds them in the data.
 
 use looptax_model::record::{Comparison, Record, Tax};
 
@@ -16,7 +16,7 @@ use super::why;
 use crate::words::row::pair;
 use crate::words::{GroupStory, sentence};
 
-/// Writes figures, and counts them for the script.
+/// Writes figures, and numbers them for the script.
 #[derive(Debug)]
 pub(super) struct Charts<'a> {
     shown: &'a Shown<'a>,
@@ -27,7 +27,7 @@ pub(super) struct Charts<'a> {
     record_idx: usize,
 }
 
-/// At most this many comparisons of a record are unfolded at the start.
+/// Maximum number of comparisons of a record that are unfolded when the page opens.
 const MOST_OPEN: usize = 3;
 
 /// Returns the sweep of a group, if the group is a sweep.
@@ -83,7 +83,7 @@ impl<'a> Charts<'a> {
         out.close("div");
     }
 
-    /// Writes everything about one comparison, unfolded if there are few comparisons.
+    /// Writes all figures of one comparison; they are unfolded if there are few comparisons.
     pub(super) fn comparison(&mut self, idx: usize, is_first: bool, out: &mut Markup) {
         let comparison = &self.shown.record.comparisons[idx];
         let none = Detail::default();

@@ -1,6 +1,6 @@
-//! The data for the script to draw, as JSON in the form of [`super::form`].
+//! Makes the data that the script draws, as JSON in the form of [`super::form`].
 //!
-//! Figures with an interval also have their text, so that a chart shows the same digits as the tables.
+//! Each figure with an interval also has its text, so that a chart shows the same digits as the tables.
 
 use std::io::{self, BufWriter, Write};
 
@@ -26,14 +26,13 @@ use crate::words::row::{judged, pair, tax_words};
 use crate::words::why as words;
 use crate::words::{GroupStory, Tone, sentence};
 
-/// Do not draw all slices of a record with more than this many: a browser would take seconds, and the eye would see no
-/// more.
+/// Maximum number of slices that are drawn. For more, a browser would take seconds, and a reader would not see more.
 const MOST_SLICES: usize = 30_000;
-/// Put a packed record into its page only up to this size.
+/// Maximum size in bytes of a packed record inside its page.
 const MOST_PACKED_BYTES: usize = 6 << 20;
 
-/// Returns everything to draw of `shown`; `groups` are the groups of its story with an overview, `sweeps` the groups'
-/// sweeps.
+/// Returns everything that is drawn of `shown`. `groups` are the groups that have an overview; `sweeps` are the sweeps
+/// of groups.
 pub(super) fn drawn_for(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep>) -> Drawn {
     let record = shown.record;
     let every = every_nth_epoch(record);
@@ -50,14 +49,14 @@ pub(super) fn drawn_for(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep
     }
 }
 
-/// The slices of one in this many epochs are drawn: of every epoch, unless there are too many slices.
+/// Returns n so that every n-th epoch is drawn: 1, or more if there are too many slices.
 pub(super) fn every_nth_epoch(record: &Record) -> usize {
     let epochs = record.comparisons.iter().flat_map(|it| &it.raw.epochs);
     let n_slices: usize = epochs.map(|epoch| epoch.slices.len()).sum();
     n_slices.div_ceil(MOST_SLICES).max(1)
 }
 
-/// Returns the record without single latencies, as gzip in base64; `None` if it is too large for its page.
+/// Returns the record without its latencies, as gzip in base64; `None` if the result is too large for the page.
 pub(super) fn packed(record: &Record) -> Option<String> {
     let mut record = record.clone();
     for comparison in &mut record.comparisons {
@@ -66,7 +65,7 @@ pub(super) fn packed(record: &Record) -> Option<String> {
         }
     }
     let limit = Limited { out: EncoderStringWriter::new(&STANDARD), n_left: MOST_PACKED_BYTES };
-    // Without the buffer the encoder takes long over each of the thousands of small writes of JSON.
+    // JSON is written in thousands of small pieces; without a buffer, the encoder would take long for each piece.
     let gzip = GzEncoder::new(limit, Compression::new(6));
     let mut buffered = BufWriter::with_capacity(1 << 16, gzip);
     serde_json::to_writer(&mut buffered, &record).ok()?;
@@ -74,7 +73,7 @@ pub(super) fn packed(record: &Record) -> Option<String> {
     Some(gzip.finish().ok()?.out.into_inner())
 }
 
-/// Accepts at most `n` bytes.
+/// A writer that accepts at most `n` bytes.
 struct Limited<'e> {
     out: EncoderStringWriter<'e, GeneralPurpose, String>,
     n_left: usize,
@@ -114,7 +113,7 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
     Overview { delta_pct: deltas.fold(0.0, f64::max), verdicts: verdicts.collect() }
 }
 
-/// The name of a tone in the style sheet and the script.
+/// Returns the name of a tone in the style sheet and in the script.
 pub(super) fn tone_word(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
@@ -209,7 +208,7 @@ fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
     pairs.collect()
 }
 
-/// Returns the epochs behind the verdict `tax_idx`: those whose other side is arm `tax_idx + 1`.
+/// Returns the epochs of the verdict `tax_idx`: those that compare the baseline with the arm `tax_idx + 1`.
 pub(super) fn epochs_of(detail: &Detail, tax_idx: usize) -> Vec<&EpochShown> {
     let other = tax_idx as u32 + 1;
     detail.epochs.iter().filter(|it| it.pair[1] == other).collect()
@@ -277,12 +276,12 @@ fn disturbed(comparison: &Comparison, shown: &EpochShown) -> Option<Disturbed> {
         from_s: short(first.start_ns as f64 / 1e9),
         to_s: short(end_ns as f64 / 1e9),
         text: format!("{steal:.1}\u{a0}% stolen{}", foreign.unwrap_or_default()),
-        // One percent that the hypervisor takes disturbs as much as five percent of other work.
+        // One percent of CPU time taken by the hypervisor disturbs as much as five percent used by other programs.
         steal: Some(steal * 5.0) >= shown.foreign_pct,
     })
 }
 
-/// Rounds to five digits, more than a chart shows.
+/// Rounds to five digits, which is more than a chart shows.
 fn short(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }

@@ -1,8 +1,8 @@
-//! The parts of pictures: lines and text in the page's own colours. No script; the callers escape the text.
+//! The parts of pictures: lines and text in the page's own colours, without a script. The callers escape the text.
 
 use super::markup::Markup;
 
-/// Begins a picture with this size in units, and with a description for screen readers.
+/// Begins a picture of this size, given in its own units, with a description for screen readers.
 pub(super) fn open_picture((width, height): (f64, f64), said: &str, out: &mut Markup) {
     let view = format!("0 0 {width} {height}");
     let [width, height] = [width, height].map(|it| format!("{it}"));

@@ -1,4 +1,4 @@
-//! A figure of the page: an empty box that the script fills, with its name and a description.
+//! A figure of the page: an empty box in which the script draws, with its title and a description.
 
 use super::markup::Markup;
 
@@ -11,7 +11,7 @@ pub(super) struct Figure<'a> {
     pub(super) says: &'a str,
 }
 
-/// Writes a box for the script, with name and description, and `below` under it.
+/// Writes a box for the script with title and description, and `below` under it.
 pub(super) fn figure(about: &Figure, out: &mut Markup, below: impl FnOnce(&mut Markup)) {
     let (idx, part) = (about.idx.to_string(), about.part.to_string());
     let label = format!("{}. {} Arrow keys go from figure to figure.", about.title, about.says);
@@ -32,7 +32,7 @@ pub(super) fn figure(about: &Figure, out: &mut Markup, below: impl FnOnce(&mut M
     out.close("figure");
 }
 
-/// Writes that a figure is missing, and why.
+/// Writes that a figure is missing, with the reason.
 pub(super) fn absent(title: &str, why: &str, out: &mut Markup) {
     out.open("figure", &[("class", "absent")]);
     out.element("figcaption", &[], title);

@@ -1,5 +1,5 @@
-//! A fleet as one page: its losses, where to begin, what differs, and what needs attention. Tables and pictures, no
-//! script.
+//! A fleet as one page: what it loses, which clients to move first, what differs by condition, and what needs
+//! attention. The page has tables and pictures, and no script.
 
 use looptax_model::record::Fleet;
 
@@ -8,7 +8,7 @@ use super::markup::{Markup, TEXT};
 use super::{head, host};
 use crate::words::fleet::{Section, sections, summary};
 
-/// Returns the page. It needs nothing outside itself, and its size depends only on its lists, not on the number of
+/// Returns the page. It loads nothing, and its size depends only on the length of its lists, not on the number of
 /// machines.
 pub fn fleet_page(fleet: &Fleet) -> String {
     let mut out = Markup::default();
@@ -75,7 +75,7 @@ fn table(section: &Section, out: &mut Markup) {
     }
 }
 
-/// Writes a text, with the parts between backticks as commands.
+/// Writes a text; the parts between backticks become commands.
 fn with_commands(words: &str, out: &mut Markup) {
     for (idx, piece) in words.split('`').enumerate() {
         if idx % 2 == 0 {
@@ -86,7 +86,7 @@ fn with_commands(words: &str, out: &mut Markup) {
     }
 }
 
-/// Adds a capital and a full stop.
+/// Makes the first letter a capital, and adds a full stop.
 fn sentence(words: &str) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(|it| it.to_uppercase().to_string());
@@ -174,10 +174,10 @@ mod tests {
         let page = fleet_page(&fleet());
         assert!(!page.contains("<img") && !page.contains("<script"), "{page}");
         assert!(page.contains("&lt;script&gt;alert(1)"));
-        // A command is made of a machine's name, and this is not one.
+        // A command would contain the machine's name, and this name must not be part of a command.
         assert!(!page.contains("ssh"));
         assert!(page.contains("and 6 more"));
-        // A kind of server that no machine measured, neither.
+        // The same for a kind of server that no machine has measured.
         assert!(!page.contains("<code>$(reboot)"), "{page}");
         assert!(page.contains("(2.54K/s), and 1 more."), "{page}");
     }
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_condition_has_a_line_for_each_group() {
         let page = fleet_page(&fleet());
-        // Two bars and a mark each, the lines of the axis, and the means in words.
+        // Two bars and a mark for each of the two groups; the lines of the axis are not rectangles.
         assert_eq!(page.matches("<rect").count(), 6);
         assert!(page.contains("The means differ (p = 0.010)."), "{page}");
     }

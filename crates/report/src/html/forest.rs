@@ -1,5 +1,5 @@
-//! TCP's addition to a request, one line for each group of machines: the mean with its interval, and the range in which
-//! one more machine is expected.
+//! The CPU time that TCP adds to a request, one line for each group of machines: the mean with its interval, and the
+//! range in which one more machine is expected.
 
 use looptax_model::record::{Estimate, FleetEffects, FleetGroup};
 
@@ -8,18 +8,18 @@ use super::markup::{Markup, TEXT};
 use crate::format::fixed;
 
 const WIDTH: f64 = 720.0;
-/// Left edge of the plot itself; the groups' names are to its left.
+/// Left edge of the plot; the names of the groups are to the left of it.
 const LEFT: f64 = 250.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const ROW: f64 = 26.0;
 const AXIS: f64 = 44.0;
-/// The axis is divided into this many parts.
+/// Number of parts into which the axis is divided.
 const N_TICKS: u32 = 4;
-/// At most this many characters of a name fit next to the plot.
+/// Maximum number of characters of a name next to the plot.
 const MOST_CHARS: usize = 34;
 const HALF: f64 = 4.0;
 
-/// Draws the groups. A single group is not a comparison, so it is not drawn.
+/// Draws the groups. If there is only one group, there is nothing to compare, and nothing is drawn.
 pub(super) fn forest(effects: &FleetEffects, out: &mut Markup) {
     let [_, _, ..] = effects.groups.as_slice() else {
         return;
@@ -32,7 +32,7 @@ pub(super) fn forest(effects: &FleetEffects, out: &mut Markup) {
     for (idx, group) in effects.groups.iter().enumerate() {
         let y = ROW * (idx as f64 + 0.5);
         words((8.0, y + 4.0), "start", &name(group), out);
-        // The thin line is for one more machine, the thick one for the mean.
+        // The thin line is the range for one more machine, the thick line the interval of the mean.
         axis.interval(&group.one_more, y, 1.5, "var(--line)", out);
         axis.interval(&group.cpu_us, y, 4.0, "var(--arm-0)", out);
         axis.mark(group.cpu_us.value, y, out);

@@ -1,10 +1,10 @@
-//! The form of the data that the script draws; web/src/data.ts has the same form for the script.
+//! The form of the data that the script draws. web/src/data.ts declares the same form for the script.
 //!
-//! Only types: [`super::data`] fills them.
+//! Only types; [`super::data`] fills them.
 
 use serde::Serialize;
 
-/// Everything that is drawn of a record.
+/// Everything in a record that the script draws.
 #[derive(Debug, Serialize)]
 pub(super) struct Drawn {
     pub(super) name: String,
@@ -32,7 +32,7 @@ pub(super) struct VerdictDrawn {
     pub(super) tone: &'static str,
 }
 
-/// A value, the ends of its interval (`null` if unbounded) and its text.
+/// A value, the ends of its interval (`null` if an end is unbounded) and its text.
 #[derive(Debug, Serialize)]
 pub(super) struct FigureDrawn {
     pub(super) v: f64,
@@ -41,7 +41,7 @@ pub(super) struct FigureDrawn {
     pub(super) text: String,
 }
 
-/// Series over the number of connections, or over a rate.
+/// Series along an axis, which is the number of connections or a rate.
 #[derive(Debug, Serialize)]
 pub(super) struct SweepDrawn {
     pub(super) axis: &'static str,
@@ -49,7 +49,7 @@ pub(super) struct SweepDrawn {
     pub(super) series: Vec<SeriesDrawn>,
 }
 
-/// A figure of all arms at each place on the axis of a sweep.
+/// One figure of all arms, at each place on the axis of a sweep.
 #[derive(Debug, Serialize)]
 pub(super) struct SeriesDrawn {
     pub(super) name: &'static str,
@@ -87,7 +87,7 @@ pub(super) struct WhyDrawn {
     pub(super) chains: Option<ChainsDrawn>,
 }
 
-/// A layer's µs per request on each arm; `null` if not known.
+/// A layer's time per request on each arm, in µs; `null` if not known.
 #[derive(Debug, Serialize)]
 pub(super) struct LayerDrawn {
     pub(super) name: String,
@@ -95,7 +95,7 @@ pub(super) struct LayerDrawn {
     pub(super) difference: String,
 }
 
-/// A tree of call chains: its frames in depth-first order, column by column.
+/// A tree of call chains: its frames in depth-first order, with an array for each field.
 #[derive(Debug, Serialize)]
 pub(super) struct ChainsDrawn {
     pub(super) requests: [u64; 2],
@@ -111,7 +111,7 @@ pub(super) struct TailDrawn {
     pub(super) points: Vec<PercentileDrawn>,
 }
 
-/// A percentile, or the difference between two.
+/// A percentile of the latency, or the difference between two arms at a percentile.
 #[derive(Debug, Serialize)]
 pub(super) struct PercentileDrawn {
     pub(super) pct: f64,
@@ -143,7 +143,7 @@ pub(super) struct BillPart {
     pub(super) text: String,
 }
 
-/// The epochs of a pair of arms, column by column.
+/// The epochs of a pair of arms, with an array for each field.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct EpochsDrawn {
@@ -156,7 +156,7 @@ pub(super) struct EpochsDrawn {
     pub(super) noisy: Vec<bool>,
 }
 
-/// Slices in chronological order, column by column.
+/// Slices in chronological order, with an array for each field.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SlicesDrawn {

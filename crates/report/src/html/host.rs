@@ -1,4 +1,5 @@
-//! The machine, the servers' settings, the commands that repeat the run, and raw data to keep.
+//! Sections about the machine, the settings of the servers, the commands that repeat the run, and the raw data to
+//! download.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +10,7 @@ use super::markup::{Markup, TEXT};
 use super::shown::Shown;
 use crate::heading;
 
-/// `2026-11-21 19:06:55 UTC` for an RFC 3339 time; any other text is returned unchanged.
+/// Returns `2026-11-21 19:06:55 UTC` for a time in the form of RFC 3339; any other text is returned unchanged.
 pub(super) fn moment(stated: &str) -> String {
     let seconds = stated.strip_suffix('Z').and_then(|it| it.get(..19));
     match seconds.and_then(|it| it.split_once('T')) {
@@ -18,7 +19,8 @@ pub(super) fn moment(stated: &str) -> String {
     }
 }
 
-/// "Linux 6.18, AMD EPYC, 2 CPUs, virtual machine · looptax 0.1.0 · run 20261124-202701-25003 · record run.json".
+/// Returns "Linux 6.18, AMD EPYC, 2 CPUs, virtual machine · looptax 0.1.0 · run 20261124-202701-25003 · record
+/// run.json".
 pub(super) fn in_short(record: &Record, name: &str) -> String {
     let host = &record.host;
     let release = host.kernel.split_whitespace().next().unwrap_or("of an unknown release");
@@ -128,10 +130,11 @@ fn commands(shown: &Shown, out: &mut Markup) {
     out.close("section");
 }
 
-/// Options that name a file to write.
+/// The options with which a user names an output file.
 const OUTPUTS: [&str; 7] = ["-o", "--output", "--html", "--md", "--csv", "--openmetrics", "--benchmark-json"];
 
-/// Returns the words without those that name output files: typed again, they would replace the record that they made.
+/// Returns the words of a command without its output files: if the command was run again, it would replace the record
+/// that it had made.
 fn without_outputs(words: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = words.iter().peekable();
@@ -140,7 +143,7 @@ fn without_outputs(words: &[String]) -> Vec<String> {
         if OUTPUTS.contains(&word.as_str()) {
             words.next();
         } else if is_json {
-            // Earlier versions had the option's file in a separate word.
+            // In earlier versions, the file was a separate word after the option.
             words.next_if(|it| *it == "-" || is_json_file(it));
         } else if !OUTPUTS.iter().any(|it| has_value(word, it)) {
             kept.push(word.clone());
@@ -153,13 +156,13 @@ fn is_json_file(word: &str) -> bool {
     Path::new(word).extension().is_some_and(|it| it == "json")
 }
 
-/// `--md=FILE`, `-oFILE`.
+/// Whether a word is an option with its value: `--md=FILE`, `-oFILE`.
 fn has_value(word: &str, option: &str) -> bool {
     let rest = word.strip_prefix(option);
     rest.is_some_and(|rest| !option.starts_with("--") || rest.starts_with('='))
 }
 
-/// The command as it was typed and, if its seed was drawn at random, once more with that seed.
+/// Returns the command as it was typed, and if its seed was drawn at random, also the command with that seed.
 fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
     let mut repeat = vec!["looptax".to_owned()];
     repeat.extend(without_outputs(words));
@@ -172,7 +175,7 @@ fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
     lines
 }
 
-/// Writes the buttons; they need the script, and without it a sentence says so.
+/// Writes the download buttons. They need the script; if it does not run, a sentence explains this.
 pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
     out.open("section", &[("class", "downloads")]).element("h3", &[], "Raw data");
     out.element(

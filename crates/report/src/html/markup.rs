@@ -1,15 +1,15 @@
 //! Builds markup: all text is escaped, so that no string of a record becomes markup.
 //!
-//! Names of elements and attributes are the page's own and static; values never become markup.
+//! The names of elements and attributes are constants of the page; values are escaped, and never become markup.
 
 use std::fmt::Write;
 
 use crate::format::Text;
 
-/// How foreign strings are cleaned: a page shows all of Unicode except what misleads the eye.
+/// How strings from outside are cleaned: a page can show all of Unicode, except characters that mislead the reader.
 pub(super) const TEXT: Text = Text { is_unicode: true };
 
-/// An attribute and its value; an empty value means an attribute without a value.
+/// An attribute and its value; an empty value means that the attribute is written without a value.
 pub(super) type Attribute<'a> = (&'static str, &'a str);
 
 /// A piece of a page.
@@ -40,18 +40,18 @@ impl Markup {
         self
     }
 
-    /// Writes text that is clean already: the report's own words.
+    /// Writes text that needs no cleaning, because the report itself has written it; the text is escaped.
     pub(super) fn text(&mut self, words: &str) -> &mut Self {
         escape(words, &mut self.out);
         self
     }
 
-    /// Writes a whole element that contains only clean text.
+    /// Writes an element that contains only text, which needs no cleaning.
     pub(super) fn element(&mut self, name: &'static str, attributes: &[Attribute], words: &str) -> &mut Self {
         self.open(name, attributes).text(words).close(name)
     }
 
-    /// Writes a row of cells; with `has_head` the first cell is a heading.
+    /// Writes a row of cells; if `has_head` is set, the first cell is a heading.
     pub(super) fn row<S: AsRef<str>>(&mut self, has_head: bool, cells: &[S]) -> &mut Self {
         self.open("tr", &[]);
         for (idx, cell) in cells.iter().enumerate() {
@@ -72,17 +72,18 @@ impl Markup {
         self.close("tr").close("thead")
     }
 
-    /// Writes a table with a caption, in its own box, so that it can be wider than the page.
+    /// Writes a table with a caption, in its own box, which can be scrolled if the table is wider than the page.
     pub(super) fn table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide", caption, body)
     }
 
-    /// Does the same; on a narrow screen each row becomes a block, whose cells show their `data-label`.
+    /// Does the same as [`Self::table`], but on a narrow screen each row becomes a block whose cells show their
+    /// `data-label`.
     pub(super) fn stacked_table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide stacked", caption, body)
     }
 
-    /// A stacked table with a verdict, whose cells need more room.
+    /// Does the same as [`Self::stacked_table`] for a table with verdicts, whose cells need more space.
     pub(super) fn judged_table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide judged", caption, body)
     }
@@ -95,20 +96,20 @@ impl Markup {
         self.close("table").close("div")
     }
 
-    /// Writes a part that is folded until the reader opens it.
+    /// Writes a part of the page that is hidden until the reader opens it.
     pub(super) fn folded(&mut self, summary: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.open("details", &[]).element("summary", &[], summary);
         body(self);
         self.close("details")
     }
 
-    /// Writes the page's own script, style or data unchanged: never a string of a record.
+    /// Writes the page's own script, style or data unchanged; must not be called with a string of a record.
     pub(super) fn verbatim(&mut self, own: &str) -> &mut Self {
         self.out.push_str(own);
         self
     }
 
-    /// Writes JSON for the script. The JSON may contain any text; it is written so that nothing in it can end the
+    /// Writes JSON for the script. The JSON may contain any text, and is written so that no text in it can end the
     /// element.
     pub(super) fn json(&mut self, json: &str) -> &mut Self {
         for c in json.chars() {

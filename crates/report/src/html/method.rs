@@ -1,5 +1,5 @@
-//! How the record was measured: the schedule of every comparison, the proof of its arms, and the diagnostics of its
-//! data.
+//! Sections about how the record was measured: the schedule of every comparison, the proof of its arms, and the
+//! diagnostics of its data.
 
 use looptax_model::record::{Arm, Comparison, Record, Tax, Tested};
 
@@ -20,7 +20,7 @@ const PAGES: &str = "Your application ran under looptax, which moved its new con
                      application, in an order that a coin decided. It gives one effect: the ratio of the two arms' \
                      paces.";
 
-/// Writes these sections, folded if they are long.
+/// Writes these sections; long ones are folded.
 pub(super) fn write(record: &Record, out: &mut Markup) {
     if record.comparisons.is_empty() {
         return;
@@ -82,7 +82,7 @@ fn schedule_row(comparison: &Comparison) -> [String; 8] {
     ]
 }
 
-/// "MariaDB 10.11.19: 16 connections, same".
+/// Returns "MariaDB 10.11.19: 16 connections, same".
 fn name(comparison: &Comparison) -> String {
     let place = sentence::place(comparison, TEXT);
     match comparison.target.kind.as_str() {

@@ -1,8 +1,8 @@
-//! Records as one page that needs nothing outside itself: tables that are readable without a script, charts drawn over
-//! them, and raw data to download.
+//! Records as one page that loads nothing: tables that can be read without a script, charts that a script draws, and
+//! raw data to download.
 //!
-//! Pure: the same records give the same bytes. Text and digits come from `words`, so the page shows the same as the
-//! terminal. Called by the command line, which first reads and reduces the samples.
+//! Pure: the same records give the same bytes. Texts and digits come from `words`, so the page shows the same as the
+//! terminal. Called by the command line, which reads the samples and summarizes them first.
 
 mod assets;
 mod behind;
@@ -36,7 +36,7 @@ use crate::heading::server;
 use crate::words::{self, GroupStory, Story, answer};
 use markup::{Markup, TEXT};
 
-/// Returns one page for these records, with a section for each and, if there are several, a list of them.
+/// Returns one page for these records, with a section for each record, and a list of the records if there are several.
 pub fn page(records: &[Shown]) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);

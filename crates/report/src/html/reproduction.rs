@@ -1,4 +1,4 @@
-//! Published figures next to measured ones, as a page: tables and a drawing, no script.
+//! Published figures next to measured ones, as a page: tables and a drawing, without a script.
 
 use looptax_model::record::{Reproduction, ReproductionPart};
 
@@ -8,7 +8,7 @@ use super::markup::{Markup, TEXT};
 use super::sweep::sweep;
 use crate::words::reproduction::{ALSO, CLAIM_HEAD, ClaimStory, PartStory, head as machine, part_stories};
 
-/// Returns one page with all parts of a reproduction; it needs nothing outside itself.
+/// Returns one page with all parts of a reproduction; the page loads nothing.
 pub fn reproduction_page(reproduction: &Reproduction) -> String {
     let mut out = Markup::default();
     out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
@@ -35,7 +35,7 @@ pub fn reproduction_page(reproduction: &Reproduction) -> String {
     out.finish()
 }
 
-/// All claims of all parts in one table.
+/// Writes all claims of all parts in one table.
 fn summary(parts: &[PartStory], out: &mut Markup) {
     out.open("section", &[]);
     out.element("h2", &[], "All claims");

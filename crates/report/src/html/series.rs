@@ -1,6 +1,6 @@
-//! The measurements over the number of connections or over a rate: the series behind the charts of a sweep.
+//! Measurements along the number of connections or along a rate: the series for the charts of a sweep.
 //!
-//! A series is made of those comparisons of a group that differ in nothing else.
+//! A series consists of the comparisons of a group that differ only in this number or rate.
 
 use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
@@ -16,17 +16,17 @@ pub(super) struct Sweep {
     pub(super) series: Vec<Series>,
 }
 
-/// A figure of all arms over the axis.
+/// One figure of all arms along the axis.
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
-    /// Whether the figure spans orders of magnitude.
+    /// Whether the values of the figure differ by orders of magnitude.
     pub(super) is_log: bool,
     pub(super) points: Vec<Point>,
 }
 
-/// An arm's figure at a place on the axis.
+/// An arm's figure at one place on the axis.
 #[derive(Debug)]
 pub(super) struct Point {
     pub(super) at: f64,
@@ -43,7 +43,7 @@ enum Axis {
     Rate,
 }
 
-/// Returns the sweep of these comparisons, if they are a sweep.
+/// Returns the sweep of these comparisons; `None` if they are not a sweep.
 pub(super) fn sweep_for(comparisons: &[&Comparison]) -> Option<Sweep> {
     let placement = comparisons.first()?.placement.asked;
     let alike = comparisons.iter().filter(|it| it.placement.asked == placement && !it.is_of_program());

@@ -1,7 +1,8 @@
-//! Throughput over connections as a drawing: a line for each arm, with its interval at each point, no script.
+//! Throughput by number of connections as a drawing, without a script: a line for each arm, with an interval at each
+//! point.
 //!
-//! Colours are the page's own variables; shapes and dashes differ too, because colour by itself does not carry a
-//! meaning.
+//! Colours are the variables of the page's style; lines also differ in shape and dashes, because colour must not be the
+//! only difference.
 
 use looptax_model::record::{Estimate, ReproductionPoint};
 
@@ -11,17 +12,17 @@ use crate::format::rate;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 320.0;
-/// Left edge of the plot itself; the words of the axis are to its left.
+/// Left edge of the plot; the labels of the axis are to the left of it.
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = HEIGHT - 50.0;
-/// The vertical axis is divided into this many parts.
+/// Number of parts into which the vertical axis is divided.
 const N_TICKS: u32 = 4;
-/// Arms, baseline first: name, colour, dashes.
+/// The arms, the baseline first: name, colour, dashes.
 const WAYS: [(&str, &str, &str); 2] = [("unix", "var(--arm-0)", "none"), ("tcp", "var(--arm-1)", "6 3")];
 
-/// Draws the points, the fewest connections first. A single point is not a line, so it is not drawn.
+/// Draws the points, the lowest number of connections first. A single point is not a line, so nothing is drawn for it.
 pub(super) fn sweep(points: &[ReproductionPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
     let plot = Plot::for_points(points);
@@ -100,7 +101,7 @@ impl Plot {
     }
 }
 
-/// Rounds up to 1, 2, 4 or 8 times a power of ten: quarters of these are short numbers.
+/// Rounds up to 1, 2, 4 or 8 times a power of ten, so that a quarter of the result is a short number.
 fn rounded_up(most: f64) -> f64 {
     let power = 10_f64.powf(most.log10().floor());
     let tops = [1.0, 2.0, 4.0, 8.0, 10.0].map(|it| it * power);
@@ -149,7 +150,7 @@ mod tests {
         let mut out = Markup::default();
         sweep(&[point(1, 70e3, 50e3), point(2, 35e3, f64::from(25_000))], &mut out);
         let drawn = out.finish();
-        // The top is 80K/s, as 77K/s is the highest end.
+        // The top of the axis is 80K/s, because the highest end of an interval is 77K/s.
         assert!(drawn.contains("80.0K/s"), "{drawn}");
         assert!(drawn.contains(r#"points="70.0,68.8 700.0,169.4""#), "{drawn}");
         assert_eq!(drawn.matches("<polyline").count(), 2);

@@ -1,6 +1,6 @@
-//! Latency by percentile: each arm's own, and what the other arm adds at each percentile.
+//! Latency by percentile: the latency on each arm, and what the other arm adds at each percentile.
 //!
-//! If the record has a percentile, the page shows the record's figure, not the one made from the samples.
+//! If the record contains a percentile, the page shows the record's figure instead of the one made from the samples.
 
 use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
@@ -8,7 +8,7 @@ use super::markup::TEXT;
 use super::shown::{Detail, PercentileShown};
 use crate::words::row::is_usable;
 
-/// The percentiles in the table; the chart has more.
+/// The percentiles in the table; the chart has more of them.
 pub(super) const IN_TABLE: [f64; 8] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99];
 
 const RECORDED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -16,24 +16,24 @@ const RECORDED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 #[derive(Debug)]
 pub(super) struct ArmTail {
     pub(super) arm: String,
-    /// Whether the percentiles are of all requests together, not of typical stretches of time.
+    /// Whether the percentiles are of all requests together, and not typical values of shorter parts of the run.
     pub(super) is_pooled: bool,
     pub(super) points: Vec<PercentileShown>,
 }
 
-/// The addition of one arm to the baseline.
+/// The latency that one arm adds to the baseline's.
 #[derive(Debug)]
 pub(super) struct Added {
     pub(super) arm: String,
     pub(super) baseline: String,
-    /// Of all requests together: percentile, and µs.
+    /// Differences of all requests together: percentile, and µs.
     pub(super) pooled: Vec<(f64, f64)>,
-    /// Judged epoch by epoch: percentile, and figure in µs.
+    /// Differences that were judged epoch by epoch: percentile, and figure in µs.
     pub(super) judged: Vec<(f64, Estimate)>,
 }
 
-/// Returns the percentiles of every arm that has any: of all requests together if those are known, else of typical
-/// stretches of time, as in the record.
+/// Returns the percentiles of every arm that has any: of all requests together if these are known, otherwise typical
+/// values of shorter parts of the run, as in the record.
 pub(super) fn arms(comparison: &Comparison, detail: &Detail) -> Vec<ArmTail> {
     let tails = comparison.arms.iter().enumerate().map(|(idx, arm)| {
         let found = detail.distributions.get(idx).and_then(Option::as_ref);
@@ -59,7 +59,7 @@ fn recorded(arm: &Arm, is_pooled: bool) -> Vec<(f64, &Figure)> {
     RECORDED.into_iter().zip(figures).collect()
 }
 
-/// Puts a figure of the record into its place, over the figure that was made from the samples.
+/// Inserts a figure of the record, replacing the figure that was made from the samples.
 fn put(points: &mut Vec<PercentileShown>, pct: f64, us: &Estimate) {
     let own = PercentileShown { pct, us: us.value, lo_us: us.lo, hi_us: us.hi };
     match points.iter().position(|it| it.pct >= pct - 1e-6) {
@@ -69,7 +69,7 @@ fn put(points: &mut Vec<PercentileShown>, pct: f64, us: &Estimate) {
     }
 }
 
-/// Returns what every arm adds; nothing for a verdict that cannot be used.
+/// Returns what every arm adds to the baseline; nothing for a verdict that cannot be used.
 pub(super) fn added(comparison: &Comparison, tails: &[ArmTail]) -> Vec<Added> {
     let taxes = comparison.tax.iter().filter(|tax| is_usable(tax));
     let added = taxes.map(|tax| {
@@ -102,7 +102,8 @@ pub(super) fn at(points: &[PercentileShown], pct: f64) -> Option<&PercentileShow
     points.iter().find(|it| is_same(it.pct, pct))
 }
 
-/// Whether two percentiles are the same. They come from a list, so different ones differ by far more than rounding.
+/// Whether two percentiles are the same. They come from a list, so different percentiles differ by far more than
+/// rounding.
 fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6
 }

@@ -1,20 +1,20 @@
-//! The unit in which the pace of a slice or an epoch is shown; it depends on what was measured.
+//! The unit in which the speed of a slice or an epoch is shown, which depends on what was measured.
 
 use looptax_model::record::{Comparison, Slice};
 
 use super::markup::TEXT;
 use crate::format::{byte_rate, rate, run_time};
 
-/// The unit in which a request's cost is shown.
+/// The unit in which the cost of a request is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Unit {
     /// Requests per second.
     Requests,
-    /// Bytes per second, for requests with this many bytes each.
+    /// Bytes per second, for requests of this many bytes each.
     Bytes(f64),
-    /// The time of a whole run, seconds.
+    /// The time of a whole run of a command, in seconds.
     Run,
-    /// The median response time, µs, if the rate was chosen.
+    /// The median response time in µs, if the user has chosen the rate.
     Response,
 }
 
@@ -29,7 +29,7 @@ impl Unit {
         }
     }
 
-    /// The name of the unit in the script: see web/src/numbers.ts.
+    /// Returns the name of the unit in the script; see web/src/numbers.ts.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Requests => "/s",
@@ -39,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// Returns a slice's pace in this unit; `None` without answers or time.
+    /// Returns the speed of a slice in this unit; `None` if the slice has no replies or no time.
     pub(super) fn of_slice(self, slice: &Slice) -> Option<f64> {
         let seconds = slice.active_ns as f64 / 1e9;
         let per_s = slice.completions as f64 / seconds;
@@ -63,7 +63,7 @@ impl Unit {
     }
 }
 
-/// Whether pages follow each other one at a time: then the pace is the time of a page.
+/// Whether pages are loaded one after the other, so that the speed is shown as the time of a page.
 fn is_one_page_at_a_time(comparison: &Comparison) -> bool {
     comparison.trial.is_some() && comparison.connections == 1 && comparison.load.is_flat_out()
 }

@@ -1,6 +1,6 @@
-//! The results: verdicts in figures and sentences, the table, the notes.
+//! The results: verdicts as figures and as sentences, the table, the notes.
 //!
-//! The text comes from the story; only headings are written here.
+//! The texts come from the story of the record; only headings are written in this file.
 
 use looptax_model::record::{Comparison, Record};
 
@@ -16,10 +16,10 @@ use crate::words::small_table::SmallTable;
 use crate::words::table::{Row, Table, Tail};
 use crate::words::{Body, GroupStory, RunWords, ServerStory, sentence};
 
-/// Show at most this many verdicts as cards; more become a list.
+/// Maximum number of verdicts that are shown as cards; if there are more, they become a list.
 const MOST_CARDS: usize = 6;
 
-/// Writes the results, a line per server: the answer comes before everything else.
+/// Writes the results in short, one line per server, at the top of the page.
 pub(super) fn answers(answers: &[Answer], out: &mut Markup) {
     if answers.is_empty() {
         return;
@@ -38,7 +38,7 @@ pub(super) fn answers(answers: &[Answer], out: &mut Markup) {
     out.close("ul");
 }
 
-/// Writes the problems of the whole run.
+/// Writes the problems that concern the whole run.
 pub(super) fn alarms(run: &RunWords, out: &mut Markup) {
     let alarms: Vec<&str> = run.problems.iter().map(String::as_str).chain(run.interrupted).collect();
     if !alarms.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn run_words(run: &RunWords, out: &mut Markup) {
     out.close("div");
 }
 
-/// Writes a server with a workload: verdicts, table, notes, charts.
+/// Writes the section of a server with a workload: verdicts, table, notes, charts.
 pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts, out: &mut Markup) {
     out.open("section", &[("class", "server")]);
     out.element("h3", &[], &server.heading);
@@ -65,7 +65,7 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
     let mut is_first = true;
     for group in &server.groups {
         cards(record, group, out);
-        // A reader who asked for `why` finds its result first.
+        // Sampled comparisons come first, because a reader who ran `why` looks for their result.
         let is_sampled = |idx: &usize| !record.comparisons[*idx].why.is_empty();
         let folds = group.comparisons.iter().copied();
         let (before, after): (Vec<usize>, Vec<usize>) = folds.partition(is_sampled);
@@ -147,7 +147,7 @@ fn card(sentence: &str, comparison: &Comparison, tax: &looptax_model::record::Ta
     let place = format!("{} · {}", sentence::place(comparison, TEXT), pair(tax, TEXT));
     out.element("p", &[("class", "place")], &place);
     out.open("p", &[("class", "figure")]);
-    // The interval is a part of the figure, and is shown next to it in a smaller size.
+    // The interval is part of the figure's text, and is shown next to the value in a smaller size.
     match words.tax.split_once('[') {
         Some((value, interval)) => {
             out.element("strong", &[], value.trim_end());

@@ -1,4 +1,4 @@
-//! The CPU time of a request: its layers as a table and as bars, its call chains as a flame graph.
+//! The CPU time of a request: its layers as a table and as bars, and its call chains as a flame graph.
 
 use looptax_model::record::{Comparison, Estimate, Figure as Number, Why, WhyRow};
 
@@ -8,7 +8,7 @@ use super::shown::{ChainsShown, Detail};
 use crate::format::Text;
 use crate::words::why as words;
 
-/// Writes all samples of a comparison; nothing if there are none.
+/// Writes the results of sampling for a comparison; nothing if it was not sampled.
 pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
     for (part, why) in comparison.why.iter().enumerate() {
         let arms = arms(comparison, why);
@@ -29,7 +29,7 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
     }
 }
 
-/// The names of both arms. If they are the same, the second one gets a different name.
+/// Returns the names of both arms. If the names are the same, the second name is changed.
 pub(super) fn arms(comparison: &Comparison, why: &Why) -> [String; 2] {
     let name = |idx: u32| {
         let arms = &comparison.arms;
@@ -44,12 +44,12 @@ pub(super) fn arms(comparison: &Comparison, why: &Why) -> [String; 2] {
     [base, other]
 }
 
-/// A difference in µs, as text for a cell.
+/// Returns a difference in µs, as text for a cell.
 pub(super) fn signed_micros(figure: &Number) -> String {
     shown(figure, |us| words::signed_micros(TEXT, us))
 }
 
-/// An arm's own µs, as text for a cell.
+/// Returns the time on one arm in µs, as text for a cell.
 pub(super) fn micros_of(figure: &Number) -> String {
     shown(figure, |us| Text::as_known(us, |value| TEXT.micros(value), |it| TEXT.micros_interval(it)))
 }
@@ -154,7 +154,7 @@ fn chains(
     out.close("figure");
 }
 
-/// Whether the sampled time is shown differently from the sum of the layers.
+/// Whether the text of the sampled time differs from the text of the sum of the layers.
 fn is_other(sampled: &WhyRow, sum: Option<&WhyRow>) -> bool {
     sum.is_some_and(|sum| micros(sum) != micros(sampled))
 }

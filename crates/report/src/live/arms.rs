@@ -1,4 +1,4 @@
-//! The table of a pair: each arm's rate, median and 99th percentile, its rate by epoch, and the tax so far.
+//! Draws the table of a pair: each arm's rate, median and 99th percentile, its rate by epoch, and the tax so far.
 
 use hdrhistogram::Histogram;
 
@@ -6,7 +6,7 @@ use super::layout::{COLORS, Rows};
 use super::view::{ArmView, Pair, Unit};
 use crate::format::{Text, counted, rate, run_time};
 
-/// The rate shown is the mean of this many epochs: steady to the eye, and not older than some seconds.
+/// Number of epochs whose mean is the shown rate: enough for a steady number that is at most some seconds old.
 const SHOWN_EPOCHS: usize = 8;
 const LEVELS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_LEVELS: [&str; 9] = [" ", "_", "_", ".", "-", "-", "=", "=", "#"];
@@ -54,8 +54,8 @@ fn quantile(latencies_ns: &Histogram<u64>, quantile: f64, text: Text) -> String 
     text.micros(latencies_ns.value_at_quantile(quantile) as f64 / 1e3)
 }
 
-/// Returns the arm's rate by epoch, with the newest at the right. The scale goes from zero to the highest rate of both
-/// arms.
+/// Returns a small chart of the arm's rate by epoch, with the newest epoch at the right. Its scale goes from zero to
+/// the highest rate of both arms.
 fn history(pair: &Pair, arm_idx: usize, columns: usize, is_unicode: bool) -> String {
     let newest = |arm: &ArmView| arm.rates_per_s.len().saturating_sub(columns);
     let shown = |arm: &'_ ArmView| arm.rates_per_s[newest(arm)..].to_vec();
@@ -65,7 +65,7 @@ fn history(pair: &Pair, arm_idx: usize, columns: usize, is_unicode: bool) -> Str
     shown(&pair.arms[arm_idx]).into_iter().map(level).collect()
 }
 
-/// `epoch 14 of at most 120, next judged after 20`.
+/// Returns `epoch 14 of at most 120, next judged after 20`.
 fn progress(pair: &Pair) -> String {
     if pair.is_warming_up {
         return format!("warm-up, {}", counted(pair.n_epochs as u64, "epoch"));

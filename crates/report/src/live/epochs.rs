@@ -1,4 +1,4 @@
-//! Every epoch's tax as a dot over time, so that the reader sees the noise.
+//! Draws every epoch's tax as a dot over time, so that the reader sees how much the epochs differ.
 
 use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::symbols::Marker;
@@ -8,16 +8,16 @@ use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
 use super::layout::Rows;
 use super::view::Pair;
 
-/// The chart's height in rows, in a normal and in a high window.
+/// Height of the chart in rows, in a normal and in a high window.
 const HEIGHTS: [u16; 2] = [6, 10];
-/// With this many free rows the window counts as high.
+/// Number of free rows from which on the window counts as high.
 const MANY_ROWS: u16 = 16;
-/// Fewer dots than this show nothing.
+/// Minimum number of dots; fewer dots would show nothing.
 const LEAST: usize = 2;
-/// The axis is at least this long: a shorter one would magnify noise.
+/// Minimum length of the axis, in percent; a shorter axis would magnify noise.
 const LEAST_PCT: f64 = 1.0;
 
-/// Draws the tax of each epoch of a pair; draws nothing without epochs or without room.
+/// Draws the tax of each epoch of a pair; draws nothing if there are no epochs or if there is no space.
 pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     let height = HEIGHTS[usize::from(rows.left() >= MANY_ROWS)];
     if pair.taxes_pct.len() < LEAST || rows.left() < height + 2 {
@@ -55,7 +55,8 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     .render(area, buffer);
 }
 
-/// The range from zero to all dots; zero is in the middle if there are dots on both sides.
+/// Returns the range of the axis, which includes zero and all dots; if there are dots on both sides of zero, zero is in
+/// the middle.
 fn bounds(taxes_pct: &[f64]) -> [f64; 2] {
     let low = taxes_pct.iter().copied().fold(0.0, f64::min);
     let high = taxes_pct.iter().copied().fold(0.0, f64::max);
@@ -63,7 +64,7 @@ fn bounds(taxes_pct: &[f64]) -> [f64; 2] {
     [if low < 0.0 { -most } else { 0.0 }, if high > 0.0 { most } else { 0.0 }]
 }
 
-/// The labels for both ends and the middle.
+/// Returns the values for the labels: both ends and the middle.
 fn labels([low, high]: [f64; 2]) -> [f64; 3] {
     [low, f64::midpoint(low, high), high]
 }

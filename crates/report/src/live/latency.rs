@@ -1,4 +1,4 @@
-//! The latencies of both arms on one logarithmic axis, one histogram above the other.
+//! Draws the latencies of both arms on one logarithmic axis, one histogram above the other.
 
 use hdrhistogram::Histogram;
 use ratatui::layout::Rect;
@@ -10,13 +10,13 @@ use super::layout::{COLORS, Rows};
 use super::view::Pair;
 use crate::format::Text;
 
-/// The height of one arm's histogram in rows, in a normal and in a high window.
+/// Height of one arm's histogram in rows, in a normal and in a high window.
 const HEIGHTS: [u16; 2] = [2, 4];
-/// With this many free rows the window counts as high.
+/// Number of free rows from which on the window counts as high.
 const MANY_ROWS: u16 = 24;
-/// Columns to the left of the histogram, for the arm's name.
+/// Number of columns to the left of the histogram, for the arm's name.
 const MARGIN: u16 = 8;
-/// The axis covers all latencies except the rarest.
+/// The quantiles at which the axis begins and ends: all latencies except the rarest are shown.
 const SHOWN: [f64; 2] = [0.001, 0.999];
 const ASCII: bar::Set<'_> = bar::Set {
     full: "#",
@@ -30,7 +30,7 @@ const ASCII: bar::Set<'_> = bar::Set {
     empty: " ",
 };
 
-/// Draws both histograms, with the axis below; draws nothing without latencies or without room.
+/// Draws both histograms and the axis below them; draws nothing if there are no latencies or if there is no space.
 pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     let Some(axis) = Axis::for_pair(pair) else {
         return;
@@ -71,7 +71,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// `None` without latencies.
+    /// Returns the axis of a pair; `None` if there are no latencies.
     fn for_pair(pair: &Pair) -> Option<Self> {
         let all = || pair.arms.iter().map(|arm| &arm.latencies_ns);
         if all().any(Histogram::is_empty) {
@@ -84,7 +84,7 @@ impl Axis {
         Some(Self { from, to })
     }
 
-    /// Counts the latencies in each of `columns` columns.
+    /// Returns how many latencies belong to each of `columns` columns.
     fn columns(&self, latencies_ns: &Histogram<u64>, columns: usize) -> Vec<u64> {
         let mut counts = vec![0; columns];
         for step in latencies_ns.iter_recorded() {
@@ -98,7 +98,7 @@ impl Axis {
         counts
     }
 
-    /// The labels for both ends and the middle.
+    /// Returns the labels for both ends and the middle.
     fn labels(&self, columns: usize, text: Text) -> String {
         let middle = (self.from * self.to).sqrt();
         let [from, middle, to] = [self.from, middle, self.to].map(|ns| text.micros(ns / 1e3));

@@ -1,4 +1,4 @@
-//! Places lines from the top of an area down while there is room, and one line at its end.
+//! Places lines in an area from the top down as long as there is space, and one line at the bottom.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,7 +9,7 @@ use ratatui::widgets::Widget;
 use crate::format::GLUE;
 use crate::terminal::Style;
 
-/// Colours of the first and the second arm. Colour never carries a separate meaning.
+/// Colours of the first and the second arm. Colour is never the only difference.
 pub(super) const COLORS: [Color; 2] = [Color::Cyan, Color::Yellow];
 
 pub(super) struct Rows<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Rows<'a> {
     buffer: &'a mut Buffer,
     /// The next free row, counted from the top of the area.
     next: u16,
-    /// Rows at the end that lines from the top must not use.
+    /// Number of rows at the bottom that are reserved, and not available for lines from the top.
     kept: u16,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Rows<'a> {
         self.area.height.saturating_sub(self.next + self.kept)
     }
 
-    /// Keeps rows free for lines at the end.
+    /// Reserves rows at the bottom of the area.
     pub(super) fn keep_for_the_end(&mut self, rows: u16) {
         self.kept = rows;
     }
@@ -60,14 +60,14 @@ impl<'a> Rows<'a> {
         self.spans(spans.collect());
     }
 
-    /// Writes an empty line, unless it would be the last one.
+    /// Writes an empty line, unless only one row is left.
     pub(super) fn blank(&mut self) {
         if self.left() > 1 {
             self.next += 1;
         }
     }
 
-    /// Writes a list under a word, with the number of items for which there was no room.
+    /// Writes a list under a heading; if not all items fit, also writes how many are missing.
     pub(super) fn list(&mut self, word: &str, lines: &[String]) {
         let room = usize::from(self.left());
         if lines.is_empty() || room == 0 {
@@ -84,7 +84,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns the area of the next rows for a chart; `None` without room.
+    /// Returns the area of the next rows for a chart; `None` if there is no space.
     pub(super) fn chart(&mut self, rows: u16) -> Option<(Rect, &mut Buffer)> {
         if self.left() < rows {
             return None;

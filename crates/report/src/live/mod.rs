@@ -1,8 +1,8 @@
-//! A run in progress, for the whole terminal: the arms next to each other, the interval so far, latencies, every
-//! epoch's tax, and what comes next.
+//! The display of a run in progress for the whole terminal: the arms next to each other, the interval so far,
+//! latencies, every epoch's tax, and what comes next.
 //!
-//! Pure: [`View`] holds the known facts, and [`draw`] lays them out in an area. The command line keeps the view up to
-//! date and owns the terminal. Nothing here decides anything: verdicts are made from the record.
+//! Pure: [`View`] holds what is known so far, and [`draw`] draws it in an area. The command line updates the view and
+//! owns the terminal. The display has no influence on verdicts, which are computed from the record.
 
 mod arms;
 mod epochs;
@@ -19,7 +19,7 @@ use crate::terminal::Style;
 use layout::Rows;
 pub use view::{ArmView, Pair, Step, Unit, View};
 
-/// Lays the view out in `area`. If there is not enough room, the least important parts are left out first.
+/// Draws the view in `area`. If there is not enough space, the least important parts are left out first.
 pub fn draw(view: &View, style: Style, area: Rect, buffer: &mut Buffer) {
     let text = style.text();
     let mut rows = Rows::new(style, area, buffer);
@@ -48,7 +48,7 @@ pub fn draw(view: &View, style: Style, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Replaces the lines of axes, which a terminal with ASCII only does not show.
+/// Replaces the characters of axes, which a terminal with ASCII only cannot show.
 fn make_ascii(area: Rect, buffer: &mut Buffer) {
     for position in area.positions() {
         let cell = &mut buffer[position];
@@ -73,12 +73,12 @@ fn heading(view: &View) -> String {
     heading
 }
 
-/// Returns the longest time that the running comparison can take, before its epochs have shown their length.
+/// Returns the longest time that the running comparison can take; used until its epochs have shown their length.
 fn now(view: &View) -> Option<f64> {
     view.steps.get(view.at)?.at_most_s
 }
 
-/// Returns the longest time that the later comparisons can take, if that is known.
+/// Returns the longest time that the later comparisons can take, if it is known.
 fn rest(view: &View) -> Option<f64> {
     let later = view.steps.iter().skip(view.at + 1);
     later.map(|step| step.at_most_s).sum()
@@ -106,7 +106,7 @@ fn keys(view: &View) -> &'static str {
     }
 }
 
-/// `40 s`, `3 min 20 s`.
+/// Formats a time: `40 s`, `3 min 20 s`.
 fn time(seconds: f64) -> String {
     let seconds = seconds.max(0.0).ceil() as u64;
     match (seconds / 60, seconds % 60) {

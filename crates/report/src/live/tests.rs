@@ -1,4 +1,4 @@
-//! The view as it is laid out in windows of several sizes.
+//! Tests of the display in windows of several sizes.
 
 use looptax_model::record::Estimate;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const PLAIN: Style = Style { width: 80, color: false, unicode: true };
 
-/// Returns the text of an area of that size, line by line.
+/// Draws the view in an area of this size, and returns its text line by line.
 fn drawn(view: &View, style: Style, width: u16, height: u16) -> Vec<String> {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);

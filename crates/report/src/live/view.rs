@@ -1,6 +1,6 @@
 //! The state of a run in progress: its comparisons, and the arms of the running one.
 //!
-//! The command line fills it in; the other files of `live` draw it.
+//! The command line fills in the state; the other files of `live` draw it.
 
 use hdrhistogram::Histogram;
 use looptax_model::record::Estimate;
@@ -12,24 +12,24 @@ pub struct View {
     /// The comparisons of the whole run, in order; those before [`View::at`] are finished.
     pub steps: Vec<Step>,
     pub at: usize,
-    /// Server, workload and connections of the running comparison.
+    /// Server, workload and number of connections of the running comparison.
     pub title: String,
-    /// The present work other than measuring: a server is starting, or an interim analysis is running.
+    /// The current work other than measuring: a server is starting, or an interim analysis is running.
     pub news: String,
     pub unit: Unit,
     pub pairs: Vec<Pair>,
-    /// Longest time in seconds until it ends, judged by the last epoch.
+    /// Maximum time in seconds until the comparison ends, estimated from the last epoch.
     pub left_s: Option<f64>,
-    /// Whether a key press would have an effect.
+    /// Whether pressing a key has an effect.
     pub has_keys: bool,
-    /// Whether the user has asked for the end.
+    /// Whether the user has asked looptax to end the run.
     pub is_ending: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub label: String,
-    /// The longest time in seconds that the comparison can take, if known.
+    /// The longest time in seconds that the comparison can take, if it is known.
     pub at_most_s: Option<f64>,
 }
 
@@ -43,17 +43,17 @@ pub enum Unit {
 /// Two arms that are compared.
 #[derive(Debug)]
 pub struct Pair {
-    /// The name that distinguishes it from the other pairs: `unix, tcp, poll`.
+    /// The name that distinguishes the pair from the other pairs: `unix, tcp, poll`.
     pub name: String,
     pub arms: [ArmView; 2],
     pub is_warming_up: bool,
     /// The number of finished epochs; see `n_epochs_at_most`.
     pub n_epochs: usize,
-    /// The largest number of epochs that there can be.
+    /// The maximum number of epochs.
     pub n_epochs_at_most: usize,
-    /// The number of epochs at the next look; `None` if there will be no further look.
+    /// The number of epochs at the next interim analysis; `None` if there will be no further one.
     pub next_look: Option<usize>,
-    /// The tax so far in percent, without the corrections of a verdict.
+    /// The tax so far, in percent, without the corrections that a verdict makes.
     pub tax_pct: Option<Estimate>,
     /// The tax of each epoch in percent.
     pub taxes_pct: Vec<f64>,
@@ -63,7 +63,7 @@ pub struct Pair {
 pub struct ArmView {
     /// `unix`, `tcp` …
     pub name: String,
-    /// Answers (or runs) per second in each epoch.
+    /// Requests (or runs of a command) per second in each epoch.
     pub rates_per_s: Vec<f64>,
     /// Latencies so far, in nanoseconds.
     pub latencies_ns: Histogram<u64>,
@@ -73,7 +73,7 @@ impl ArmView {
     /// Makes an arm without any data yet.
     ///
     /// # Panics
-    /// Never: the bounds are possible.
+    /// Never: the bounds of the histogram are valid.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),

@@ -8,7 +8,7 @@ use super::{escaped, line};
 use crate::format::Text;
 use crate::words::reproduction::{CLAIM_HEAD, PartStory, head, part_stories};
 
-/// Returns a reproduction in the form that GitHub, GitLab and Forgejo show. Ends with a line break.
+/// Returns a reproduction as Markdown for GitHub, GitLab and Forgejo. Ends with a line break.
 pub fn reproduction_markdown(reproduction: &Reproduction) -> String {
     let words = Text { is_unicode: true };
     let mut text = String::new();

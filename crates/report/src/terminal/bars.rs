@@ -1,4 +1,4 @@
-//! A sweep as bars: one per arm and number of connections, all on the same scale from zero.
+//! A sweep as bars: one bar per arm and number of connections, all on the same scale, which starts at zero.
 
 use super::lines::{Lines, width};
 use crate::format::rate;
@@ -6,10 +6,10 @@ use crate::words::sweep::Sweep;
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// Eighths of a column, from one to seven.
+/// Blocks that fill one to seven eighths of a column.
 const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// Writes the bars to the terminal's width.
+/// Writes the bars, as wide as the terminal.
 pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     let arms = || sweep.points.iter().flat_map(|it| &it.arms);
     let most = arms().map(|(_, rate)| *rate).fold(0.0, f64::max);
@@ -30,7 +30,8 @@ pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     }
 }
 
-/// Returns a bar that has `columns` columns for `most`; it consists of `#` if the terminal shows only ASCII.
+/// Returns a bar for `value`; a bar for `most` would have `columns` columns. The bar consists of `#` if the terminal
+/// shows only ASCII.
 fn bar(value: f64, most: f64, columns: usize, is_unicode: bool) -> String {
     if most <= 0.0 || value <= 0.0 {
         return String::new();

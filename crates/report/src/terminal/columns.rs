@@ -1,4 +1,4 @@
-//! Rows in columns if they fit, else as sentences.
+//! Writes rows as columns if they fit the terminal, otherwise as sentences.
 
 use super::lines::{Lines, Paint, padded, width};
 
@@ -9,22 +9,22 @@ const GAP: usize = 2;
 pub(super) enum Step {
     /// Leaves out the column with this heading.
     LeaveOut(&'static str),
-    /// Shortens longer names in this column to this many characters, in the middle, since the process number is at the
-    /// end.
+    /// Shortens names in this column to this many characters. The middle of a name is removed, because the process
+    /// number is at its end.
     Cut(&'static str, usize),
 }
 
-/// Rows of cells, with a heading for each column. A row whose first cell is empty belongs to the row above it.
+/// Rows of cells, with a heading for each column. A row whose first cell is empty continues the row above it.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
-    /// Steps that are taken one after the other until the table fits.
+    /// The steps that make the table narrower, applied one after the other until the table fits.
     steps: &'static [Step],
 }
 
 impl Table {
-    /// Makes a table without the columns that have no known value in any row.
+    /// Makes a table; a column without a known value in any row is left out.
     pub(super) fn new(header: &[impl AsRef<str>], mut rows: Vec<Vec<String>>) -> Self {
         let is_empty = |column: usize| rows.iter().all(|row| row[column] == "-" || row[column].is_empty());
         let kept: Vec<bool> = (0..header.len()).map(|column| !is_empty(column)).collect();
@@ -37,7 +37,7 @@ impl Table {
         Self { header, rows, steps: &[] }
     }
 
-    /// Takes as many of these steps as it needs, before the rows become sentences.
+    /// Sets the steps that are applied, as far as needed, before the rows are written as sentences instead.
     pub(super) fn narrowed_by(self, steps: &'static [Step]) -> Self {
         Self { steps, ..self }
     }
@@ -58,7 +58,7 @@ impl Table {
         narrow.write_columns(lines);
     }
 
-    /// Widths of the columns, each with the gap after it.
+    /// Returns the widths of the columns, each with the gap after the column.
     fn widths(&self) -> Vec<usize> {
         let widths = (0..self.header.len()).map(|column| {
             let cells = self.rows.iter().map(|row| width(&row[column]));
@@ -67,12 +67,12 @@ impl Table {
         widths.collect()
     }
 
-    /// Width with two columns before the first cell and none after the last.
+    /// Returns the width of the table. It includes two columns before the first cell, and no gap after the last cell.
     fn width(&self) -> usize {
         self.widths().iter().sum()
     }
 
-    /// Takes a step, and returns the heading of a column that it left out.
+    /// Applies a step; returns the heading of the column if the step has left one out.
     fn take(&mut self, step: Step) -> Option<&'static str> {
         let (Step::LeaveOut(heading) | Step::Cut(heading, _)) = step;
         let column = self.header.iter().position(|it| it == heading)?;
@@ -115,7 +115,7 @@ impl Table {
     }
 }
 
-/// Returns the name with dots in place of its middle.
+/// Returns the name with dots instead of its middle.
 fn cut(name: &str, most: usize) -> String {
     const DOTS: &str = "...";
     let n = name.chars().count();

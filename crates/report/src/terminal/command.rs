@@ -1,6 +1,7 @@
-//! The table of whole commands: time, and CPU time of the command and of its server, by arm.
+//! The table of whole commands: run time, and CPU time of the command and of its server, by arm.
 //!
-//! Compared with the table for requests, rows and columns are exchanged: there is one comparison with several figures.
+//! The table is transposed compared with the table for requests, because there is only one comparison, with several
+//! figures.
 
 use super::lines::{Lines, padded, width};
 use crate::words::command::{CommandRow, CommandTable};
@@ -8,7 +9,7 @@ use crate::words::command::{CommandRow, CommandTable};
 const INDENT: usize = 2;
 const GAP: usize = 3;
 
-/// Writes a table in the layout that fits.
+/// Writes a table in columns or, if they do not fit, in blocks.
 pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
     let CommandTable { arms: names, tax_header: header, rows } = table;
     let widest = |cells: &mut dyn Iterator<Item = &str>| cells.map(width).max().unwrap_or(0) + GAP;
@@ -46,9 +47,9 @@ pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
     }
 }
 
-/// Writes a block per figure, for narrow terminals.
+/// Writes one block per figure, for narrow terminals.
 fn write_stacked(names: &[String], header: &str, rows: &[CommandRow], lines: &mut Lines) {
-    // If the header names two arms, the figure is the tax; else the header says what it is.
+    // If the header names two arms, the figure is the tax; otherwise the header names the figure.
     let tax = if header.contains(" over ") { "tax" } else { header };
     let label = names.iter().map(|name| width(name)).max().unwrap_or(0).max(width(tax)) + 2;
     for row in rows {

@@ -1,4 +1,4 @@
-//! Two runs compared, for a terminal.
+//! The comparison of two runs, for a terminal.
 
 use looptax_model::record::{Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax, Estimate, Figure};
 
@@ -13,12 +13,12 @@ pub(super) const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
 
 pub(super) const NO_CHANGE: &str = "no change shown";
 const TOO_FEW: &str = "too few epochs";
-/// A layer with less than this in both runs is not shown.
+/// A layer is not shown if it takes less than this time in both runs, in µs.
 const LEAST_SHOWN_US: f64 = 0.005;
-/// A layer's change does not count if chance produces such a change more often than this.
+/// A layer's change counts only if such a change occurs by chance less often than this.
 pub(super) const MOST_CHANCE: f64 = 0.05;
 
-/// The text of `looptax diff`. Ends with a line break.
+/// Returns the text of `looptax diff`. Ends with a line break.
 pub fn diff(diff: &Diff, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let mut lines = Lines::new(style);
@@ -88,7 +88,7 @@ fn write_layers(layers: &DiffLayers, lines: &mut Lines) {
 fn layer_row(layer: &DiffLayer, is_difference: bool, text: Text) -> Vec<String> {
     let shown = if is_difference { Text::signed_micros } else { Text::micros };
     let us = |figure: &Figure| known(figure, |it| shown(text, it.value));
-    // Among many layers one may change by chance, so an interval by itself does not decide.
+    // One of many layers may seem to change by chance, so it is not enough that an interval excludes zero.
     let is_shown = layer.p.is_some_and(|p| p < MOST_CHANCE);
     let has_interval = |it: &Estimate| it.lo.is_some() || it.hi.is_some();
     let in_words = match layer.change_us.known() {
@@ -150,7 +150,7 @@ pub(super) fn ends(it: &Estimate, text: Text) -> String {
     text.interval(it, |end| format!("{end:+.1}"))
 }
 
-/// The direction of a change, if its interval leaves no doubt.
+/// Returns the word for the direction of a change, if its interval excludes zero.
 pub(super) fn words(change: &Figure, less: &str, more: &str) -> String {
     let Some(it) = change.known() else {
         return "-".to_owned();

@@ -1,4 +1,4 @@
-//! The results of `looptax fleet send` and `looptax fleet init`, and the answers of a fleet's collector.
+//! The results of the `looptax fleet` commands, for a terminal.
 
 use looptax_model::record::{CollectorTables, Fleet, FleetHost, FleetList, FleetMachine, Reported};
 
@@ -8,7 +8,7 @@ use super::style::Style;
 use crate::format::counted;
 use crate::words::fleet::{self as words, Section};
 
-/// The text of `looptax fleet send`. Ends with a line break.
+/// Returns the text of `looptax fleet send`. Ends with a line break.
 pub fn reported(reported: &Reported, style: Style) -> String {
     let mut lines = Lines::new(style);
     let text = style.text();
@@ -33,7 +33,7 @@ pub fn reported(reported: &Reported, style: Style) -> String {
     lines.finish()
 }
 
-/// The text of `looptax fleet init`. Ends with a line break.
+/// Returns the text of `looptax fleet init`. Ends with a line break.
 pub fn collector_tables(tables: &CollectorTables, style: Style) -> String {
     let mut lines = Lines::new(style);
     let text = style.text();
@@ -56,7 +56,7 @@ pub fn collector_tables(tables: &CollectorTables, style: Style) -> String {
     lines.finish()
 }
 
-/// The text of `looptax fleet report`. Ends with a line break.
+/// Returns the text of `looptax fleet report`. Ends with a line break.
 pub fn fleet(fleet: &Fleet, style: Style) -> String {
     let text = style.text();
     let mut lines = Lines::new(style);
@@ -70,24 +70,25 @@ pub fn fleet(fleet: &Fleet, style: Style) -> String {
     lines.finish()
 }
 
-/// The text of `looptax fleet programs`.
+/// Returns the text of `looptax fleet programs`.
 pub fn fleet_pairs(fleet: &Fleet, style: Style) -> String {
     alone(&words::pairs(fleet, style.text()), style)
 }
 
-/// The text of `looptax fleet changes`: the programs that changed their transport, and those that went back to TCP.
+/// Returns the text of `looptax fleet changes`: programs that have changed their transport, and programs that have
+/// returned to TCP.
 pub fn fleet_movers(fleet: &Fleet, style: Style) -> String {
     let text = style.text();
     let movers = alone(&words::movers(fleet, text), style);
     format!("{movers}\n{}", alone(&words::fell_back(fleet, text), style))
 }
 
-/// The text of `looptax fleet hosts`.
+/// Returns the text of `looptax fleet hosts`.
 pub fn fleet_hosts(hosts: &FleetList<FleetHost>, style: Style) -> String {
     alone(&words::hosts(hosts, style.text()), style)
 }
 
-/// The text of `looptax fleet host`, for each machine with that name.
+/// Returns the text of `looptax fleet host`, for each machine with the given name.
 pub fn fleet_machines(machines: &[FleetMachine], style: Style) -> String {
     let sections = machines.iter().flat_map(|it| words::machine(it, style.text()));
     let texts: Vec<String> = sections.map(|it| alone(&it, style)).collect();

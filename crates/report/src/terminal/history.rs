@@ -1,4 +1,4 @@
-//! The runs of the history, a line per verdict.
+//! The runs of the history, one line per verdict.
 
 use looptax_model::record::{Direction, Estimate, PastRun, PastVerdict, Verdict};
 
@@ -10,7 +10,7 @@ use crate::heading::version;
 
 const HEADER: [&str; 8] = ["run", "server", "workload", "connections", "placement", "arm", "tax", "verdict"];
 
-/// The list of `looptax show`, in the given order. Ends with a line break.
+/// Returns the list of `looptax show`, in the given order. Ends with a line break.
 pub fn history(runs: &[PastRun], style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let mut lines = Lines::new(style);
@@ -24,7 +24,7 @@ pub fn history(runs: &[PastRun], style: Style) -> String {
     lines.finish()
 }
 
-/// `20261123-081500-12 (before-kernel)`.
+/// Returns `20261123-081500-12 (before-kernel)`.
 pub(super) fn run_name(id: &str, label: Option<&str>, text: Text) -> String {
     let label = label.map(|it| format!(" ({})", text.clean(it)));
     format!("{}{}", text.clean(id), label.unwrap_or_default())
@@ -67,7 +67,7 @@ fn cells(verdict: &PastVerdict, text: Text) -> [String; 7] {
     ]
 }
 
-/// A tax with its interval, if there were enough epochs for one.
+/// Formats a tax, with its interval if there were enough epochs for one.
 fn shown_tax(tax: &Estimate, text: Text) -> String {
     let percent = text.percent(tax);
     match (tax.lo, tax.hi, percent.split_once('[')) {

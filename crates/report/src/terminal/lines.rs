@@ -1,6 +1,6 @@
-//! Lines of text, broken at words to the terminal's width, and the colours.
+//! Lines of text, which are broken at words to the terminal's width, and their colours.
 //!
-//! All text that is passed in is clean already. Colour codes are added last, so that they never count as width.
+//! All text that is passed in has been cleaned. Colour codes are added last, so that they do not count as width.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use super::style::Style;
 use crate::format::GLUE;
 use crate::words::Tone;
 
-/// The meaning of a piece of text, shown as a colour; the words express it too.
+/// The meaning of a piece of text, which is shown as a colour; the words always express the meaning too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
-    /// Nothing special.
+    /// No special meaning.
     Plain,
     Strong,
     Good,
@@ -29,14 +29,14 @@ impl From<Tone> for Paint {
     }
 }
 
-/// Lines that are being collected.
+/// The lines that have been written so far.
 #[derive(Debug)]
 pub(super) struct Lines {
     pub(super) style: Style,
     text: String,
-    /// Headings of columns for which tables had no room.
+    /// Headings of the columns that tables have left out for lack of space.
     left_out: Vec<&'static str>,
-    /// `3 of 15 servers`: rows for which there was no room.
+    /// The rows that were left out for lack of space: `3 of 15 servers`.
     left_out_rows: Vec<String>,
 }
 
@@ -45,33 +45,34 @@ impl Lines {
         Self { style, text: String::new(), left_out: Vec::new(), left_out_rows: Vec::new() }
     }
 
-    /// Adds a line unbroken, however long: for text to copy in one piece.
+    /// Adds a line without breaking it, however long it is, so that the reader can copy it as a whole.
     pub(super) fn verbatim(&mut self, line: &str) {
         self.text.push_str(&line.trim_end().replace(GLUE, " "));
         self.text.push('\n');
     }
 
-    /// An empty line.
+    /// Adds an empty line.
     pub(super) fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    /// Adds a heading, broken to the width.
+    /// Adds a heading, broken to the terminal's width.
     pub(super) fn heading(&mut self, indent: usize, line: &str) {
         self.broken(indent, indent + 2, line, Paint::Strong);
     }
 
-    /// Adds a line that continues at its own indentation.
+    /// Adds a line; if it is broken, its further lines have the same indentation.
     pub(super) fn wrapped(&mut self, indent: usize, line: &str) {
         self.broken(indent, indent, line, Paint::Plain);
     }
 
-    /// Adds a line that continues at column `rest`, below the text after its first word.
+    /// Adds a line; if it is broken, its further lines begin at column `rest`, below the text after the first word.
     pub(super) fn hanging(&mut self, rest: usize, line: &str) {
         self.broken(0, rest, line, Paint::Plain);
     }
 
-    /// Adds a line that continues two columns further right, so that items can be distinguished.
+    /// Adds a line; if it is broken, its further lines are indented by two more columns, so that items can be
+    /// distinguished.
     pub(super) fn item(&mut self, indent: usize, line: &str) {
         self.broken(indent, indent + 2, line, Paint::Plain);
     }
@@ -85,7 +86,7 @@ impl Lines {
         }
     }
 
-    /// Returns the text in its colour, or unchanged without colour.
+    /// Returns the text in its colour, or unchanged if colours are off.
     pub(super) fn paint(&self, text: &str, paint: Paint) -> String {
         let code = match paint {
             Paint::Plain => return text.to_owned(),
@@ -98,25 +99,26 @@ impl Lines {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// Notes that a table had no room for these columns.
+    /// Records that a table has left out these columns.
     pub(super) fn left_out(&mut self, headings: &[&'static str]) {
         let new = headings.iter().filter(|it| !self.left_out.contains(it)).copied().collect::<Vec<_>>();
         self.left_out.extend(new);
     }
 
-    /// Whether a table had no room for this column.
+    /// Whether a table has left out this column.
     pub(super) fn lacks(&self, heading: &str) -> bool {
         self.left_out.contains(&heading)
     }
 
-    /// Whether a table had no room for this column, which then needs no explanation; forgets that column.
+    /// Whether a table has left out this column, so that the column needs no explanation; also removes the column from
+    /// the list.
     pub(super) fn take_left_out(&mut self, heading: &str) -> bool {
         let lacks = self.lacks(heading);
         self.left_out.retain(|it| *it != heading);
         lacks
     }
 
-    /// Names the columns for which tables had no room, once for all tables.
+    /// Writes which columns were left out, once for all tables.
     pub(super) fn tell_left_out(&mut self) {
         let them = match self.left_out.len() {
             0 => return,
@@ -127,21 +129,21 @@ impl Lines {
         self.item(0, &format!("left out at this width: {headings}; --json has {them}"));
     }
 
-    /// Returns at most that many rows from the beginning; the number of the others is printed at the end.
+    /// Returns the first `most` rows; how many rows are left out is written at the end.
     pub(super) fn first_of<'a, T>(&mut self, rows: &'a [T], most: usize, name: &str) -> &'a [T] {
         let first = &rows[..rows.len().min(most)];
         self.left_out_rows(rows.len() - first.len(), rows.len(), name);
         first
     }
 
-    /// Notes how many of all the rows with this name, a plural, are not printed.
+    /// Records how many of all rows are not printed; `name` is the plural for these rows.
     pub(super) fn left_out_rows(&mut self, n: usize, n_all: usize, name: &str) {
         if n > 0 {
             self.left_out_rows.push(format!("{n} of {n_all} {name}"));
         }
     }
 
-    /// Reports the numbers of rows for which there was no room, once for all tables.
+    /// Writes how many rows were left out, once for all tables.
     pub(super) fn tell_left_out_rows(&mut self) {
         let rows = std::mem::take(&mut self.left_out_rows);
         if !rows.is_empty() {
@@ -155,7 +157,8 @@ impl Lines {
     }
 }
 
-/// Breaks a text at spaces: the first piece to `first` columns, the others to `rest`. A longer word stays whole.
+/// Breaks a text at spaces: the first line has at most `first` columns, the others at most `rest`. A longer word is not
+/// broken.
 pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut pieces: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
@@ -173,8 +176,8 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     pieces
 }
 
-/// Breaks each line of `text` at spaces to `columns`; what follows a break is indented by two more columns than its
-/// line.
+/// Breaks each line of `text` at spaces to at most `columns` columns; the further lines are indented by two more
+/// columns than the broken line.
 pub fn fitted(text: &str, columns: usize) -> String {
     let mut fitted = String::new();
     for line in text.lines() {
@@ -189,7 +192,7 @@ pub fn fitted(text: &str, columns: usize) -> String {
     fitted
 }
 
-/// Counts the columns of a text. Characters of double width count as one, which shifts a column and does no other harm.
+/// Counts the columns of a text. Characters of double width count as one column; this only shifts columns of a table.
 pub(super) fn width(text: &str) -> usize {
     text.chars().count()
 }

@@ -1,4 +1,4 @@
-//! The output of `looptax` without a command, piece by piece: some twenty lines in all.
+//! The output of `looptax` without a command, in several pieces: some twenty lines in total.
 
 use looptax_advise::{Weighed, Worth, weigh};
 use looptax_model::record::{
@@ -13,34 +13,34 @@ use crate::format::{Text, rate};
 use crate::heading::{server, version};
 use crate::words::row::{is_usable, tax_words, verdict_words};
 
-/// Name at most this many servers, and count the others.
+/// Maximum number of servers that are named; the others are only counted.
 const MOST_SERVERS: usize = 4;
-/// Name at most this many programs, and count the others.
+/// Maximum number of programs that are named; the others are only counted.
 const MOST_PROGRAMS: usize = 2;
-/// Requests per second for which the tax is reported if no requests were seen.
+/// The rate in requests per second at which the tax is shown if no requests were seen.
 const YARDSTICK_PER_S: f64 = 1_000.0;
-/// Width of the first column, which names the subject of a line.
+/// Width of the first column, which has the subject of a line.
 const SUBJECT: usize = 10;
-/// Columns for a server's name, and for the time that TCP adds to a request.
+/// Widths of the columns for a server's name, and for the time that TCP adds to a request.
 const COLUMNS: [usize; 2] = [20, 23];
-/// If other programs used at least this percentage of the machine's time, they made the intervals wider.
+/// From this share of the machine's CPU time on, in percent, other programs made the intervals wider.
 const BUSY_PCT: f64 = 5.0;
-/// The same limit for the time that the hypervisor took.
+/// The same limit for CPU time that the hypervisor took.
 const STOLEN_PCT: f64 = 1.0;
 
-/// A connection costs many times as much as a request: with more connections per request than this, most of the cost is
-/// not for requests.
+/// Maximum number of new connections per request. A connection costs many times as much as a request, so with more
+/// connections most of the cost is not for requests.
 const MOST_OPENED: f64 = 0.05;
 
-/// The origin of a rate.
+/// Where a rate comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Basis {
     Asked,
     Seen,
-    /// Connections that were closed, each after at least one request.
+    /// Connections that were closed; each counts as one request.
     Closed,
     Yardstick,
-    /// An assumed rate next to a comparison, which does not count requests.
+    /// An assumed rate that is shown with a comparison, which does not count the requests of programs.
     Say,
 }
 
@@ -48,17 +48,17 @@ enum Basis {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtRate {
     basis: Basis,
-    /// The kind of server that gets the requests; `None` for whichever was measured.
+    /// The kind of server that gets the requests; `None` for any server that was measured.
     pub kind: Option<String>,
     /// The program that sends the requests; empty for an assumed rate.
     pub who: String,
     /// Requests per second.
     pub requests_per_s: f64,
-    /// Connections that are opened for the requests, per second; their cost is not a part of a request's tax.
+    /// Number of connections that are opened for the requests, per second. A request's tax does not include their cost.
     pub opened_per_s: f64,
 }
 
-/// The pieces of the output. Each is a text that ends with a line break, or is empty.
+/// The output, in pieces. Each piece is a text that ends with a line break, or is empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Minute {
     style: Style,
@@ -69,7 +69,8 @@ impl Minute {
         Self { style: Style { width: style.width.max(LEAST_WIDTH), ..style } }
     }
 
-    /// Returns the servers that run here, and the clients that pay for TCP; empty if no server is running.
+    /// Returns the servers that are running on this machine, and the clients that pay for TCP; empty if no server is
+    /// running.
     pub fn found(self, found: &Found) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
@@ -98,7 +99,7 @@ impl Minute {
         lines.finish()
     }
 
-    /// Returns the announcement of the measurement.
+    /// Returns the line that announces the measurement.
     pub fn head(self) -> String {
         let mut lines = Lines::new(self.style);
         let how = "private copies, one connection each, both ends on one core, half a minute in total";
@@ -129,7 +130,7 @@ impl Minute {
         lines.finish()
     }
 
-    /// Returns the tax at the known rates, the disturbances, and the commands for more.
+    /// Returns the tax at the known rates, the disturbances, and commands that show more.
     pub fn end(self, record: &Record, rates: &[AtRate], seconds: f64, name: Option<&str>) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
@@ -157,7 +158,7 @@ impl Minute {
     }
 }
 
-/// Writes a server's text, which continues below its own beginning.
+/// Writes a server's name and a text about it; further lines of the text begin below its first line.
 fn row(name: &str, words: &str, paint: Paint, lines: &mut Lines) {
     let indent = 2 + COLUMNS[0];
     let mut before = format!("  {}", padded(name, COLUMNS[0]));
@@ -173,7 +174,7 @@ fn subject(word: &str, words: &str, lines: &mut Lines) {
     lines.hanging(SUBJECT, &format!("{}{words}", padded(word, SUBJECT)));
 }
 
-/// `mariadbd 10.11.6 (127.0.0.1:3306, /run/mysqld/mysqld.sock)`.
+/// Returns `mariadbd 10.11.6 (127.0.0.1:3306, /run/mysqld/mysqld.sock)`.
 fn here(server: &FoundServer, text: Text) -> String {
     let known = server.version.as_deref();
     let known = known.map(|it| format!(" {}", shown(version(it), text)));
@@ -188,7 +189,8 @@ fn here(server: &FoundServer, text: Text) -> String {
     format!("{}{} ({})", shown(&server.program, text), known.unwrap_or_default(), places.join(", "))
 }
 
-/// `127.0.0.1:3306 (mysql or mariadb by its port, of user mysql)`; `None` if there is no evidence of a database.
+/// Returns `127.0.0.1:3306 (mysql or mariadb by its port, of user mysql)`; `None` if there is no evidence of a
+/// database.
 fn unseen(listener: &FoundListener, text: Text) -> Option<String> {
     let likely = listener.likely.as_ref()?;
     let user = listener.user.as_ref();
@@ -211,7 +213,7 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// `php-fpm -> mariadbd over TCP, 820 requests/s    looptax check 812`.
+    /// Returns `php-fpm -> mariadbd over TCP, 820 requests/s    looptax check 812`.
     fn line(&self, text: Text) -> String {
         let name = self.busiest.peer.program.as_deref().unwrap_or(NOT_SEEN);
         let n = match self.n_processes {
@@ -230,12 +232,12 @@ impl Program<'_> {
     }
 }
 
-/// The kinds of the servers to which programs send requests over TCP, the busiest program's first.
+/// Returns the kinds of server to which programs send requests over TCP, the busiest program's kind first.
 pub fn paying_kinds(found: &Found) -> Vec<&str> {
     paying(found).iter().filter_map(|it| Some(&*it.server?.kind)).collect()
 }
 
-/// Programs with requests over TCP, the busiest first; without other looptax processes, which only measure.
+/// Returns the programs that send requests over TCP, the busiest first, without looptax processes, which only measure.
 fn paying(found: &Found) -> Vec<Program<'_>> {
     let mut programs: Vec<Program<'_>> = Vec::new();
     let is_looptax = |it: &&FoundClient| it.peer.program.as_deref() == Some("looptax");
@@ -264,20 +266,22 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
 }
 
 impl AtRate {
-    /// A rate that the user passed.
+    /// Makes a rate that the user has passed.
     pub fn asked(requests_per_s: f64) -> Self {
         Self { basis: Basis::Asked, kind: None, who: String::new(), requests_per_s, opened_per_s: 0.0 }
     }
 
-    /// An assumed rate next to a running server, whose requests were not counted.
+    /// Makes an assumed rate for a running server, whose requests were not counted; `None` if no such server was
+    /// measured.
     pub(super) fn say(record: &Record) -> Option<Self> {
         let is_used = |it: &Comparison| !it.target.private && !it.is_of_program() && it.load.is_flat_out();
         let say = Self { basis: Basis::Say, ..Self::asked(YARDSTICK_PER_S) };
         record.comparisons.iter().any(is_used).then_some(say)
     }
 
-    /// Returns the rates of programs over TCP to each server here, the busiest first; without requests, the connections
-    /// that they close; and without these an assumed rate.
+    /// Returns the rates at which programs send requests over TCP to each server on this machine, the busiest first. If
+    /// there are no requests, returns the rates at which they close connections; if there are none either, an assumed
+    /// rate.
     pub fn seen(found: Option<&Found>) -> Vec<Self> {
         let requests = found.map_or_else(Vec::new, Self::of_programs);
         let closed = || found.map_or_else(Vec::new, Self::of_closed);
@@ -286,7 +290,7 @@ impl AtRate {
         if known.is_empty() { vec![yardstick()] } else { known }
     }
 
-    /// Whether the connections that it opens matter as well as its requests.
+    /// Whether the program opens so many connections that their cost matters, too.
     fn opens_many(&self) -> bool {
         self.opened_per_s > MOST_OPENED * self.requests_per_s
     }
@@ -306,7 +310,7 @@ impl AtRate {
                 requests_per_s: closed_per_s,
                 opened_per_s: closed_per_s,
             };
-            // A hop appears in each chain that contains it.
+            // A hop occurs in each chain that contains it.
             if !known.contains(&one) {
                 known.push(one);
             }
@@ -339,12 +343,12 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     if [us.lo, us.hi, pct.lo, pct.hi].contains(&None) {
         return ("too few measurements for an answer".to_owned(), Paint::Unsure);
     }
-    // An interval that is too long for its column still has a space after it.
+    // If an interval is too long for its column, there is still a space after it.
     let us = match (&tax.uncertain_size, us.lo.zip(us.hi)) {
         (Some(size), Some((lo, hi))) if size.cause == SizeCause::Wide => {
             format!("{} to {}", text.signed_micros(lo), text.micros(hi))
         }
-        // If there is no conclusion, all of the time may come from a single bad epoch.
+        // If the verdict is inconclusive, a single disturbed epoch may be the cause of the whole difference.
         _ if tax.has_size() && tax.verdict != Verdict::Inconclusive => text.signed_micros_interval(us),
         _ => "n/a".to_owned(),
     };
@@ -364,8 +368,8 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     }
 }
 
-/// Writes the cost of TCP at each rate for each of its servers, by the server's first comparison, which has the fewest
-/// connections. Servers with the same result are grouped.
+/// Writes what TCP costs at each rate, for each server that the rate applies to. The figures are from the server's
+/// first comparison, which has the fewest connections. Servers with the same conclusion are grouped.
 pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Lines) {
     let text = lines.style.text();
     for it in rates {
@@ -394,17 +398,18 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
     }
 }
 
-/// Returns the cost of TCP at a rate, with the names of the servers and whether other programs were busy in that time.
+/// Returns what TCP costs at a rate: for each server, its name, the cost, and whether other programs were busy during
+/// the measurement.
 fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed, bool)> {
     let mut known: Vec<(String, Weighed, bool)> = Vec::new();
     let is_busy = |tax: &Tax| tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed);
-    // No program sends requests to the built-in server, so its result is shown only if there is no other.
+    // No program sends requests to the built-in echo server, so its result is shown only if there is no other.
     let has_servers = { record.comparisons.iter() }.any(|it| it.target.kind != "echo");
     for comparison in &record.comparisons {
         let kind = &comparison.target.kind;
         let is_asked = it.kind.as_ref().is_none_or(|meant| meant == kind);
         let is_meant = is_asked && (kind != "echo" || !has_servers);
-        // The cost of TLS on the socket is not a cost of TCP.
+        // A comparison with TLS on the socket does not show the cost of TCP.
         let has_sealed_socket = |tax: &&Tax| {
             [Some(&tax.arm), comparison.arms.first().map(|it| &it.name)]
                 .into_iter()
@@ -417,7 +422,7 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
         }
         let taxes = || comparison.tax.iter().filter(|tax| !has_sealed_socket(tax));
         let first = taxes().next().filter(|tax| is_usable(tax));
-        // Programs that encrypt also pay for the encryption.
+        // Programs that use TLS also pay for the encryption.
         let with_tls = taxes().skip(1).find(|tax| tax.arm == "tls" && is_usable(tax));
         let with_tls = with_tls.map(|tax| (format!("{name} with TLS"), tax));
         for (name, tax) in first.map(|tax| (name, tax)).into_iter().chain(with_tls) {
@@ -428,7 +433,7 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
     known
 }
 
-/// Explains that no verdict about requests holds at this rate of new connections.
+/// Explains that the figures do not include the cost of the new connections at this rate.
 fn opening_words(it: &AtRate) -> String {
     let kind = it.kind.as_deref().unwrap_or("KIND");
     let rate = rate(it.opened_per_s);
@@ -447,7 +452,7 @@ fn worth_words(worth: Worth) -> &'static str {
     }
 }
 
-/// Reports how much of the machine others used, if that made the intervals wider.
+/// Returns how much of the machine other programs used, if this made the intervals wider.
 fn busy(record: &Record) -> Option<String> {
     let taxes = || record.comparisons.iter().flat_map(|it| &it.tax);
     let most = |share: fn(&Tax) -> Option<f64>| taxes().filter_map(share).fold(0.0, f64::max);

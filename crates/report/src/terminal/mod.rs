@@ -1,7 +1,7 @@
-//! The report for a terminal, from the whole record down to the line.
+//! The report for a terminal, from the whole record down to single lines.
 //!
-//! Order: for each server and workload a heading, for each client model a table and the text about it; then whatever
-//! holds for the whole run. Called by the command line, which prints it.
+//! The order is: for each server and workload a heading; for each client model a table and the text about it; at the
+//! end the text about the whole run. Called by the command line, which prints the report.
 
 mod bars;
 mod checked;
@@ -47,25 +47,25 @@ pub use switched::{is_failure, lines_back, switch_end, switch_plan, switch_step,
 pub use watched::watched;
 pub use watched_diff::{before_and_after, watched_diff};
 
-/// A percentage with its interval: `16.0 % [15.4, 16.4]`.
+/// Formats a percentage with its interval: `16.0 % [15.4, 16.4]`.
 pub fn percent(pct: &Estimate, style: Style) -> String {
     style.text().percent(pct).replace(GLUE, " ")
 }
 
-/// Returns a sentence that explains why there is no reliable verdict; `None` if there is one.
+/// Returns a sentence that explains why there is no reliable verdict; `None` if the verdict is reliable.
 pub fn why_withheld(comparison: &Comparison, tax: &Tax, style: Style) -> Option<String> {
     let why = words::why_withheld(comparison, tax, style.text())?;
     Some(why.replace(GLUE, " "))
 }
 
-/// Options of the report of `looptax compare`.
+/// Options for the report of `looptax compare`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Beside<'a> {
     /// The name of the record, if it was saved.
     pub record: Option<&'a str>,
-    /// Report the cost of TCP at this many requests per second.
+    /// If set, the cost of TCP is reported at this many requests per second.
     pub at_per_s: Option<f64>,
-    /// Whether to print everything that is known about each comparison, instead of each kind of warning only once.
+    /// Whether everything that is known about each comparison is printed, instead of each kind of warning only once.
     pub is_verbose: bool,
 }
 
@@ -112,7 +112,7 @@ pub fn compare(record: &Record, beside: Beside<'_>, style: Style) -> String {
     lines.finish()
 }
 
-/// Writes each kind of warning once, and mentions that there is more.
+/// Writes each kind of warning only once, and how the user can see the rest.
 fn write_in_short(record: &Record, story: &words::Story, lines: &mut Lines) {
     let text = lines.style.text();
     let warnings = words::warnings::warnings_once(record, text);

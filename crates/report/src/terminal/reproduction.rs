@@ -7,7 +7,8 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::words::reproduction::{CLAIM_HEAD, ClaimStory, PartStory, head, part_stories};
 
-/// The text of `looptax reproduce`; `path` is the file of its saved result, if it was saved. Ends with a line break.
+/// Returns the text of `looptax reproduce`; `path` is the file with the saved result, if it was saved. Ends with a line
+/// break.
 pub fn reproduction(reproduction: &Reproduction, path: Option<&str>, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let text = style.text();
@@ -62,7 +63,7 @@ fn write_part(part: &PartStory, lines: &mut Lines) {
     lines.blank();
 }
 
-/// Writes the published figures of all parts, as the last text on the screen.
+/// Writes the published figures of all parts at the end, so that they stay visible on the screen.
 fn write_all(parts: &[PartStory], lines: &mut Lines) {
     let [_, _, published, measured, verdict] = CLAIM_HEAD;
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! A small table as columns; if they do not fit, as one line for each figure.
+//! Writes a small table as columns; if they do not fit, writes one line for each figure.
 
 use super::lines::{Lines, padded, width};
 use crate::words::small_table::SmallTable;

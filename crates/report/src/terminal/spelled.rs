@@ -7,8 +7,8 @@ use looptax_model::record::Spelling;
 use super::lines::fitted;
 use super::style::{Style, cleaned};
 
-/// Returns the text to write for each dialect; `socket` names the socket and how it was found, `elsewhere` is the URL's
-/// host if that is another machine.
+/// Returns the text to write for each dialect. `socket` is the path of the socket and how it was found; `elsewhere` is
+/// the host of the URL if it is another machine.
 pub fn spelled(spellings: &[Spelling], socket: &str, elsewhere: Option<&str>, style: Style) -> String {
     let mut text = elsewhere.map_or_else(String::new, |host| {
         format!("beware: `{host}` is not this machine, and a Unix socket works only within one machine\n")
@@ -23,7 +23,7 @@ pub fn spelled(spellings: &[Spelling], socket: &str, elsewhere: Option<&str>, st
     text
 }
 
-/// The lines to copy, which stay whole, and those about them.
+/// Returns the lines to copy, which are not broken, and the lines that explain them.
 fn written(spelling: &Spelling) -> (String, String) {
     let mut to_copy = format!("\n{} ({}), in {}:\n", spelling.name, spelling.language, spelling.place);
     for line in spelling.text.lines() {
@@ -44,7 +44,7 @@ fn written(spelling: &Spelling) -> (String, String) {
     (to_copy, text)
 }
 
-/// Explains which transport each dialect uses for this host, and why.
+/// Explains which transport each dialect uses for this host, with the reason.
 pub fn explained(spellings: &[Spelling], host: Option<&str>, port: u16, style: Style) -> String {
     let mut text = format!("host {}, port {port}\n", host.unwrap_or("(none)"));
     let widest = |of: fn(&Spelling) -> usize| spellings.iter().map(of).max().unwrap_or(0);

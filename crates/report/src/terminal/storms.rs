@@ -10,7 +10,7 @@ use super::lines::Lines;
 use crate::format::Text;
 use crate::words::storms::smallest;
 
-/// Writes a row for each size and arm, then the smallest queues.
+/// Writes a row for each number of connections and arm, then the shortest sufficient queues.
 pub(super) fn write(found: &Storms, lines: &mut Lines) {
     let text = lines.style.text();
     lines.heading(0, &heading(found, text));

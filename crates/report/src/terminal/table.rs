@@ -1,6 +1,6 @@
-//! The table of a group: in columns if they fit, else one block per row.
+//! Writes the table of a group: as columns if they fit, otherwise one block per row.
 //!
-//! It gets finished cells, and computes only their widths.
+//! The cells are already finished; this module computes only their widths.
 
 use super::lines::{Lines, Paint, padded, width, wrap};
 use crate::format::counted;
@@ -8,14 +8,14 @@ use crate::words::table::{Row, Table, Tail};
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// The gap between the arms and the tax, since those cells contain spaces themselves.
+/// Width of the gap between the arms and the tax; it is wide because these cells contain spaces themselves.
 const WIDE_GAP: usize = 3;
-/// The least room in which a text over all columns is still readable.
+/// Minimum width in columns at which a text across all columns is still readable.
 const LEAST_OPEN: usize = 30;
-/// The least room for a verdict; a longer verdict is broken into lines.
+/// Minimum width in columns for a verdict; a longer verdict is broken into lines.
 const LEAST_VERDICT: usize = 20;
 
-/// Writes the table in the layout that fits.
+/// Writes the table as columns or as blocks, depending on the terminal's width.
 pub(super) fn write(table: &Table, lines: &mut Lines) {
     let columns = Columns::for_table(table);
     if columns.width(table) <= lines.style.width {
@@ -25,7 +25,7 @@ pub(super) fn write(table: &Table, lines: &mut Lines) {
     }
 }
 
-/// Widths of the columns, gaps included.
+/// The widths of the columns, including the gaps.
 struct Columns {
     connections: usize,
     placement: usize,
@@ -62,7 +62,7 @@ impl Columns {
         }
     }
 
-    /// The number of columns before the tax.
+    /// Returns the number of columns before the tax.
     fn tail_start(&self) -> usize {
         INDENT + self.connections + self.placement + self.arms.iter().sum::<usize>()
     }
@@ -101,7 +101,7 @@ impl Columns {
     }
 }
 
-/// Writes the last cell of a row, broken to the remaining width.
+/// Writes the last cell of a row, broken into lines of the remaining width.
 fn write_broken(mut head: String, words: &str, paint: Paint, lines: &mut Lines) {
     let start = width(&head);
     let room = lines.style.width - start;
@@ -112,14 +112,14 @@ fn write_broken(mut head: String, words: &str, paint: Paint, lines: &mut Lines) 
     }
 }
 
-/// Writes text below the arms, over all columns.
+/// Writes text below the arms, across all columns.
 fn write_below(row: &Row, indent: usize, lines: &mut Lines) {
     for line in row.below.iter().filter(|it| !it.is_empty()) {
         lines.wrapped(indent, line);
     }
 }
 
-/// Writes a block per row, for narrow terminals.
+/// Writes one block per row, for narrow terminals.
 fn write_stacked(table: &Table, lines: &mut Lines) {
     let label = table.arms.iter().map(|name| width(name)).max().unwrap_or(0).max(width("tax")) + GAP;
     for row in &table.rows {

@@ -1,4 +1,4 @@
-//! The counts of `looptax watch`, for a terminal: clients and their servers, the busiest at the top.
+//! The counts of `looptax watch`, for a terminal: clients and their servers, the busiest first.
 
 use looptax_model::record::{Watched, WatchedEnd, WatchedHop, WatchedQueue, WatchedTimes};
 
@@ -23,13 +23,13 @@ const NARROWER: [Step; 10] = [
     Step::Cut("server", 20),
 ];
 
-/// From this percentage of overlapping requests on, a note reports that single requests cannot be told apart.
+/// From this percentage of overlapping requests on, a note explains that single requests cannot be distinguished.
 const MOST_OVERLAPPING_PCT: u64 = 1;
 
-/// If new connections wait less than this (µs, p99) for their server, that wait gets no column.
+/// Minimum wait of new connections for their server, in µs (p99), that gets a separate column.
 const LEAST_WAIT_US: f64 = 1e3;
 
-/// The text of `looptax watch`. Ends with a line break.
+/// Returns the text of `looptax watch`. Ends with a line break.
 pub fn watched(watched: &Watched, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let mut lines = Lines::new(style);
@@ -121,7 +121,7 @@ fn accept(hop: &WatchedHop) -> Option<String> {
     Some(format!("{} ms", fixed(us / 1e3, 1)))
 }
 
-/// Writes the addresses at which connections wait to be accepted.
+/// Writes the addresses on which connections are waiting to be accepted.
 fn queues(watched: &Watched, lines: &mut Lines) {
     let text = lines.style.text();
     for queue in watched.queues.iter().filter(|it| it.n_waiting > 0) {
@@ -147,13 +147,13 @@ fn client(hop: &WatchedHop, text: Text) -> String {
     named(client, text)
 }
 
-/// The client's container or unit.
+/// Returns the client's container or unit.
 fn place(hop: &WatchedHop, text: Text) -> String {
     let home = hop.client.as_ref().and_then(|it| it.home.as_ref());
     home.map_or_else(|| "-".to_owned(), |it| shown(it, text))
 }
 
-/// The service's name with its process number, as `find` prints it.
+/// Returns the service's name with its process number, in the same form as `find` prints it.
 fn named(end: &WatchedEnd, text: Text) -> String {
     let pid = end.pid.map(|it| format!(" {it}"));
     format!("{}{}", shown(&end.program, text), pid.unwrap_or_default())
@@ -163,7 +163,7 @@ fn server(hop: &WatchedHop, text: Text) -> String {
     hop.server.as_ref().map_or_else(|| shown(&hop.address, text), |it| named(it, text))
 }
 
-/// Returns the command that checks whether the socket would work.
+/// Returns the command that checks whether the client could use the socket.
 fn next(hop: &WatchedHop) -> Option<String> {
     let pid = hop.client.as_ref().filter(|_| hop.way.is_tcp() && hop.kind.is_some()).and_then(|it| it.pid);
     pid.map(|pid| format!("looptax check {pid}"))

@@ -1,4 +1,4 @@
-//! Two saved looks of `looptax watch` compared.
+//! The comparison of two saved snapshots of `looptax watch`.
 
 use looptax_model::record::{Estimate, Figure, WatchedChange, WatchedDiff, WatchedEnd, WatchedSide, WatchedSpan};
 
@@ -14,7 +14,7 @@ const NOT_PAIRED: &str = "the two counts were made one after the other: the chan
 const BUCKETS: &str = "p50, p99: half of the requests, or 99 %, took less; looptax counts them in classes up to 6 % \
     wide, which their intervals allow for";
 
-/// The text of `looptax diff` of two saved looks. Ends with a line break.
+/// Returns the text of `looptax diff` for two saved snapshots. Ends with a line break.
 pub fn watched_diff(diff: &WatchedDiff, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let mut lines = Lines::new(style);
@@ -97,13 +97,13 @@ fn rows(hop: &WatchedChange, load: &str, text: Text) -> Vec<Vec<String>> {
     ]
 }
 
-/// Whether chance is ruled out as the cause of a change, over all hops together.
+/// Whether chance is ruled out as the cause of a change, with all hops tested together.
 fn is_sure(hop: &WatchedChange) -> bool {
     hop.p.is_none_or(|it| it < MOST_CHANCE)
 }
 
-/// `php-fpm -> mariadbd: a request took 240 µs over loopback in the 20 s before and 210 µs over unix in the 20 s after: 12.5 %
-/// less [9.1, 15.7]`.
+/// Returns `php-fpm -> mariadbd: a request took 240 µs over loopback in the 20 s before and 210 µs over unix in the 20
+/// s after: 12.5 % less [9.1, 15.7]`.
 pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -> String {
     let text = style.text();
     let end = |it: &Option<WatchedEnd>| it.as_ref().map_or("(elsewhere)".to_owned(), |it| shown(&it.program, text));

@@ -1,6 +1,6 @@
-//! The answer in a line per server: what each arm loses. It comes before tables and statistics.
+//! The result in one line per server: how much each arm loses. It is shown before tables and statistics.
 //!
-//! It repeats figures of the tables; if a server has many verdicts, only the first and the last.
+//! The line repeats figures of the tables; if a server has many verdicts, only the first and the last verdict.
 
 use looptax_model::record::{Comparison, Record, Tax};
 
@@ -9,7 +9,7 @@ use super::{Tone, sentence};
 use crate::format::Text;
 use crate::heading;
 
-/// If a server has more verdicts than this, only the first and the last are shown.
+/// Maximum number of verdicts that are all shown; if there are more, only the first and the last are shown.
 const MOST_PARTS: usize = 4;
 
 /// The result of a server with a workload.
@@ -27,7 +27,7 @@ pub(crate) struct Part {
     pub(crate) tone: Tone,
 }
 
-/// Returns the answers for all servers, in the order of measuring.
+/// Returns the results of all servers, in the order of measuring.
 pub(crate) fn answers(record: &Record, text: Text) -> Vec<Answer> {
     let mut answers: Vec<Answer> = Vec::new();
     for comparison in &record.comparisons {

@@ -1,19 +1,20 @@
-//! The parts of an arm whose name does not show all of them.
+//! Notes about arms whose name does not show all parts of their path.
 
 use looptax_model::record::{Arm, Comparison};
 
 use crate::format::Text;
 
-/// The word in an endpoint's text before the program that it goes through.
+/// The word that precedes, in an endpoint's text, the program through which the arm passes.
 const THROUGH: &str = " through ";
 
-/// Returns a line for each arm that goes through another program, or is encrypted.
+/// Returns a line for each arm that passes through another program or is encrypted.
 pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let arms = comparison.arms.iter();
     arms.filter_map(|arm| note(arm, text)).collect()
 }
 
-/// Returns the addresses to which the arms of a running server lead, and the evidence that it is one server.
+/// Returns the addresses to which the arms of a running server lead, and the evidence that they lead to the same
+/// server.
 pub(super) fn ways(comparison: &Comparison, text: Text) -> Option<String> {
     let arms = || comparison.arms.iter();
     if comparison.target.private || comparison.is_of_program() || !arms().all(|arm| arm.verified) {

@@ -1,14 +1,15 @@
-//! The bill in words: what each part of an arm adds to a request.
+//! The bill as text: how much each part of an arm adds to a request.
 
 use looptax_model::record::{Bill, BillStep, Comparison, Figure};
 
 use super::small_table::SmallTable;
 use crate::format::Text;
 
-/// A step adds up if the rest is at most this share of the whole, or is within the interval of the whole.
+/// Maximum share of the whole that may remain when all steps are subtracted; a remainder within the interval of the
+/// whole is also accepted.
 const MOST_LEFT_OVER: f64 = 0.1;
 
-/// The bill of a comparison that has one.
+/// Returns the table of a comparison's bill, if the comparison has one.
 pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let bill = comparison.bill.as_ref()?;
     let s = if comparison.connections == 1 { "" } else { "s" };
@@ -17,7 +18,7 @@ pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTab
         known.map_or_else(|| "n/a".to_owned(), |us| text.micros_interval(us))
     };
     let root = [text.clean(&bill.root), own(&bill.root_time_us), own(&bill.root_cpu_us), String::new()];
-    // If a verdict withholds the size of an arm's tax, its bill withholds it too.
+    // If a verdict does not show the size of an arm's tax, the bill does not show it either.
     let is_withheld = |arm: &str| comparison.tax.iter().any(|it| it.arm == arm && !it.has_size());
     let steps = bill.steps.iter().map(|step| {
         let has_time = !is_withheld(&step.arm) && !is_withheld(&step.over);
@@ -69,7 +70,7 @@ fn part(step: &BillStep, text: Text) -> String {
     words.to_owned()
 }
 
-/// The step that is not in any sum: the hop behind a pooler by itself.
+/// Returns the step that is part of no sum: the hop behind a pooler by itself.
 fn beside(bill: &Bill) -> &'static str {
     let is_alone = |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
     let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");
@@ -80,12 +81,12 @@ fn beside(bill: &Bill) -> &'static str {
     }
 }
 
-/// Reports how much of the longest arms remains when their steps are subtracted.
+/// Returns how much of the longest arms remains when their steps are subtracted.
 fn closing(bill: &Bill, text: Text) -> Option<String> {
     let unfinished = bill.steps.iter().filter_map(|step| {
         let left = step.left_over_us?;
         let in_all = step.in_all_us.known()?;
-        // A rest within the interval of the whole does not contradict the sum.
+        // A remainder within the interval of the whole does not contradict the sum.
         let half = (in_all.hi? - in_all.lo?) / 2.0;
         (left.abs() > (MOST_LEFT_OVER * in_all.value.abs()).max(half))
             .then(|| format!("{} of {}", text.signed_micros(left), text.clean(&step.arm)))

@@ -1,6 +1,6 @@
-//! The figures of whole commands: time, and CPU time of the command and of its server, by arm.
+//! The figures of whole commands: run time, and CPU time of the command and of its server, by arm.
 //!
-//! There is one comparison with several figures, so views exchange rows and columns.
+//! There is only one comparison, with several figures, so views transpose the table.
 
 use looptax_model::record::{Arm, CommandLine, Commands, Comparison, Estimate, Figure, Tax};
 
@@ -8,7 +8,7 @@ use super::row::{is_usable, tax_words, tone, verdict_words};
 use super::tone::Tone;
 use crate::format::{Text, counted, run_time};
 
-/// The cells about the cost of one arm over the baseline.
+/// The cells about what one arm costs, compared with the baseline.
 #[derive(Debug)]
 pub(crate) struct CommandTable {
     pub(crate) arms: Vec<String>,
@@ -26,7 +26,7 @@ pub(crate) struct CommandRow {
     pub(crate) verdict: Option<(String, Tone)>,
 }
 
-/// A table for each arm that was compared with the baseline.
+/// Returns a table for each arm that was compared with the baseline.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     let names = comparison.arms.iter().map(|arm| text.clean(&arm.name));
     let names: Vec<String> = names.collect();
@@ -38,7 +38,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     comparison.tax.iter().map(table).collect()
 }
 
-/// Returns the commands that ran: one line for all arms, or one for each.
+/// Returns the commands that were run: one line for all arms, or one line for each arm.
 pub(crate) fn lines(commands: &Commands, text: Text) -> Vec<String> {
     let line = |line: &CommandLine| format!("{}: {}", text.clean(&line.arm), text.clean(&line.line));
     match &commands.template {
@@ -47,7 +47,7 @@ pub(crate) fn lines(commands: &Commands, text: Text) -> Vec<String> {
     }
 }
 
-/// In how many runs each arm was seen on its own transport.
+/// Returns in how many runs each arm's command was seen on the arm's transport.
 pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
     let parts = comparison.arms.iter().filter_map(|arm| {
         let seen = arm.proof.seen?;
@@ -59,7 +59,7 @@ pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
     (!parts.is_empty()).then(|| format!("connections seen while it ran: {}", parts.join(", ")))
 }
 
-/// Explains the times and the tax, if both are shown: the tax is not the ratio of the times.
+/// Explains why the tax is not the ratio of the times, if both are shown.
 pub(crate) fn what_is_shown(comparison: &Comparison) -> Option<&'static str> {
     let has_times = |arm: &Arm| arm.latency_us.mean.known().is_some();
     let has_tax = |tax: &Tax| is_usable(tax) && tax.throughput_pct.known().is_some();

@@ -1,17 +1,17 @@
-//! The cost of each request in system calls and context switches, and its explanation.
+//! The number of system calls and context switches per request, and what they explain.
 //!
-//! Counts, not times: the same on a noisy machine as on a quiet one.
+//! These are counts and not times, so they are the same on a noisy and on a quiet machine.
 
 use looptax_model::record::{Arm, Client, Comparison};
 
 use super::sentence;
 use crate::format::Text;
 
-/// From this many switches per request on, a blocked client is woken more than once. Waiting for an answer takes one
-/// switch; a count well above one comes from other wake-ups.
+/// From this number of switches per request on, a blocked client is woken more than once. Waiting for a reply takes one
+/// switch; if the count is well above one, there are other wake-ups.
 const WOKEN_AGAIN: f64 = 1.2;
 
-/// Returns one line with the counts of every arm, and another line if they explain the difference.
+/// Returns one line with the counts of every arm, and another line if the counts explain the difference.
 pub(crate) fn count_sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let place = sentence::place(comparison, text);
     let counts: Vec<String> = comparison.arms.iter().filter_map(|arm| counts(arm, text)).collect();
@@ -37,14 +37,15 @@ fn counts(arm: &Arm, text: Text) -> Option<String> {
     ))
 }
 
-/// When the peer has read a message and there is room to write again, Linux wakes every process that sleeps on a Unix
-/// socket, including a reader that sleeps in `recv`; `poll` filters such wake-ups out.
+/// Returns a sentence if the client is woken more than once per request over the socket. When the peer has read a
+/// message and there is space to write again, Linux wakes every process that sleeps on a Unix socket, including a
+/// process that sleeps in `recv`. `poll` filters out such wake-ups.
 ///
 /// # Source
 /// `unix_write_space` in `net/unix/af_unix.c`; call stacks of `sched_waking` in
 /// docs/src/results/clients.md.
 fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<String> {
-    // Requests with several answers also wake their client several times, for a good reason.
+    // Requests with several replies have to wake their client several times, too.
     let is_one_answer = comparison.workload.stream.is_none() && comparison.workload.name != "connect";
     if comparison.client != Client::Block || !is_one_answer {
         return None;

@@ -1,17 +1,18 @@
-//! The share of the machine's time that others took, as a clause of a verdict's sentence.
+//! The share of the machine's CPU time that other programs and the hypervisor took, as a clause in a verdict's
+//! sentence.
 
 use looptax_model::record::{Direction, Disturbance, SizeCause, Tax};
 
 use crate::format::{Text, counted};
 
-/// Below these shares of all CPU time, neither has to be named; the larger one is named in any case.
+/// Minimum shares of all CPU time that are named, in percent. The larger share is named in any case.
 const NAMED_STEAL_PCT: f64 = 1.0;
 const NAMED_FOREIGN_PCT: f64 = 5.0;
 
-/// "; measured while the hypervisor took 2.5 % of the time", if hardly any epoch was without that.
+/// Returns "; measured while the hypervisor took 2.5 % of the time", if hardly any epoch was undisturbed.
 pub(super) fn measured_while(tax: &Tax) -> Option<String> {
     let disturbance = tax.disturbance.as_ref().filter(|it| it.is_throughout)?;
-    // In this case the text about the size mentions it already.
+    // In this case, the text about the size already mentions it.
     if tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed) {
         return None;
     }
@@ -20,13 +21,14 @@ pub(super) fn measured_while(tax: &Tax) -> Option<String> {
     Some(format!("; measured while {} of the time", takers.join(" and ")))
 }
 
-/// "tcp is slower; the size is uncertain (4.9 to 13.9 %): the machine was busy in 12 epochs (20.0 % other work)".
+/// Returns "tcp is slower; the size is uncertain (4.9 to 13.9 %): the machine was busy in 12 epochs (20.0 % other
+/// work)".
 pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     let size = tax.uncertain_size.as_ref()?;
     let word = direction_word(tax.direction?);
     let arm = text.clean(&tax.arm);
     let (lo, hi) = (size.lo_pct, size.hi_pct);
-    // Everything was measured while others were busy, so the range does not hold for a quiet machine.
+    // The whole measurement was disturbed, so the range does not apply to a quiet machine.
     if size.cause == SizeCause::Disturbed && tax.disturbance.as_ref().is_some_and(|it| it.is_throughout) {
         let busy = shares(tax);
         return Some(format!(
@@ -78,7 +80,7 @@ fn takers(it: &Disturbance) -> Vec<(&'static str, f64)> {
     let steal = (HYPERVISOR, it.steal_pct);
     let foreign = (OTHERS, it.foreign_pct);
     let is_stolen = it.steal_pct > NAMED_STEAL_PCT;
-    // If neither is over its limit in the whole run, each was over it in some windows of epochs.
+    // If neither share is above its limit in the whole run, each was above it in some windows of epochs.
     let is_steal_nearer = it.steal_pct / NAMED_STEAL_PCT > it.foreign_pct / NAMED_FOREIGN_PCT;
     if it.foreign_pct > NAMED_FOREIGN_PCT {
         [steal, foreign][usize::from(!is_stolen)..].to_vec()

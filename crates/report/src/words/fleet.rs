@@ -1,4 +1,4 @@
-//! The report about a fleet: sentences and tables, the same for a terminal and a page.
+//! The report about a fleet: sentences and tables, which are the same for a terminal and a page.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use looptax_model::record::{Estimate, Fleet, FleetEffects, FleetGroup, FleetHost
 
 use crate::format::{GLUE, Text, counted, fixed, rate};
 
-/// Show this many characters of a program's name; JSON has the whole name.
+/// Maximum number of characters of a program's name that are shown; JSON has the whole name.
 const MOST_CHARS: usize = 28;
 
-/// Characters of a name's keyed hash.
+/// Number of characters of a name's keyed hash.
 const HASH_CHARS: usize = 12;
-/// Report clocks that differ by at least this: 10 minutes, more than any network takes.
+/// Minimum difference between two clocks that is reported, in seconds: 10 minutes, more than any network takes.
 const CLOCKS_APART_S: u64 = 600;
 
 /// A list, and the text about it.
@@ -22,13 +22,13 @@ pub(crate) struct Section {
     pub(crate) lines: Vec<String>,
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// The number of rows that are left out, and similar remarks.
+    /// The number of rows that are left out, and similar remarks, below the list.
     pub(crate) closing: Option<String>,
-    /// Whether the list is about the fleet's effects.
+    /// Whether the list is about conditions by which the costs differ.
     pub(crate) is_of_effects: bool,
 }
 
-/// Returns the loss of a fleet, in sentences.
+/// Returns what a fleet loses, in sentences.
 pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     if fleet.hosts_over_tcp == 0 {
         let all = counted(fleet.hosts, "machine");
@@ -59,10 +59,10 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     lines
 }
 
-/// Returns the line about kinds of server without a cost: `postgres (2.54K/s), mariadb (1.78K/s)`.
+/// Returns the line about kinds of server whose cost is unknown: `postgres (2.54K/s), mariadb (1.78K/s)`.
 fn not_measured(fleet: &Fleet, words: &str, text: Text) -> Option<String> {
     let list = &fleet.not_measured;
-    // On a page, text between backticks is a command.
+    // Backticks are replaced, because a page shows text between backticks as a command.
     let kind = |server: &str| text.clean(server).replace('`', "'");
     let kinds = list.rows.iter().map(|it| format!("{} ({})", kind(&it.server), rate(it.requests_per_s)));
     let kinds: Vec<String> = kinds.chain(more(list)).collect();
@@ -301,7 +301,7 @@ pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     }
 }
 
-/// Returns the lists about one machine: its connections, and its measurements.
+/// Returns the sections about one machine: its connections, and its measurements.
 pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
     let clients = machine.findings.iter().map(|it| {
         vec![
@@ -352,7 +352,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
     ]
 }
 
-/// Returns the time of the last look at a machine; reports a clock that is far off.
+/// Returns when a machine was last observed; reports if the machine's clock is wrong.
 fn reported(machine: &FleetMachine) -> String {
     let own = utc(machine.at_s);
     if machine.at_s.abs_diff(machine.received_s) < CLOCKS_APART_S {
@@ -366,7 +366,7 @@ fn utc(seconds: i64) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// `php-fpm → mariadb`.
+/// Returns `php-fpm → mariadb`.
 fn pair(client: &str, server: &str, text: Text) -> String {
     let arrow = if text.is_unicode { "→" } else { "->" };
     let client = match client.char_indices().nth(MOST_CHARS) {
@@ -377,7 +377,7 @@ fn pair(client: &str, server: &str, text: Text) -> String {
     text.clean(&format!("{client} {arrow} {server}"))
 }
 
-/// `0.161 [0.150, 0.172]`.
+/// Formats cores: `0.161 [0.150, 0.172]`.
 fn cores(estimate: Option<&Estimate>, text: Text) -> String {
     let Some(estimate) = estimate else {
         return dash();
@@ -397,7 +397,7 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-/// `3.5 [3.4, 3.6] µs`.
+/// Formats a time: `3.5 [3.4, 3.6] µs`.
 fn micros(estimate: &Estimate, text: Text) -> String {
     let digits = |value: f64| fixed(value, 2);
     let known =
@@ -427,7 +427,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// Returns a line about the rest of a list, which is not shown.
+/// Returns a line about the rows of a list that are not shown.
 fn more<T>(list: &FleetList<T>) -> Option<String> {
     let n_more = list.n.saturating_sub(list.rows.len() as u64);
     match (n_more, list.has_more_than_n) {
@@ -438,7 +438,7 @@ fn more<T>(list: &FleetList<T>) -> Option<String> {
     }
 }
 
-/// Whether a name is a machine's, not a hash in its place, and is safe as a word of a command.
+/// Whether a name is a machine's real name and not a hash, and can be used safely as a word of a command.
 fn is_host_name(name: &str) -> bool {
     let is_of_one = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let is_hash = name.len() == HASH_CHARS && name.chars().all(|c| c.is_ascii_hexdigit());

@@ -1,6 +1,6 @@
-//! The groups of the report: one server, one workload, one client model.
+//! The groups of the report; each has the comparisons with one server, one workload and one client model.
 //!
-//! It only sorts, and computes nothing.
+//! This module only sorts comparisons, and computes nothing.
 
 use looptax_model::record::{Client, ClientLike, Comparison, Look, Record, Target, Workload};
 
@@ -9,20 +9,20 @@ use super::{look, row};
 use crate::client;
 use crate::format::Text;
 
-/// Everything measured with one client model on one server with one workload.
+/// All comparisons with one client model on one server with one workload.
 #[derive(Debug)]
 pub(crate) struct Group<'a> {
     pub(crate) target: &'a Target,
     pub(crate) workload: &'a Workload,
     pub(crate) client: Client,
-    /// The real client that the model imitates, if the user named one.
+    /// The real client that the client model imitates, if the user has named one.
     pub(crate) client_like: Option<&'a ClientLike>,
     pub(crate) comparisons: Vec<&'a Comparison>,
     pub(crate) looks: Vec<&'a Look>,
 }
 
-/// Returns the groups of a record, in the order in which they were first measured; groups with the same heading follow
-/// each other.
+/// Returns the groups of a record, in the order in which they were first measured; groups with the same heading are
+/// next to each other.
 pub(crate) fn group_comparisons(record: &Record) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for comparison in &record.comparisons {
@@ -73,7 +73,7 @@ impl Group<'_> {
         }
     }
 
-    /// Returns a real client's actions that the model does not perform.
+    /// Returns what the real client does that the client model does not imitate.
     pub(crate) fn client_differs(&self, text: Text) -> Option<String> {
         let like = self.client_like.filter(|like| !like.differs.is_empty())?;
         let [library, differs] = [&like.library, &like.differs].map(|it| text.clean(it));
@@ -115,7 +115,7 @@ impl Group<'_> {
         names
     }
 
-    /// The arm and the baseline, if all verdicts of the group compare the same two.
+    /// Returns the arm and the baseline, if all verdicts of the group compare the same two arms.
     fn only_pair(&self) -> Option<(&str, &str)> {
         let taxes = self.comparisons.iter().flat_map(|comparison| &comparison.tax);
         let mut pairs = taxes.map(|tax| (tax.arm.as_str(), tax.baseline.as_str()));

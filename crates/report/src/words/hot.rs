@@ -1,4 +1,4 @@
-//! The functions in which a server spends its time, for each number of connections.
+//! The functions in which a server spends its time, by number of connections.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::format::{GLUE, Text, counted, fixed};
 
 const MOST_SHOWN: usize = 6;
 const MOST_CHARS: usize = 34;
-/// perf's mark before the name of a kernel function.
+/// The mark that perf writes before the name of a kernel function.
 const KERNEL_MARK: &str = "[k] ";
 /// The process whose functions are shown.
 const PROCESS: &str = "server";
@@ -23,19 +23,19 @@ const CLOSING: &str = "own time, without called functions; [k]: in the kernel; s
 pub(crate) struct HotTable {
     pub(crate) title: String,
     pub(crate) header: Vec<String>,
-    /// The function's name is in the first of its three rows.
+    /// The rows; the name of a function is in the first of its three rows.
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) closing: &'static str,
 }
 
-/// One pair of arms at each number of connections.
+/// One pair of arms at several numbers of connections.
 struct Series<'a> {
     placement: Placement,
     arms: [&'a str; 2],
     loads: Vec<Load<'a>>,
 }
 
-/// The pair at one number of connections.
+/// The pair of arms at one number of connections.
 struct Load<'a> {
     connections: u32,
     why: &'a Why,
@@ -44,7 +44,7 @@ struct Load<'a> {
 /// A function's name, and whether it is a kernel function.
 type Name<'a> = (&'a str, bool);
 
-/// A table for each placement and pair of arms that was sampled at several numbers of connections.
+/// Returns a table for each placement and pair of arms that was sampled at several numbers of connections.
 pub(crate) fn tables(group: &Group, text: Text) -> Vec<HotTable> {
     let mut found: Vec<Series<'_>> = Vec::new();
     for comparison in &group.comparisons {
@@ -109,14 +109,14 @@ fn shown((name, is_kernel): Name<'_>, text: Text) -> String {
     match name.chars().count() {
         n if n <= room => format!("{mark}{name}"),
         n => {
-            // The end of a name shows more: namespaces and classes come before it.
+            // The end of a name is kept: it tells more than the namespaces and classes at the beginning.
             let end: String = name.chars().skip(n - (room - 3)).collect();
             format!("{mark}...{end}")
         }
     }
 }
 
-/// Returns the functions with the largest share of the server's time at any load, on either arm.
+/// Returns the functions with the largest share of the server's time, at any number of connections and on either arm.
 fn dearest<'a>(loads: &[Load<'a>]) -> Vec<Name<'a>> {
     let mut largest: HashMap<Name<'_>, f64> = HashMap::new();
     for load in loads {
@@ -138,19 +138,19 @@ fn find<'a>(load: &Load<'a>, (name, is_kernel): Name<'_>) -> Option<&'a SampledP
     functions.find(|it| it.process == PROCESS && it.function.as_deref() == Some(name) && it.is_kernel == is_kernel)
 }
 
-/// Time per request on one arm, µs.
+/// Returns the time per request on one arm, in µs.
 fn us(part: &SampledPart, side: usize) -> Option<f64> {
     Some(part.row.as_ref()?.arms[side].known()?.value)
 }
 
-/// A function's time as share of its process's.
+/// Returns the share of a function in the time of its process, in percent.
 fn share_pct(load: &Load<'_>, part: &SampledPart, side: usize) -> Option<f64> {
     let mut processes = load.why.processes.iter();
     let all = us(processes.find(|it| it.process == part.process)?, side)?;
     (all > 0.0).then_some(100.0 * us(part, side)? / all)
 }
 
-/// A dash if the record does not have this function for that load.
+/// Returns the cell of a function; a dash if the record does not have the function at this number of connections.
 fn cell(load: &Load<'_>, name: Name<'_>, side: usize) -> String {
     let shown = || {
         let part = find(load, name)?;

@@ -1,17 +1,17 @@
-//! The row of a placement with a glimpse only, without a verdict.
+//! The row of a placement for which there is only a glimpse, and no verdict.
 //!
-//! It shows ranges of what was seen, never an interval and never a verdict.
+//! The row shows the ranges of the rates that were seen; it never shows an interval or a verdict.
 
 use looptax_model::record::{Look, LookArm, RateRange, Workload};
 
 use super::table::{Row, Tail};
 use crate::format::{Text, byte_rate_range, rate_range, times};
 
-/// Report the ratio of the fastest to the slowest 100 ms from this value on. Ordinary noise of a quiet machine stays
-/// well below.
+/// Minimum ratio of the fastest to the slowest 100 ms that is reported. Ordinary noise on a quiet machine stays well
+/// below this ratio.
 const MOVED_FROM: f64 = 1.5;
 
-/// Returns the row, with a cell per arm of the table.
+/// Returns the row, with a cell for each arm of the table.
 pub(crate) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
     let cell = |name: &&str| {
         look.arms.iter().find(|arm| arm.name == *name).map_or_else(String::new, |arm| seen(arm, &look.workload))
@@ -39,7 +39,7 @@ fn why_not_judged(look: &Look, text: Text) -> String {
     format!("not judged in {seconds:.0} s: {}{reason} (--placement {asked})", what_was_seen(look))
 }
 
-/// Describes the widest range among the arms.
+/// Describes the widest range of all arms.
 fn what_was_seen(look: &Look) -> String {
     let ratio = |range: RateRange| range.max / range.min;
     if look.arms.iter().any(|arm| arm.rate_100ms_per_s.min <= 0.0) {
@@ -49,6 +49,6 @@ fn what_was_seen(look: &Look) -> String {
     if moved < MOVED_FROM {
         return "these rates were seen".to_owned();
     }
-    // The cause of the movement is not known: a glimpse sees neither cores nor other processes' work.
+    // The cause of the change is not named: a glimpse reads neither the cores nor the work of other processes.
     format!("the rate moved by {}", times(moved))
 }

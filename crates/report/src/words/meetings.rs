@@ -1,15 +1,15 @@
-//! The cores on which a server's real clients were seen to run, and the consequence for the measured placements.
+//! On which cores a server's real clients were seen to run, and what this means for the measured placements.
 
 use looptax_model::record::{Comparison, Meetings, Placement, Tax, mixed};
 
 use super::group::Group;
 use crate::format::Text;
 
-/// From this share of readings on, nearly all requests have the same placement.
+/// From this share of readings on, the text says that nearly all requests have the same placement.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Returns a sentence for each number of connections at which both placements were measured, or a single one if that is
-/// never so.
+/// Returns a sentence for each number of connections at which both placements were measured; if there is no such
+/// number, a single sentence.
 pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     let Some(seen) = &group.target.meetings else { return unseen(group).into_iter().collect() };
     let share = f64::from(seen.n_same) / f64::from(seen.n_looks.max(1));
@@ -33,7 +33,8 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     }
 }
 
-/// Returns a note if no client was seen or could be seen: then the measurement holds only for some clients.
+/// Returns a note if no client was seen, or if clients could not be seen; the measurement then applies only to some
+/// clients.
 fn unseen(group: &Group) -> Option<String> {
     let of = |placement| group.comparisons.iter().any(|it| it.placement.asked == placement);
     let is_split_alone = of(Placement::Split) && !of(Placement::Same) && group.looks.is_empty();
@@ -55,7 +56,7 @@ fn unseen(group: &Group) -> Option<String> {
     })
 }
 
-/// "the server's own clients (php-fpm8.2) were on its core in 12 % of 830 readings before this was measured".
+/// Returns "the server's own clients (php-fpm8.2) were on its core in 12 % of 830 readings before this was measured".
 fn begin(seen: &Meetings, share: f64, text: Text) -> String {
     let programs = seen.programs.iter().map(|it| text.clean(it)).collect::<Vec<_>>().join(", ");
     let pct = 100.0 * share;

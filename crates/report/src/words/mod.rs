@@ -1,7 +1,7 @@
-//! The whole text about a record: headings, finished cells, sentences, notes, in their order.
+//! The whole text about a record in its order: headings, finished cells, sentences, notes.
 //!
-//! The only place for text and shown digits, so that every view shows the same; a view only lays them out. Strings
-//! contain nothing that could control a terminal; a view escapes whatever its own form requires.
+//! All text and all shown digits are made in this folder, so that every view shows the same; a view only lays them out.
+//! The strings contain nothing that could control a terminal; each view escapes what its own format requires.
 
 pub(crate) mod answer;
 mod arm_notes;
@@ -56,32 +56,32 @@ pub(crate) struct Story {
     pub(crate) run: RunWords,
 }
 
-/// The part under one heading: a server with a workload.
+/// The part of the text under one heading: a server with a workload.
 #[derive(Debug)]
 pub(crate) struct ServerStory {
     pub(crate) heading: String,
-    /// The note for arms that lead to separate processes.
+    /// The note about arms that lead to separate processes.
     pub(crate) ways: Option<String>,
     pub(crate) groups: Vec<GroupStory>,
 }
 
-/// The part about one client model.
+/// The part of the text about one client model.
 #[derive(Debug)]
 pub(crate) struct GroupStory {
-    /// Indexes of the group's comparisons in the record, in the order of the sentences.
+    /// The indexes of the group's comparisons in the record, in the order of the sentences.
     pub(crate) comparisons: Vec<usize>,
     pub(crate) body: Body,
-    /// The addition of each part of an arm, for each comparison with several arms.
+    /// For each comparison with several arms, how much each part of an arm adds.
     pub(crate) bills: Vec<SmallTable>,
     /// The layers of CPU time, if they were sampled; a page also draws them.
     pub(crate) layers: Vec<SmallTable>,
-    /// The server's most expensive functions over connections, if they were sampled.
+    /// The functions in which the server spends the most time, by number of connections, if they were sampled.
     pub(crate) hot: Vec<HotTable>,
-    /// The data of a picture over connections.
+    /// The data of a drawing along the number of connections.
     pub(crate) sweep: Option<Sweep>,
     /// One sentence per verdict, in the order of the comparisons.
     pub(crate) sentences: Vec<String>,
-    /// The actions of an application, and their proof.
+    /// The observations about an application, and their proof.
     pub(crate) facts: Vec<String>,
     /// The notes on the group: findings, stalls, warnings.
     pub(crate) notes: Vec<String>,
@@ -92,7 +92,7 @@ pub(crate) enum Body {
     Requests {
         client: String,
         table: Table,
-        /// The line if placement matters more than transport.
+        /// A sentence, if the placement matters more than the transport.
         placement: Option<String>,
     },
     /// Tables of whole commands, or of an application's pages.
@@ -121,7 +121,7 @@ pub(crate) fn story_for(record: &Record, text: Text) -> Story {
 
 fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
     let first = &groups[0];
-    // The counts per request matter if several client models are compared.
+    // The counts per request are shown if several client models are compared.
     let shows_counts = groups.iter().any(|it| it.client != first.client);
     ServerStory {
         heading: heading::heading_for(first.target, first.workload, text),

@@ -1,4 +1,4 @@
-//! Which arm is like a server's own client: with TLS it is not like `tcp`.
+//! Explains which arm corresponds to a server's own client program: if the client uses TLS, it is not the arm `tcp`.
 //!
 //! # Source
 //! The clients of MariaDB 10.11.19 and 11.8.9, MySQL 9.7.4 and PostgreSQL 15 and 17, PHP 8.2 and 8.4, `PyMySQL`,
@@ -7,11 +7,11 @@
 
 use looptax_model::record::Comparison;
 
-/// The clause about a program that keeps TLS on the socket.
+/// A clause about programs that keep using TLS on the socket.
 pub(super) const KEEPS_TLS: &str = "for MariaDB's own programs (mariadb, mariadb-dump and others), which use TLS on \
     the socket too: without --skip-ssl the socket helps them only this much";
 
-/// Returns a note about `tcp` if it is known whether the server offers TLS.
+/// Returns a note about the arm `tcp`, if it is known whether the server offers TLS.
 pub(super) fn note(comparison: &Comparison) -> Option<String> {
     let has = |name: &str| comparison.arms.iter().any(|arm| arm.name == name);
     let target = &comparison.target;

@@ -1,27 +1,27 @@
-//! Whether the choice of cores moves the rate more than the choice of transport.
+//! Checks whether the choice of cores changes the rate more than the choice of transport.
 //!
-//! Compares the baseline arm's rates in different placements at the same number of connections. They were not measured
-//! in one interleaved run, so the factor has no interval, and is named only if it is large: it is the smallest factor
-//! that fits the ranges.
+//! Compares the baseline's rates under different placements at the same number of connections. These rates were not
+//! measured in one interleaved run, so the factor between them has no interval. The factor is the smallest that fits
+//! both ranges of rates, and it is reported only if it is large.
 
 use looptax_model::record::{Comparison, LookArm, Placement, Tax, Verdict};
 
 use super::group::Group;
 use crate::format::{counted, times};
 
-/// Below this factor separate runs may differ only by drift.
+/// Minimum factor that is reported; a smaller factor between separate runs may be due only to drift.
 const WORTH_NAMING: f64 = 1.5;
 
 /// A rate of the baseline arm under one placement.
 struct Rate {
     connections: u32,
     placement: Placement,
-    /// The lowest and the highest value that the rate may have.
+    /// The lowest and the highest value that the rate may have, in requests per second.
     per_s: [f64; 2],
     is_judged: bool,
 }
 
-/// Returns the line, if placement matters more here.
+/// Returns the sentence, if the placement matters more than the transport.
 pub(crate) fn line(group: &Group) -> Option<String> {
     let rates = rates(group);
     let mut best: Option<(f64, &Rate, &Rate)> = None;
@@ -65,7 +65,7 @@ fn rates(group: &Group) -> Vec<Rate> {
     let seen = group.looks.iter().filter_map(|look| {
         let is_baseline = |arm: &&LookArm| Some(arm.name.as_str()) == baseline;
         let arm = look.arms.iter().find(is_baseline).or(look.arms.first())?;
-        // If there were no answers for a while, the range shows that and not the placement.
+        // If there were no replies for a while, the range is due to this and not to the placement.
         if arm.rate_100ms_per_s.min <= 0.0 {
             return None;
         }
@@ -80,14 +80,14 @@ fn rates(group: &Group) -> Vec<Rate> {
     judged.chain(seen).filter(|rate| rate.per_s[0] > 0.0).collect()
 }
 
-/// Returns the largest factor between two arms at this number of connections, whichever arm is faster.
+/// Returns the largest factor between two arms at this number of connections, no matter which arm is faster.
 fn transport_factor(group: &Group, connections: u32) -> f64 {
     let usable = group.comparisons.iter().filter(|it| is_usable(it) && it.connections == connections);
     let thetas = usable.flat_map(|it| &it.tax).filter_map(|tax| tax.theta.known());
     thetas.map(|theta| theta.value.abs().exp()).fold(1.0, f64::max)
 }
 
-/// Whether all verdicts are usable: rates without a usable verdict do not justify a factor.
+/// Whether all verdicts are usable: the factor needs rates of comparisons with usable verdicts.
 fn is_usable(comparison: &Comparison) -> bool {
     let is_told =
         |tax: &Tax| !matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive) && tax.uncertain_size.is_none();

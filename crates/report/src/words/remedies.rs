@@ -1,4 +1,4 @@
-//! The remedies in words: what each would gain, ranked, and the effort that it needs.
+//! The remedies as text: how much each would gain, in order, and how much work it is.
 
 use looptax_advise::check::ends_tls;
 use looptax_model::record::{Estimate, Figure, GainRange, Record, Remedies, Remedy, RemedyKind, Verdict};
@@ -7,7 +7,7 @@ use super::own_client;
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted};
 
-/// A larger gain is printed as a factor.
+/// From this gain in percent on, a gain is printed as a factor.
 const TWICE_PCT: f64 = 100.0;
 
 /// A ranked table, with a sentence for each row.
@@ -18,7 +18,7 @@ pub(crate) struct RemediesStory {
     pub(crate) sentences: Vec<String>,
 }
 
-/// Returns the remedies of a record, if it has any.
+/// Returns the texts about a record's remedies; empty if there are none.
 pub(super) fn remedies_stories(record: &Record, text: Text) -> Vec<RemediesStory> {
     let remedies = record.remedies.iter();
     remedies.map(|it| story(record, it, text)).collect()
@@ -49,7 +49,7 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
     }
 }
 
-/// Returns the remedies that start from today's arm, and below them those for other programs.
+/// Returns the remedies for programs that use today's arm, and below them the remedies for other programs.
 fn rows(remedies: &Remedies, text: Text) -> Vec<[String; 4]> {
     let (today, otherwise): (Vec<_>, Vec<_>) = remedies.remedies.iter().partition(|it| it.is_today);
     let mut rows: Vec<_> = today.iter().map(|it| row(it, text)).collect();
@@ -73,7 +73,7 @@ fn row(remedy: &Remedy, text: Text) -> [String; 4] {
     [name(remedy, text), gain + undecided(remedy), saved, shown(&remedy.saved_cpu_us, micros)]
 }
 
-/// Formats a figure whose interval has both ends.
+/// Formats a figure, if its interval has both ends.
 fn shown(figure: &Figure, words: impl Fn(&Estimate) -> String) -> String {
     match figure.known() {
         Some(it) if it.lo.is_some() && it.hi.is_some() => words(it),
@@ -82,12 +82,12 @@ fn shown(figure: &Figure, words: impl Fn(&Estimate) -> String) -> String {
     }
 }
 
-/// `+4.9 to 13.9 %`.
+/// Formats a range without a value: `+4.9 to 13.9 %`.
 fn uncertain(GainRange { lo, hi }: GainRange) -> String {
     format!("{lo:+.1} to {hi:.1}{GLUE}%")
 }
 
-/// Returns a warning if a figure may be misread.
+/// Returns a warning if a figure could be misunderstood.
 fn undecided(remedy: &Remedy) -> &'static str {
     match remedy.verdict {
         Verdict::Inconclusive if is_uneven(remedy) => " !",
@@ -96,14 +96,14 @@ fn undecided(remedy: &Remedy) -> &'static str {
     }
 }
 
-/// Whether there would be an answer if all parts of the run agreed.
+/// Whether the result is inconclusive only because parts of the run disagree.
 fn is_uneven(remedy: &Remedy) -> bool {
     let gain = remedy.gain_pct.known();
     let is_known = gain.is_some_and(|it| it.lo > Some(0.0) || it.hi.is_some_and(|hi| hi < 0.0));
     remedy.verdict == Verdict::Inconclusive && is_known
 }
 
-/// `+18.9 % [17.1, 20.5]`; from a factor of two on, `4.7 times [4.1, 5.2]`.
+/// Formats a gain: `+18.9 % [17.1, 20.5]`; from a factor of two on, `4.7 times [4.1, 5.2]`.
 fn more(pct: &Estimate, text: Text) -> String {
     if pct.value >= TWICE_PCT {
         let times = |pct: f64| format!("{:.1}", 1.0 + pct / 100.0);
@@ -114,7 +114,7 @@ fn more(pct: &Estimate, text: Text) -> String {
     format!("{sign}{}", text.percent(pct))
 }
 
-/// Returns the name of a remedy, with the arm that it is compared with if that is not today's.
+/// Returns the name of a remedy, and the arm that it is compared with if that is not today's arm.
 fn name(remedy: &Remedy, text: Text) -> String {
     let from = text.clean(&remedy.from);
     match remedy.kind {
@@ -136,7 +136,7 @@ fn name(remedy: &Remedy, text: Text) -> String {
     }
 }
 
-/// Returns the effort of a remedy, and the notes about it, for a server of this kind.
+/// Returns how much work a remedy is on a server of this kind, and the notes about it.
 fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
     let takes = match remedy.kind {
         RemedyKind::Unix if remedy.to == "tls-unix" => own_client::KEEPS_TLS,
@@ -196,7 +196,7 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
     }
 }
 
-/// Returns the best remedy for programs on today's arm.
+/// Returns a sentence about the best remedy for programs that use today's arm.
 fn closing(remedies: &Remedies, text: Text) -> String {
     let all = || remedies.remedies.iter();
     let helps =

@@ -1,4 +1,4 @@
-//! Published figures next to measured ones, in words: the cells and sentences of `reproduce`, the same for every view.
+//! Published figures next to measured ones: the cells and sentences of `reproduce`, which are the same for every view.
 
 mod facts;
 
@@ -13,24 +13,24 @@ use looptax_model::record::{
 use super::Tone;
 use crate::format::{GLUE, Text, amount, rate};
 
-/// Printed before a further difference between the published and the measured run, which may also be the cause.
+/// The word before a further difference between the published run and the measured one, which may also be a cause.
 pub(crate) const ALSO: &str = "also";
-/// Printed before such a difference if the figures agree.
+/// The word before such a difference if the figures agree.
 const NOTE: &str = "note";
 
-/// Titles of the columns of claims.
+/// Column titles of the table of claims.
 pub(crate) const CLAIM_HEAD: [&str; 5] = ["", "arms", "published", "measured here", "verdict"];
-/// Titles of the columns of a sweep.
+/// Column titles of the table of a sweep.
 const POINT_HEAD: [&str; 4] = ["connections", "unix", "tcp", "tax (tcp over unix)"];
-/// Titles of the columns of a profile.
+/// Column titles of the table of a profile.
 const HOT_HEAD: [&str; 2] = ["connections", "where the server spends its time"];
-/// Titles of the columns of attempts.
+/// Column titles of the table of attempts.
 const TRIAL_HEAD: [&str; 4] = ["attempt", "unix", "tcp", "near?"];
 
-/// Longest name of a function that is shown.
+/// Maximum number of characters of a function's name that are shown.
 const MOST_NAME: usize = 40;
 
-/// A publication with its claims, in words.
+/// A publication with its claims, as text.
 pub(crate) struct PartStory {
     pub(crate) name: String,
     pub(crate) title: String,
@@ -41,14 +41,14 @@ pub(crate) struct PartStory {
     hottest: Vec<Vec<String>>,
     trials: Vec<Vec<String>>,
     pub(crate) findings: Vec<String>,
-    /// The notes about parts that were made smaller or left out.
+    /// Notes about parts that were measured in a smaller form, or not at all.
     pub(crate) notes: Vec<String>,
-    /// The commands that reproduce the result, each with its run.
+    /// The commands that repeat the measurements, each with the run that it made.
     pub(crate) commands: Vec<CommandStory>,
 }
 
 impl PartStory {
-    /// Returns the tables below the claims that exist: for each a caption, the column titles and the rows.
+    /// Returns the existing tables below the claims: for each its caption, column titles and rows.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
         let all: [(_, &'static [&'static str], &[Vec<String>]); 3] = [
             ("Throughput over connections", &POINT_HEAD, &self.points),
@@ -58,7 +58,7 @@ impl PartStory {
         all.into_iter().filter(|(_, _, rows)| !rows.is_empty())
     }
 
-    /// Returns each claim with its sentences, without reasons that an earlier claim has given.
+    /// Returns each claim with its sentences, without the reasons that were already given for an earlier claim.
     pub(crate) fn claims_without_repeats(&self) -> Vec<(&ClaimStory, Vec<(&'static str, &str)>)> {
         let mut given = BTreeSet::new();
         let mut claims = Vec::new();
@@ -81,12 +81,13 @@ impl PartStory {
 }
 
 pub(crate) struct ClaimStory {
-    /// Cells for the columns of [`CLAIM_HEAD`].
+    /// The cells for the columns of [`CLAIM_HEAD`].
     pub(crate) cells: [String; 5],
     /// Whether the claim was published as a separate figure.
     pub(crate) is_published: bool,
     pub(crate) tone: Tone,
-    /// The published figure, the result of each arm, the cause of the difference, and the proof of the work.
+    /// The sentences about the published figure, the figure of each arm, reasons for a difference, and the proof of the
+    /// work.
     pub(crate) sentences: Vec<(&'static str, String)>,
 }
 
@@ -96,12 +97,12 @@ pub(crate) struct CommandStory {
     pub(crate) run: String,
 }
 
-/// Returns all parts in their order.
+/// Returns the texts about all parts, in order.
 pub(crate) fn part_stories(reproduction: &Reproduction, text: Text) -> Vec<PartStory> {
     reproduction.parts.iter().map(|part| story(part, text)).collect()
 }
 
-/// The machine and the options, one line each.
+/// Returns the lines about the machine and the options.
 pub(crate) fn head(reproduction: &Reproduction, text: Text) -> Vec<String> {
     let host = &reproduction.host;
     let cpu = host.cpu_model.as_deref().unwrap_or("unknown processor");
@@ -127,7 +128,7 @@ pub(crate) fn head(reproduction: &Reproduction, text: Text) -> Vec<String> {
     lines.iter().map(|line| text.clean(line)).collect()
 }
 
-/// The time to the second: `2026-11-22T12:00:00Z`.
+/// Returns the time of the beginning, to the second: `2026-11-22T12:00:00Z`.
 fn begun(reproduction: &Reproduction) -> String {
     let whole = reproduction.started_at.split_once('.');
     whole.map_or_else(|| reproduction.started_at.clone(), |(whole, _)| format!("{whole}Z"))
@@ -163,7 +164,7 @@ fn story(part: &ReproductionPart, text: Text) -> PartStory {
     }
 }
 
-/// The run's name, or the file with its figures: pages are not a run of `compare`.
+/// Returns the name of the step's run, or the file with its figures: for pages there is no run of `compare`.
 fn left(step: &ReproductionStep, text: Text) -> String {
     let left = step.run.as_deref().or(step.path.as_deref());
     text.clean(left.unwrap_or("nothing was measured"))
@@ -182,7 +183,7 @@ fn claim(row: &ReproductionRow, text: Text) -> ClaimStory {
         format!("{arm} {}", side(&row.sides[idx], text))
     });
     sentences.push(("measured", format!("{baseline}, {other}")));
-    // It is not proved to be the cause.
+    // It is not proved that the reason is the cause.
     let differs = !matches!(row.verdict, None | Some(ReproductionVerdict::AsPublished));
     let word = if differs { ALSO } else { NOTE };
     sentences.extend(row.reasons.iter().map(|why| (word, facts::reason(why, text))));
@@ -217,7 +218,7 @@ fn verdict(verdict: Option<ReproductionVerdict>) -> (&'static str, Tone) {
     }
 }
 
-/// A share may have been published as a range.
+/// Formats a published figure; a share may have been published as a range.
 fn stated(unit: ReproductionUnit, published: &Published) -> String {
     match unit {
         ReproductionUnit::SharePct => format!("{} to {} %", published.lo, published.hi),
@@ -253,8 +254,8 @@ fn measured(unit: ReproductionUnit, figure: &Figure, text: Text) -> String {
     format!("{shown} {} n={}", text.interval(it, end), it.n)
 }
 
-/// Whether a ratio, a percentage of one, or a tax has an interval with two ends: a tax without its upper end reaches up
-/// to 100 %.
+/// Whether a ratio, a percentage or a tax has an interval with two ends; if a tax has no upper end, its interval ends
+/// at 100 %.
 fn is_bounded(it: &Estimate) -> bool {
     it.lo.is_some() && it.hi.is_some_and(|hi| (hi - 100.0).abs() > f64::EPSILON)
 }
@@ -268,7 +269,7 @@ fn digits(times: f64) -> String {
     format!("{times:.decimals$}")
 }
 
-/// `18.7K/s [17.6, 19.9]`; only the value if there is no interval.
+/// Formats an arm's figure: `18.7K/s [17.6, 19.9]`, or only the value if there is no interval.
 fn side(side: &ReproductionSide, text: Text) -> String {
     let shown = side_with_ends(side, text);
     let has_ends = side.figure.known().is_none_or(|it| it.lo.is_some() || it.hi.is_some());
@@ -292,7 +293,7 @@ fn side_with_ends(side: &ReproductionSide, text: Text) -> String {
     }
 }
 
-/// `320 pages of 54 queries, over all arms`.
+/// Returns `320 pages of 54 queries, over all arms`.
 fn of_pages(pages: &ReproductionPages) -> String {
     let [least, most] = pages.queries;
     let queries = if least == most { least.to_string() } else { format!("{least} to {most}") };
@@ -344,7 +345,7 @@ fn point(point: &ReproductionPoint, text: Text) -> Vec<String> {
     ]
 }
 
-/// `None` if the server's time was not sampled.
+/// Returns the cells about the server's functions; `None` if the server's time was not sampled.
 fn hottest(point: &ReproductionPoint, text: Text) -> Option<Vec<String>> {
     let shown = |it: &HotFunction| {
         let end = if it.is_kernel { " (kernel)" } else { "" };

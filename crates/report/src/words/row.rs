@@ -1,6 +1,6 @@
 //! The rows of a comparison: the rates of its arms, and one tax per verdict.
 //!
-//! The short words for verdicts are here; the sentence that explains a verdict is in `sentence`.
+//! The short texts of verdicts are in this file; the sentence that explains a verdict is in `sentence`.
 
 use looptax_model::record::{Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict, Workload};
 
@@ -10,11 +10,12 @@ use super::tone::Tone;
 use crate::format::{GLUE, Text, byte_rate, chosen_percent, rate};
 use crate::load;
 
-/// Slices of pinned placements are shorter than this unless the user chose their length.
+/// Minimum length of a slice that the user must have chosen, in ms: by default, slices of pinned placements are
+/// shorter.
 const CHOSEN_SLICE_MS: f64 = 200.0;
 
-/// Returns one row per verdict, or a single row without a verdict if the comparison was broken off before the first
-/// one.
+/// Returns one row per verdict, or a single row without a verdict if the comparison was broken off before there was
+/// any.
 pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: bool, text: Text) -> Vec<Row> {
     let tails: Vec<Tail> = match comparison.tax.as_slice() {
         [] => vec![Tail::Open("stopped before there was a verdict".to_owned())],
@@ -28,7 +29,7 @@ pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: boo
             below: [latencies(comparison, arms, text), cpu_times(comparison, arms, text)],
             tail,
         },
-        // A second verdict on the same arms does not repeat their cells.
+        // A second verdict on the same arms does not repeat the cells of the arms.
         _ => Row {
             connections: String::new(),
             placement: String::new(),
@@ -40,7 +41,7 @@ pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: boo
     tails.into_iter().enumerate().map(to_row).collect()
 }
 
-/// The verdict in words: "tcp is slower".
+/// Returns the short text of a verdict: "tcp is slower".
 pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
     match (&tax.uncertain_size, tax.direction) {
         (Some(_), Some(direction)) => {
@@ -54,7 +55,7 @@ pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
     }
 }
 
-/// The arm that takes more CPU time, if nothing else is known.
+/// Returns the arm that takes more CPU time, if this is all that is known.
 pub(crate) fn dearer_arm(tax: &Tax) -> Option<&str> {
     Some(match tax.dearer_by_cpu? {
         Direction::OtherSlower => &tax.arm,
@@ -62,7 +63,7 @@ pub(crate) fn dearer_arm(tax: &Tax) -> Option<&str> {
     })
 }
 
-/// A verdict that does not belong to a tax, in words.
+/// Returns the short text of a verdict that is not part of a tax.
 pub(crate) fn judged_words(judged: (Verdict, Option<Direction>), arm: &str, delta_pct: f64, text: Text) -> String {
     let arm = text.clean(arm);
     match judged {
@@ -78,7 +79,8 @@ pub(crate) fn judged_words(judged: (Verdict, Option<Direction>), arm: &str, delt
     }
 }
 
-/// The placement, with the length of the slices if the user chose it, and with the load if it is not flat out.
+/// Returns the placement, with the length of slices if the user has chosen it, and with the load if requests are not
+/// sent as fast as the server replies.
 fn placement(comparison: &Comparison, text: Text) -> String {
     let name = comparison.placement.asked;
     match load::cell(&comparison.load, text) {
@@ -96,10 +98,10 @@ fn with_slices(comparison: &Comparison) -> String {
     }
 }
 
-/// The verdict on a page if looptax's own time may explain the difference.
+/// The text for a page's verdict if the time that looptax itself adds may explain the difference.
 pub(crate) const OWN_PART: &str = "open: looptax's own part";
 
-/// The figures and words of one verdict.
+/// The figures and texts of one verdict.
 #[derive(Debug)]
 pub(crate) struct Judged {
     /// `16.3 % [15.0, 20.7]`.
@@ -111,11 +113,11 @@ pub(crate) struct Judged {
     pub(crate) tone: Tone,
 }
 
-/// A verdict as a table shows it: without figures if it cannot be used.
+/// Returns a verdict as a table shows it: without figures if it cannot be used.
 pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
     let shown = |cell: Option<String>| cell.filter(|_| is_usable(tax)).unwrap_or_else(|| "n/a".to_owned());
     let micros = decisive(&tax.latency_us, &comparison.load).known();
-    // Without an interval the figure would be taken for an answer.
+    // A figure without an interval would be taken for a result.
     let has_micros = tax.has_size() && tax.verdict != Verdict::Inconclusive;
     if comparison.is_slower_by_supervisor() {
         let tax = shown(tax_words(tax, text));
@@ -129,7 +131,7 @@ pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
     }
 }
 
-/// A tax in percent, `16.3 % [15.0, 20.7]`; if its size is uncertain, only the range of possible values.
+/// Formats a tax in percent, `16.3 % [15.0, 20.7]`; if its size is uncertain, only the range of possible values.
 pub(crate) fn tax_words(tax: &Tax, text: Text) -> Option<String> {
     match &tax.uncertain_size {
         Some(size) => Some(format!("{:.1} to {:.1}{GLUE}%", size.lo_pct, size.hi_pct)),
@@ -137,7 +139,7 @@ pub(crate) fn tax_words(tax: &Tax, text: Text) -> Option<String> {
     }
 }
 
-/// `tcp over unix`.
+/// Returns `tcp over unix`.
 pub(crate) fn pair(tax: &Tax, text: Text) -> String {
     format!("{} over {}", text.clean(&tax.arm), text.clean(&tax.baseline))
 }
@@ -152,7 +154,7 @@ fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> 
     }
 }
 
-/// The latency statistic that decides the verdict.
+/// Returns the latency statistic on which the verdict is based.
 pub(crate) fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
     if load.is_flat_out() { &latency.mean } else { &latency.p50 }
 }
@@ -177,7 +179,7 @@ pub(crate) fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> Strin
     })
 }
 
-/// The median and the tail of each arm's latencies, if the cells have rates and means.
+/// Returns the median and the tail of each arm's latencies, if the cells have rates and means.
 fn latencies(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     if !comparison.load.is_flat_out() {
         return String::new();
@@ -191,7 +193,8 @@ fn latencies(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     known.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the CPU time of a request at both ends on each arm, and what each tax adds, with its interval.
+/// Returns the CPU time of a request on each arm, client and server together, and how much each tax adds, with its
+/// interval.
 fn cpu_times(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     let of_arm = |name: &&str| {
         let arm = comparison.arms.iter().find(|arm| arm.name == **name)?;
@@ -221,10 +224,10 @@ fn figures(arm: &Arm, workload: &Workload, text: Text) -> String {
     }
 }
 
-/// For a rate that the user chose: "18.2 µs, p99 95.1 µs".
+/// Returns the text for a rate that the user has chosen: "18.2 µs, p99 95.1 µs".
 fn responses(arm: &Arm, text: Text) -> String {
     let known = |figure: &Figure| figure.known().map(|estimate| text.micros(estimate.value));
-    // This is the percentile of all requests, since an open loop is meant to show stalls.
+    // The percentile of all requests is used, because an open loop is meant to show stalls.
     let p99 = arm.latency_pooled_us.as_ref().map_or(&arm.latency_us.p99, |it| &it.p99);
     match (known(&arm.latency_us.p50), known(p99)) {
         (Some(p50), Some(p99)) => format!("{p50}, p99 {p99}"),

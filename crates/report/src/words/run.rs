@@ -1,24 +1,24 @@
-//! The words about a whole run: the number of verdicts, their certainty, the problems.
+//! The texts about a whole run: the number of verdicts, how certain they are, and problems.
 
 use looptax_model::record::{Placement, Record, Tax, Verdict};
 
 use super::storms;
 use crate::format::{Text, counted};
 
-/// Sentences about a run, in the order in which they are shown.
+/// The sentences about a run, in the order in which they are shown.
 #[derive(Debug)]
 pub(crate) struct RunWords {
-    /// How many verdicts there are, and how certain they are; for storms, what fails, and what to do.
+    /// How many verdicts there are and how certain they are; for storms, how many connections fail and what to do.
     pub(crate) verdicts: Vec<String>,
-    /// The meanings of the words of the tables.
+    /// Explanations of the words in the tables.
     pub(crate) explained: Vec<String>,
     /// The problems that did not end the run.
     pub(crate) problems: Vec<String>,
-    /// The note if the run was broken off.
+    /// A note, if the run was broken off.
     pub(crate) interrupted: Option<&'static str>,
 }
 
-/// Returns the words about the whole run.
+/// Returns the texts about the whole run.
 pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     let verdicts = match &record.storms {
         Some(found) => vec![storms::verdict(found, text), storms::next(found, text)],
@@ -43,7 +43,7 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     }
 }
 
-/// How many of the requested verdicts were given, and how certain all of them are together.
+/// Returns how many of the requested verdicts were given, and how certain they are together.
 fn how_many(record: &Record) -> String {
     let asked = || taxes(record).filter(|tax| tax.verdict != Verdict::Invalid);
     let n_asked = asked().count();
@@ -61,7 +61,7 @@ fn how_many(record: &Record) -> String {
                 0 => String::new(),
                 n_open => format!(" ({n_open} more are undecided)"),
             };
-            // Verdicts that stayed open had the same chance of being wrong.
+            // Undecided verdicts are included, because their comparisons had the same chance of a false alarm.
             let at_least_one = 100.0 * (1.0 - 0.95_f64.powf(n_asked as f64));
             format!(
                 "{verdicts}{open}, each with its own chance of 5 % for a false alarm; the chance of at least one is up \
@@ -71,7 +71,7 @@ fn how_many(record: &Record) -> String {
     }
 }
 
-/// Whether a tax claims anything: a verdict, or which arm loses, without the size.
+/// Whether a tax makes a claim: a verdict, or only which arm loses, without the size.
 fn is_given(tax: &Tax) -> bool {
     match tax.verdict {
         Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => true,

@@ -1,6 +1,6 @@
-//! The verdicts in sentences, with notes: what was held constant, why, and what would help.
+//! The verdicts as sentences, with notes: what was held constant, why a verdict is as it is, and what would help.
 //!
-//! Each sentence is complete by itself: it names connections, cores and the way in which the client waits.
+//! Each sentence is complete by itself: it names the connections, the cores, and how the client waits.
 
 use looptax_model::record::{
     Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Tax, TimeWait, Verdict,
@@ -16,11 +16,13 @@ use crate::client;
 use crate::format::{GLUE, Text, chosen_percent, counted, rate, run_time};
 use crate::load;
 
-/// Slices of two lengths agree if the interval of their difference is within this many percentage points on each side.
+/// Limit in percentage points for the agreement of slices of two lengths: the whole interval of their difference must
+/// be within this limit on each side.
 const SLICE_POINTS: f64 = 2.0;
 
-/// A tax with all stalls counted is a different answer if it differs by more than this many percentage points, and by
-/// more than the relative width that makes an interval too wide for a figure.
+/// Minimum difference in percentage points from which on a tax with all stalls counted is a different result. The
+/// difference must also exceed `STALL_SHARE` of the tax, the relative width from which on an interval is too wide for a
+/// figure.
 const STALL_POINTS: f64 = 5.0;
 const STALL_SHARE: f64 = 1.0 / 3.0;
 
@@ -64,7 +66,7 @@ fn time_wait(it: &TimeWait) -> String {
     )
 }
 
-/// "16 connections, same".
+/// Returns "16 connections, same".
 pub(crate) fn place(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
         return "whole command".to_owned();
@@ -80,7 +82,7 @@ pub(crate) fn place(comparison: &Comparison, text: Text) -> String {
     }
 }
 
-/// Returns the diagnostics that a reader should know.
+/// Returns sentences about the diagnostics that a reader should know.
 fn findings(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<String> {
     let found = &tax.diagnostics;
     let modes = found.modes.iter().map(|mode| {
@@ -167,7 +169,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     format!("{held}: {found}{}", clauses.collect::<String>())
 }
 
-/// "; with all stalls counted it is 4.0 % [-78.0, 48.0]: …", if that is a different answer.
+/// Returns "; with all stalls counted it is 4.0 % [-78.0, 48.0]: …", if that is a different result.
 fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     let (pct, total) = (tax.throughput_pct.known()?, tax.total_throughput_pct.known()?);
     let same_side = total.lo.is_some_and(|lo| lo > 0.0) == pct.lo.is_some_and(|lo| lo > 0.0)
@@ -178,8 +180,8 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     is_other.then(|| format!("; with all stalls counted it is {}: inspect the stalls (--verbose)", text.percent(total)))
 }
 
-/// "; its CPU time shows more: tcp takes more, a difference of +2.8 µs [2.3, 4.0] per request", if nothing else is
-/// known.
+/// Returns "; CPU time shows more: tcp takes more of it, a difference of +2.8 µs [2.3, 4.0] per request", if this is
+/// all that is known.
 fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
     let arm = text.clean(dearer_arm(tax)?);
     let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
@@ -188,7 +190,7 @@ fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
 
 /// Returns a sentence if throughput shows a loss and CPU time does not, or the other way round.
 ///
-/// It reports only the interval of each; it names no cause, since neither figure measures it.
+/// The sentence gives only intervals, and names no cause, because neither figure measures a cause.
 fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     if comparison.is_of_program() || !comparison.load.is_flat_out() {
         return None;
@@ -213,8 +215,8 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     })
 }
 
-/// Whether CPU time shows the size better than throughput: both ends were pinned, and the interval of CPU time is
-/// narrower in relation to its value.
+/// Whether CPU time shows the size of the loss better than throughput does: both ends were pinned, and relative to its
+/// value the interval of CPU time is narrower.
 fn leads(comparison: &Comparison, tax: &Tax) -> bool {
     let relative = |it: &Estimate| Some((it.hi? - it.lo?) / it.value.abs());
     let is_held = matches!(comparison.placement.asked, Placement::Same | Placement::Split);
@@ -223,12 +225,12 @@ fn leads(comparison: &Comparison, tax: &Tax) -> bool {
     is_held && is_loss && widths.is_some_and(|(cpu, throughput)| cpu < throughput)
 }
 
-/// Returns the reason why a verdict is withheld; `None` if it is not withheld.
+/// Returns the reason why a verdict is withheld; `None` if the verdict is not withheld.
 pub(crate) fn why_withheld(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     Withheld::for_tax(comparison, tax).map(|it| withheld(&it, text))
 }
 
-/// "; on tcp, the client's own code takes 62 % of all CPU time per request".
+/// Returns "; on tcp, the client's own code takes 62 % of all CPU time per request".
 fn client_limit(limit: &ClientLimit, text: Text) -> String {
     let why = match limit.cause {
         ClientLimitCause::OwnCode { share_pct } => {
@@ -247,7 +249,7 @@ fn client_limit(limit: &ClientLimit, text: Text) -> String {
     format!("; on {}, {why}", text.clean(&limit.arm))
 }
 
-/// "16.0 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, …".
+/// Returns "16.0 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, …".
 fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     if !comparison.load.is_flat_out() {
         return response_figures(tax, text);
@@ -267,7 +269,7 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         let (time, unit) = each(us);
         format!("{time} per {unit}")
     });
-    // A program's own CPU time is known without its server's, too.
+    // The CPU time of a program is also known if the CPU time of its server is not.
     let own = tax.cpu_us.client.known().filter(|_| is_of_program);
     let cpu = tax.cpu_us.both.known().or(own).map(|us| {
         let (time, unit) = each(us);
@@ -278,7 +280,7 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     if parts.is_empty() { "n/a".to_owned() } else { parts.join(", ") }
 }
 
-/// "12.0 % [11.1, 12.9] of the median response time, +2.0 µs [1.9, 2.1] at the median, …".
+/// Returns "12.0 % [11.1, 12.9] of the median response time, +2.0 µs [1.9, 2.1] at the median, …".
 fn response_figures(tax: &Tax, text: Text) -> String {
     let pct = tax.throughput_pct.known().map(|pct| format!("{} of the median response time", text.percent(pct)));
     let at = |figure: &Figure, where_to: &str| {
@@ -291,7 +293,7 @@ fn response_figures(tax: &Tax, text: Text) -> String {
     if parts.is_empty() { "n/a".to_owned() } else { parts.join(", ") }
 }
 
-/// Returns the cores of both ends of a connection, and the evidence.
+/// Returns on which cores the two ends of a connection ran, and how this is known.
 fn cores(comparison: &Comparison) -> &'static str {
     let follows = comparison.raw.epochs.iter().any(|it| it.follows.is_some());
     match comparison.placement.asked {
@@ -304,7 +306,7 @@ fn cores(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// Returns the conditions that were held constant while the transport changed.
+/// Returns what was held constant while only the transport changed.
 fn held(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
         return "whole runs of the command, with the cores left to the scheduler".to_owned();

@@ -3,9 +3,9 @@
 #[derive(Debug)]
 pub(crate) struct SmallTable {
     pub(crate) title: String,
-    /// The first heading is empty: that column names the rows.
+    /// The column headings; the first one is empty, because that column names the rows.
     pub(crate) header: [String; 4],
     pub(crate) rows: Vec<[String; 4]>,
-    /// The conclusion from the whole table.
+    /// The conclusion from the whole table, in a sentence below it.
     pub(crate) closing: Option<String>,
 }

@@ -1,21 +1,21 @@
-//! The report about storms: the connections that fail over each way, the setting, and the smallest queue that accepts
-//! them all.
+//! The report about storms: how many connections fail over each transport, the setting for the queue, and the shortest
+//! queue that accepts all connections.
 //!
-//! Every figure is the record's. If the storms do not determine a queue, it is "not known", and the report names the
-//! measurement that would determine it.
+//! All figures are from the record. If the storms do not determine the shortest queue, the report says "not known", and
+//! names the measurement that would determine it.
 
 use looptax_model::record::{StormArm, StormSize, Storms};
 
 use crate::format::Text;
 
-/// A queue that the storms do not determine.
+/// Why the storms do not determine the shortest queue.
 struct NotKnown {
     why: String,
-    /// The measurement that would determine it.
+    /// The measurement that would determine the shortest queue.
     settles: String,
 }
 
-/// Returns one sentence with the failures over each way, the number of connections and the client.
+/// Returns one sentence with the failures over each transport, the numbers of connections, and the client.
 pub(crate) fn verdict(found: &Storms, text: Text) -> String {
     let stall = match found.stall_ms {
         0.0 => "while the server runs".to_owned(),
@@ -25,7 +25,7 @@ pub(crate) fn verdict(found: &Storms, text: Text) -> String {
     format!("as {} connects, {stall}: {}; {}", text.clean(&found.library), sides[0], sides[1])
 }
 
-/// Returns the next step.
+/// Returns the sentence about the next step.
 pub(crate) fn next(found: &Storms, text: Text) -> String {
     let failing = || arms(found, "unix").filter(|(_, arm)| arm.n_failed() > 0).map(|it| it.0);
     if failing().next().is_none() {
@@ -53,7 +53,7 @@ pub(crate) fn next(found: &Storms, text: Text) -> String {
     format!("next: {kernel}{setting}, to {wanted} at least (these storms had {now}); or keep connections open")
 }
 
-/// Returns the smallest queue at which no connection of a storm of this size failed, or why that queue is not known.
+/// Returns the shortest queue at which no connection of a storm of this size failed, or why this queue is not known.
 pub(crate) fn smallest(found: &Storms, size: &StormSize) -> String {
     let StormSize { connections, tries_of_queue, .. } = size;
     match smallest_queue(found, size) {
@@ -97,8 +97,8 @@ fn arms<'a>(found: &'a Storms, arm: &'a str) -> impl Iterator<Item = (&'a StormS
     found.sizes.iter().filter_map(move |size| Some((size, size.arms.iter().find(|it| it.arm == arm)?)))
 }
 
-/// Returns the failures over one way: `over the socket 59.5 % [57.8, 61.1] of 200 connections fail (EAGAIN), none of
-/// 50`.
+/// Returns the failures over one transport: `over the socket 59.5 % [57.8, 61.1] of 200 connections fail (EAGAIN), none
+/// of 50`.
 fn over(found: &Storms, (arm, way): (&str, &str), text: Text) -> String {
     let (failing, fine): (Vec<_>, Vec<_>) = arms(found, arm).partition(|(_, it)| it.n_failed() > 0);
     let late: u64 = arms(found, arm).flat_map(|(_, it)| &it.storms).map(|it| it.late).sum();
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Storms of 200 connections over the socket at a queue of 80.
+    /// Makes storms of 200 connections over the socket, with a queue of 80.
     fn storms(n_failed: u64, smallest_queue: Option<u32>, somaxconn: u32) -> Storms {
         let arm = |name: &str, n_failed: u64| StormArm {
             arm: name.to_owned(),

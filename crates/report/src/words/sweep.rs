@@ -1,13 +1,13 @@
-//! Throughput over connections, if several numbers of connections were measured.
+//! Throughput by number of connections, if several numbers of connections were measured.
 
 use crate::format::Text;
 
 use super::group::Group;
 
-/// From this many points on, a picture shows more than the table, and the page draws one.
+/// Minimum number of points for a chart on the page; with fewer points, a chart would show no more than the table.
 pub(crate) const LEAST_POINTS: usize = 3;
 
-/// The data of a picture of a sweep.
+/// The data of the chart of a sweep.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     pub(crate) points: Vec<Point>,
@@ -17,11 +17,11 @@ pub(crate) struct Sweep {
 #[derive(Debug)]
 pub(crate) struct Point {
     pub(crate) connections: u32,
-    /// Each arm's name, and its requests per second.
+    /// For each arm, its name and its requests per second.
     pub(crate) arms: Vec<(String, f64)>,
 }
 
-/// Returns the sweep of a group; none if too few numbers of connections were judged.
+/// Returns the sweep of a group; `None` if too few numbers of connections have verdicts.
 pub(crate) fn sweep_for(group: &Group<'_>, text: Text) -> Option<Sweep> {
     let mut points: Vec<Point> = Vec::new();
     for comparison in &group.comparisons {
@@ -30,7 +30,7 @@ pub(crate) fn sweep_for(group: &Group<'_>, text: Text) -> Option<Sweep> {
             Some((text.clean(&arm.name), rate))
         });
         let is_new = points.last().is_none_or(|it| it.connections != comparison.connections);
-        // If there are several placements, the first one is drawn, since it decides.
+        // If there are several placements, the first one is drawn, because its verdict is the main one.
         if is_new {
             points.push(Point { connections: comparison.connections, arms: arms.collect() });
         }

@@ -1,8 +1,8 @@
-//! The finished cells of a group's table; each view places them itself.
+//! The finished cells of a group's table; each view decides how to place them.
 
 use super::tone::Tone;
 
-/// Cells of a group, and the titles above them.
+/// The cells of a group, and their column titles.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) arms: Vec<String>,
@@ -13,13 +13,13 @@ pub(crate) struct Table {
 /// A row: one number of connections in one placement.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Empty if the row belongs to the one above.
+    /// Empty if the row belongs to the row above it.
     pub(crate) connections: String,
     pub(crate) placement: String,
     /// One cell per arm of the table.
     pub(crate) arms: Vec<String>,
-    /// `unix p50 9.8 µs, p99 18.0 µs; tcp …`, and the CPU time of a request; empty if it is not known, or is in the
-    /// cells already.
+    /// Lines below the row: `unix p50 9.8 µs, p99 18.0 µs; tcp …`, and the CPU time of a request. A line is empty if
+    /// its figures are not known, or if the cells already show them.
     pub(crate) below: [String; 2],
     pub(crate) tail: Tail,
 }

@@ -1,6 +1,6 @@
-//! Whether a verdict is good news, shown as a colour; the words say it too.
+//! Whether a verdict is good news. A view shows this as a colour, and the text expresses it, too.
 
-/// The meaning of a verdict for users of the other arm.
+/// The meaning of a verdict for programs that use the other arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Good,

@@ -1,7 +1,7 @@
 //! The report about an application that was tried over both transports: its pages, their figures, and the proof of the
 //! transports.
 //!
-//! The table is the one of whole commands, with pages instead of runs.
+//! The table has the same form as the table of whole commands, with pages instead of runs.
 
 use looptax_model::record::{
     Arm, Comparison, Estimate, Figure, Tax, Trial, TrialArm, TrialConnections, TrialDesign, Verdict,
@@ -12,12 +12,12 @@ use super::row::{OWN_PART, is_usable, tax_words, tone, verdict_words};
 use crate::format::{GLUE, Text, counted, fixed, rate, run_time};
 use crate::load;
 
-/// From this time on, times are shown in milliseconds.
+/// From this time on, in µs, times are shown in milliseconds.
 const MS_FROM_US: f64 = 1_000.0;
-/// Name at most this many pages.
+/// Maximum number of pages that are named.
 const MOST_PAGES: usize = 3;
 
-/// Returns the requested pages, and their application.
+/// Returns the lines about the requested pages and their application.
 pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     let shown = trial.pages.iter().take(MOST_PAGES);
     let mut lines: Vec<String> = shown.map(|page| text.clean(&page.url)).collect();
@@ -50,13 +50,14 @@ pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
     lines
 }
 
-/// The server that was tried by itself, if only one was.
+/// Returns the server that was tried by itself, if there is one.
 fn only(trial: &Trial) -> Option<&str> {
     let server = trial.servers.get(trial.only? as usize)?;
     Some(&server.kind)
 }
 
-/// Returns a table for each arm that was compared with the baseline; the present transport comes first.
+/// Returns a table for each arm that was compared with the baseline; the transport that the application uses today
+/// comes first.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     let ([baseline, other], Some(trial)) = (comparison.arms.as_slice(), &comparison.trial) else {
         return Vec::new();
@@ -85,7 +86,7 @@ fn way(arm: &Arm, text: Text) -> String {
     }
 }
 
-/// `arms` are in the order of the columns, and so are the figures of a row.
+/// Makes the rows; `arms` and the figures of a row are in the order of the columns.
 fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), text: Text) -> Vec<CommandRow> {
     let is_flat_out = comparison.load.is_flat_out();
     let mut means = arms.iter().filter_map(|arm| arm.latency_us.mean.known());
@@ -119,7 +120,7 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
         verdict(tax, comparison.schedule.delta_pct, text)
     };
     decisive.verdict = Some((verdict, tone(tax)));
-    // A figure that is not known does not get a line.
+    // A row without any known figure is left out.
     let says_nothing = |row: &CommandRow| row.arms.iter().all(|cell| cell == "n/a");
     rows.retain(|row| row.verdict.is_some() || !says_nothing(row) || row.difference != "n/a");
     for row in rows.iter_mut().filter(|row| says_nothing(row)) {
@@ -132,12 +133,12 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
     rows
 }
 
-/// A figure that a single arm does not have.
+/// Returns a figure that does not exist for a single arm.
 fn unknown() -> Figure {
     Figure::missing("only a difference")
 }
 
-/// A row of times, in the unit that all rows use.
+/// Makes a row of times, in the same unit as all other rows.
 fn time_row(
     label: &'static str,
     figures: &[Figure; 2],
@@ -161,7 +162,7 @@ fn shown(figure: &Figure, show: impl Fn(f64) -> String) -> String {
     known.map_or_else(|| "n/a".to_owned(), |it| show(it.value))
 }
 
-/// CPU time of both ends. It has no interval; only the difference has one.
+/// Returns the CPU time of both ends. It has no interval; only the difference of two arms has one.
 fn both(arm: &Arm) -> Figure {
     let n = arm.cpu_us_per_query.client.known().map_or(0, |it| it.n);
     arm.cpu_us_both().map_or_else(
@@ -170,7 +171,7 @@ fn both(arm: &Arm) -> Figure {
     )
 }
 
-/// The verdict from the user's point of view: what the socket would gain.
+/// Returns the verdict from the user's point of view: what would be gained by the socket.
 fn verdict(tax: &Tax, delta_pct: f64, text: Text) -> String {
     let words = verdict_words(tax, delta_pct, text);
     match words.as_str() {
@@ -181,7 +182,7 @@ fn verdict(tax: &Tax, delta_pct: f64, text: Text) -> String {
     }
 }
 
-/// "4 clients asking for pages at 50.0/s (poisson gaps)".
+/// Returns "4 clients asking for pages at 50.0/s (poisson gaps)".
 pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
     let clients = counted(u64::from(comparison.connections), "client");
     let load = load::clause(&comparison.load, text);
@@ -192,13 +193,14 @@ pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
     }
 }
 
-/// ", only mariadbd in turns": the server that was tried by itself.
+/// Returns ", only mariadbd in turns", with the server that was tried by itself.
 fn alone(comparison: &Comparison, text: Text) -> String {
     let only = comparison.trial.as_ref().and_then(only);
     only.map_or_else(String::new, |only| format!(", only {} in turns", text.clean(only)))
 }
 
-/// Returns the proof of the transports, looptax's own time, and the smallest visible difference.
+/// Returns the sentences about the proof of the transports, the time that looptax itself adds, and the smallest
+/// difference that the trial can show.
 pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let Some(trial) = &comparison.trial else {
         return Vec::new();
@@ -222,7 +224,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     sentences
 }
 
-/// "connections per page: mysql 1, redis 1; moved: 400 of 400 in the socket's turns, 0 of 400 in TCP's turns".
+/// Returns "connections per page: mysql 1, redis 1; moved: 400 of 400 in the socket's turns, 0 of 400 in TCP's turns".
 fn connections(trial: &Trial, text: Text) -> String {
     let [baseline, other] = &trial.arms;
     let per_turn = match trial.design {
@@ -253,7 +255,7 @@ fn connections(trial: &Trial, text: Text) -> String {
     format!("connections per {per_turn}: {each}; moved: {turns}")
 }
 
-/// The transport of an arm's turns, judged by its connections.
+/// Returns the transport of an arm's turns, according to its connections.
 fn whose(trial: &Trial, idx: usize) -> &'static str {
     let has_moved = |arm: &TrialArm| match trial.only {
         Some(only) => arm.connections.get(only as usize).is_some_and(|it| it.n_moved > 0),
@@ -269,13 +271,14 @@ fn whose(trial: &Trial, idx: usize) -> &'static str {
     }
 }
 
-/// `1`, `0.5`, `2.01`.
+/// Formats a number without trailing zeros: `1`, `0.5`, `2.01`.
 fn trimmed(number: f64) -> String {
     let digits = fixed(number, 2);
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Describes what the supervisor adds to a page; an application whose configuration names the socket has no supervisor.
+/// Describes how much time the supervisor adds to a page. An application whose configuration names the socket does not
+/// need the supervisor.
 fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let [baseline, other] = trial.arms.each_ref().map(|arm| arm.supervisor_us_per_page);
     let by_configuration = trial.added_by_configuration_us.known()?;
@@ -291,7 +294,8 @@ fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<Str
     })
 }
 
-/// Returns the counts of the servers' requests, and their share of the page's time.
+/// Returns the number of requests that the servers counted per page, and the share of a page's time that these requests
+/// took.
 fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String> {
     let page_us = comparison.arms.last()?.latency_us.mean.known()?.value;
     let each = trial.counted.iter().filter_map(|count| {
@@ -308,7 +312,7 @@ fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String
     (!each.is_empty()).then(|| format!("requests per page, as the servers counted: {}", each.join("; ")))
 }
 
-/// Returns the size of a difference that may have been missed, if no difference was seen.
+/// If no difference was found, returns how large a difference may have been missed.
 fn least_seen(tax: &Tax, text: Text) -> Option<String> {
     if !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Equivalent | Verdict::Negligible) {
         return None;
@@ -327,7 +331,7 @@ fn least_seen(tax: &Tax, text: Text) -> Option<String> {
     ))
 }
 
-/// A difference in the unit in which the pages' own times are shown.
+/// Formats a difference in the same unit as the times of the pages.
 pub(crate) fn signed_time(comparison: &Comparison, us: &Estimate, text: Text) -> String {
     let means = comparison.arms.iter().filter_map(|arm| arm.latency_us.mean.known());
     if means.map(|it| it.value).any(|us| us >= MS_FROM_US) {

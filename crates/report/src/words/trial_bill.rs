@@ -1,4 +1,4 @@
-//! The bill of an application's page in words: what TCP adds to each server, and whether these parts add up.
+//! The bill of an application's page: how much TCP adds for each server, and whether these parts add up.
 
 use looptax_model::record::{Comparison, Estimate, Figure, Trial, TrialPart};
 
@@ -6,7 +6,7 @@ use super::small_table::SmallTable;
 use super::trial::signed_time;
 use crate::format::Text;
 
-/// Returns the bill of a trial that tried each server by itself.
+/// Returns the bill of a trial in which each server was also tried by itself.
 pub(crate) fn table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let trial = comparison.trial.as_ref()?;
     let bill = trial.bill.as_ref()?;
@@ -24,7 +24,7 @@ pub(crate) fn table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     })
 }
 
-/// "php-fpm8.2 at 127.0.0.1:9000".
+/// Returns "php-fpm8.2 at 127.0.0.1:9000".
 fn name(trial: &Trial, server: u32, text: Text) -> String {
     let Some(server) = trial.servers.get(server as usize) else {
         return "n/a".to_owned();
@@ -38,7 +38,8 @@ fn shown(figure: &Figure, comparison: &Comparison, text: Text) -> String {
     known.map_or_else(|| "n/a".to_owned(), |us| signed_time(comparison, us, text))
 }
 
-/// The parts add up if zero is within the interval of the rest; nothing more can be shown.
+/// Returns whether the parts add up: they do if zero is within the interval of the remainder. Nothing stronger can be
+/// shown.
 fn closing(left: &Estimate, comparison: &Comparison, text: Text) -> String {
     let ends = left.lo.zip(left.hi);
     let shown = signed_time(comparison, left, text);

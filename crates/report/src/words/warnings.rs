@@ -1,12 +1,12 @@
-//! The warnings of a whole record, each kind only once.
+//! The warnings about a whole record, with each kind of warning only once.
 
 use looptax_model::record::Record;
 
 use super::sentence::place;
 use crate::format::{Text, counted};
 
-/// Returns the warnings in the order in which they first appear. A warning on several comparisons is printed with the
-/// figures of the first one.
+/// Returns the warnings in the order in which they first occur. If several comparisons have the same warning, it has
+/// the figures of the first of them.
 pub(crate) fn warnings_once(record: &Record, text: Text) -> Vec<String> {
     let mut kinds: Vec<(String, String, u64)> = Vec::new();
     for comparison in &record.comparisons {
@@ -27,7 +27,7 @@ pub(crate) fn warnings_once(record: &Record, text: Text) -> Vec<String> {
     said.collect()
 }
 
-/// Returns the warning without its figures and arm, to recognise the same kind of warning.
+/// Returns a warning without its figures and its arm, to recognize warnings of the same kind.
 fn without_figures(warning: &str) -> String {
     let is_plain = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
     let words: Vec<&str> = warning.split(' ').filter(is_plain).collect();

@@ -1,4 +1,4 @@
-//! The CPU time of a request, in words: layers that add up, the clocks with which they are compared, the counts.
+//! The CPU time of a request: layers that add up, the kernel's clocks with which their sum is compared, and counts.
 
 use std::collections::HashSet;
 
@@ -8,16 +8,16 @@ use looptax_model::record::{Comparison, Estimate, Figure, Why, WhyRow};
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted, fixed};
 
-/// The name of this layer in `data/layers.toml`.
+/// The name that the layer of TLS has in `data/layers.toml`.
 const TLS: &str = "TLS";
-/// A layer with less than this is not shown.
+/// A layer is not shown if it takes less than this time, in µs.
 const LEAST_SHOWN_US: f64 = 0.005;
-/// A difference of counts smaller than this does not count.
+/// A difference between two counts is ignored if it is smaller than this.
 const LEAST_COUNT: f64 = 0.005;
-/// A core's idle time is shown if it is more than this share of a request's CPU time.
+/// The idle time of a core is shown if it is more than this share of a request's CPU time.
 const LEAST_IDLE: f64 = 0.05;
 
-/// Returns the tables of everything that was sampled in a comparison.
+/// Returns the tables of all samples of a comparison.
 pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
     let both = |why: &Why| {
         let layers = layers(why, comparison, text)?;
@@ -26,7 +26,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<SmallTable> {
     comparison.why.iter().filter_map(both).flatten().collect()
 }
 
-/// Returns the notes on these tables, each one once.
+/// Returns the notes about these tables, each note only once.
 pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> {
     let sampled = comparisons.iter().filter(|it| !it.why.is_empty());
     let sampled: Vec<&Comparison> = sampled.copied().collect();
@@ -41,7 +41,7 @@ pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> 
     lines
 }
 
-/// Returns the notes for one comparison. If there are several pairs or places, each line names its own.
+/// Returns the notes about one comparison. If there are several pairs or places, each line names its pair and place.
 fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String> {
     let is_one_pair = comparison.why.len() == 1;
     let before = |parts: &[&str]| {
@@ -71,7 +71,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
         tls(why, comparison).into_iter().for_each(&mut add);
     }
     if let [first, _, ..] = &comparison.why[..] {
-        // All pairs come from the same samples.
+        // All pairs come from the same samples, so this line is added only once.
         let line = format!("{}{}", before(&[place]), sampling(first, text));
         lines.insert(0, line);
     }
@@ -80,7 +80,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
     lines
 }
 
-/// Returns a note that names the program that ends TLS on an arm, if TLS was seen to take time there.
+/// Returns a note that names the program in which TLS ends on an arm, if TLS was seen to take time on this arm.
 fn tls(why: &Why, comparison: &Comparison) -> Option<String> {
     let row = why.rows.iter().find(|it| it.name == TLS)?;
     let arms = why.pair.map(|idx| comparison.arms.get(idx as usize).map_or("", |it| it.name.as_str()));
@@ -90,13 +90,13 @@ fn tls(why: &Why, comparison: &Comparison) -> Option<String> {
     Some(format!("the row of TLS is the cost of encryption on `{}`; {ends}", arms[side]))
 }
 
-/// `16 connections, same`.
+/// Returns `16 connections, same`.
 fn place(comparison: &Comparison) -> String {
     let connections = counted(comparison.connections.into(), "connection");
     format!("{connections}, {}", comparison.placement.asked.name())
 }
 
-/// `tcp over unix`.
+/// Returns `tcp over unix`.
 fn pair(why: &Why, comparison: &Comparison, text: Text) -> String {
     let [base, other] = arms(why, comparison, text);
     format!("{other} over {base}")
@@ -122,7 +122,7 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
     })
 }
 
-/// The layers whose figures are not all shown as zero.
+/// Returns the layers for which not all shown figures would be zero.
 pub(crate) fn shown_layers(why: &Why) -> impl Iterator<Item = &WhyRow> {
     let is_nothing = |value: f64| value.abs() < LEAST_SHOWN_US;
     why.rows.iter().filter(move |row| {
@@ -141,13 +141,13 @@ pub(crate) fn shown_counts(why: &Why) -> impl Iterator<Item = &WhyRow> {
     why.counts.iter().filter(is_seen)
 }
 
-/// The row of the kernel's clocks in epochs without the sampler, if there were such epochs.
+/// Returns the row with the times of the kernel's clocks in epochs without the sampler, if there were such epochs.
 pub(crate) fn without_sampler(why: &Why) -> Option<&WhyRow> {
     let row = why.without_sampler.as_ref()?;
     row.difference.known().map(|_| row)
 }
 
-/// Returns a note if some figures come from too few epochs for an interval.
+/// Returns a note if some figures have no interval because there were too few epochs.
 fn few_epochs(why: &Why) -> Option<String> {
     let is_open = |row: &WhyRow| row.difference.known().is_some_and(|it| it.lo.is_none() && it.hi.is_none());
     let mut rows = why.rows.iter().chain(&why.sum).chain(&why.without_sampler).chain(&why.counts);
@@ -160,13 +160,13 @@ fn few_epochs(why: &Why) -> Option<String> {
     })
 }
 
-/// The number of epochs without the sampler.
+/// Returns the number of epochs without the sampler.
 fn n_without(why: &Why) -> u64 {
     let known = why.without_sampler.as_ref().and_then(|it| it.difference.known());
     known.map_or(0, |it| it.n)
 }
 
-/// The row of time in which no process ran, if it is large enough to show.
+/// Returns the row with the time in which no process ran, if this time is long enough to be shown.
 fn idle(why: &Why) -> Option<&WhyRow> {
     let (idle, used) = (why.idle.as_ref()?, why.without_sampler.as_ref()?);
     let is_seen = |side: usize| {
@@ -198,7 +198,7 @@ fn arms(why: &Why, comparison: &Comparison, text: Text) -> [String; 2] {
     })
 }
 
-/// How a row's figure, or its difference, is formatted.
+/// A function that formats a row's figure, or its difference.
 type Shown = fn(Text, &Estimate, bool) -> String;
 
 fn row(row: &WhyRow, text: Text, shown: Shown) -> [String; 4] {
@@ -220,7 +220,7 @@ fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
     text.micros(us.value)
 }
 
-/// A difference, with its interval if there is one.
+/// Formats a difference, with its interval if it has one.
 pub(crate) fn signed_micros(text: Text, us: &Estimate) -> String {
     Text::as_known(us, |value| text.signed_micros(value), |it| text.signed_micros_interval(it))
 }
@@ -234,12 +234,12 @@ fn number(text: Text, count: &Estimate, is_difference: bool) -> String {
     per_request(text, count)
 }
 
-/// A count per request, with its interval if there is one.
+/// Formats a count per request, with its interval if it has one.
 pub(crate) fn per_request(text: Text, count: &Estimate) -> String {
     Text::as_known(count, |value| fixed(value, 2), |it| text.per_request(it))
 }
 
-/// Compares the sum of the layers with the kernel's clocks.
+/// Returns a sentence that compares the sum of the layers with the kernel's clocks.
 fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
     if !why.invalid.is_empty() {
         return None;
@@ -265,12 +265,13 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
     Some(format!("{words}: {sum} and {held_against}"))
 }
 
-/// Compares the sum of the samples, before the sampler's part was subtracted, with the kernel's clocks.
+/// Returns a sentence that compares the sum of all samples (before the sampler's own part is subtracted) with the
+/// kernel's clocks.
 fn check(why: &Why, text: Text) -> Option<String> {
     if !why.sampling.sees_kernel {
         return None;
     }
-    // Nothing was subtracted if the sampler's part is not known.
+    // If the sampler's part is not known, nothing was subtracted, and there is nothing to explain.
     why.sampler_pct.as_ref()?.known()?;
     let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
     Some(format!(
@@ -295,7 +296,7 @@ fn sampling(why: &Why, text: Text) -> String {
     )
 }
 
-/// Returns what the sampler adds to a request, for both arms of a pair together.
+/// Returns how much the sampler adds to a request, for the two arms of a pair together.
 fn cost(why: &Why, text: Text) -> Option<String> {
     let added = why.sampler_pct.as_ref()?.known()?;
     let (amount, more) = if added.value < 0.0 {

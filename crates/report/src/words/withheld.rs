@@ -1,4 +1,4 @@
-//! Why a verdict is withheld, and what would help.
+//! Explains why a verdict is withheld, and what would help.
 
 use looptax_model::record::{Parts, Reason, Verdict, Withheld};
 
@@ -21,7 +21,7 @@ fn why_open(it: &Withheld, text: Text) -> String {
              possible; {}",
             more_time(it, *n_epochs_needed)
         ),
-        // A longer run would leave out its additional epochs as well.
+        // A longer run would also leave out most of its additional epochs.
         Reason::TooFewEpochs { have, need } if u64::from(it.n_left_out) > *have => format!(
             "{} of at least {need}, and {} do not count: they were cut short, or an end of a connection moved to \
              another core in most slices of an arm; --placement client-pinned counts epochs in which an end moved",
@@ -72,7 +72,7 @@ fn uneven_start(it: &Withheld, ratios: [f64; 2], text: Text) -> String {
     )
 }
 
-/// Returns the time that a verdict would need, and other help.
+/// Returns how much time a verdict would need, and other advice.
 fn more_time(it: &Withheld, n_counted: u64) -> String {
     let n_epochs = n_counted.saturating_mul(it.n_run_per_counted);
     let seconds = n_epochs as f64 * it.epoch_ms / 1e3;
@@ -91,7 +91,7 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     format!("about {epochs} ({time}) may help (--fixed){same}")
 }
 
-/// More than an hour for one verdict is too long to suggest; an estimate from the noise of few epochs is often years.
+/// Maximum time that is suggested for one verdict, in seconds. An estimate from the noise of few epochs is often years.
 const HOPELESS_S: f64 = 3600.0;
 
 fn why_invalid(it: &Withheld, text: Text) -> String {

@@ -1,6 +1,6 @@
-//! The report of a comparison of whole commands, wide and narrow.
+//! Tests of the report about whole commands, on wide and narrow terminals.
 //!
-//! Change a snapshot only when people should see the change.
+//! Change a snapshot only if the output is meant to change for users.
 
 use looptax_model::record::{Client, CommandLine, Commands, Figure, Placement, Record, Sightings, Verdict};
 use looptax_report::terminal::{Style, compare};
@@ -12,7 +12,7 @@ fn figure(us: f64) -> Figure {
     Figure::new(us, 0.98 * us, 1.02 * us, 10)
 }
 
-/// `mysqldump` at 312 and 330 ms.
+/// Makes a record of `mysqldump`, which takes 312 and 330 ms.
 fn dump() -> Record {
     let mut it = comparison(1, Placement::Free, [1e3 / 312.0, 1e3 / 330.0]);
     it.client = Client::Command;

@@ -1,4 +1,5 @@
-//! The formats for other programs: each figure is the record's, and nothing foreign steers them.
+//! Tests of the formats for other programs: each figure is the record's, and no string from outside controls the
+//! output.
 
 use looptax_model::record::{Figure, Missing, Placement, Record, Verdict};
 use looptax_report::terminal::{Style, compare};
@@ -9,7 +10,7 @@ use crate::made_up::{comparison, record};
 
 const HOSTILE: &str = "<script>|`@all`\u{1b}[2J\u{202e}\"\\\n=1+1";
 
-/// One clear difference, one arm without an end of its interval, one invalid, no p99.9.
+/// Makes a record with a clear difference, an arm whose interval has no lower end, an invalid arm, and no p99.9.
 fn awkward() -> Record {
     let clear = comparison(1, Placement::Same, [87_900.0, 74_812.5]);
     let mut open = comparison(16, Placement::Same, [1.0 / 3.0, 0.25]);
@@ -51,7 +52,7 @@ fn csv_gives_the_records_numbers_back_to_the_last_digit() {
     };
     let row = find("16", "throughput_tax");
     assert_eq!(row[12].parse::<f64>().unwrap().to_bits(), 25.049_f64.to_bits());
-    // An end that does not exist is empty, and not a number.
+    // The cell for a missing end of an interval is empty, and not a number.
     assert_eq!((&row[13], &row[14], &row[15]), ("", "31.26", "6"));
     assert_eq!(&row[16], "inconclusive");
     let row = find("16", "latency_tax_p999");
@@ -60,7 +61,7 @@ fn csv_gives_the_records_numbers_back_to_the_last_digit() {
     let third = rows.iter().find(|row| &row[5] == "16" && &row[8] == "unix" && &row[10] == "throughput");
     let third: f64 = third.unwrap()[12].parse().unwrap();
     assert_eq!(third.to_bits(), (1.0_f64 / 3.0).to_bits());
-    // Both records are there.
+    // The rows of both records are present.
     assert_eq!(rows.len() % 2, 0);
 }
 
@@ -89,7 +90,7 @@ fn the_table_of_markdown_says_what_the_terminal_says() {
 #[test]
 fn nothing_foreign_becomes_markup_or_a_mention() {
     let text = markdown(&hostile());
-    // Ours, and in the fenced command, which shows everything as it is.
+    // The text before the fenced command; the command itself is shown unchanged.
     let before_command = text.split("````").next().unwrap();
     assert!(!before_command.contains("<script>"), "{text}");
     assert!(!before_command.contains("@all"), "{text}");

@@ -1,4 +1,4 @@
-//! The text of `looptax find`, by made-up looks.
+//! Tests of the text of `looptax find`, on made-up results.
 
 use looptax_model::record::{
     CostSource, CountedBy, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
@@ -261,7 +261,7 @@ fn many_workers_of_one_program_are_shown_together() {
     }
     let text = found(&look, false, at(120));
     assert!(text.contains("php-fpm8.2 (52 processes)"), "{text}");
-    // 51 times 30.6 and 0.04 ms/s are 156 % of a core.
+    // 51 processes that lose 30.6 ms/s each, and one that loses 0.04 ms/s, are 156 % of a core.
     assert!(text.contains("156.1 [142.3, 169.8]"), "{text}");
     assert_eq!(text.matches("php-fpm8.2").count(), 2, "{text}");
 }
@@ -460,11 +460,11 @@ fn gauges_have_no_name_that_steers_them_and_no_more_lines_than_are_kept() {
     }
     let text = found_openmetrics(&look);
     let of = |name: &str| { text.lines() }.filter(|it| it.starts_with(name)).count();
-    // Fifty with names, and the others of each way.
+    // Fifty lines with names, and for each transport one line with all others.
     assert_eq!(of("looptax_find_connections{"), 52, "{text}");
     assert_eq!(of("looptax_find_fell_back "), 1);
     assert!(!text.contains('\u{1b}'));
-    // All that is not named is summed: 1000 of three connections each, and three of the look.
+    // No connection is lost: the sum has 1000 clients with three connections each, and nine more connections.
     let sum = text.lines().filter(|it| it.starts_with("looptax_find_connections{"));
     let sum: f64 = sum.map(|it| it.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
     assert!((sum - 3_009.0).abs() < f64::EPSILON, "{sum}");

@@ -1,4 +1,5 @@
-//! The output of `looptax find` for a machine with many servers: a screen of it, and each sentence once.
+//! Tests of the output of `looptax find` for a machine with many servers: it fits one screen, and no sentence occurs
+//! twice.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +61,7 @@ fn client(n: u32, way: Way) -> FoundClient {
     client
 }
 
-/// Chains that all have something to explain, and the same of each.
+/// Makes chains that all need the same explanations.
 fn chains() -> Vec<FoundChain> {
     let chain = |n: u32| {
         let mut chain = shop();
@@ -123,7 +124,7 @@ fn notes() -> Vec<Note> {
     ]
 }
 
-/// Fifteen servers, eighty clients, six chains, and much to say of them.
+/// Makes a result with fifteen servers, eighty clients and six chains, about all of which there is much to report.
 fn busy() -> Found {
     let source = |n: usize| CostSource {
         kind: Some(PROGRAMS[n].1.to_owned()),
@@ -165,7 +166,7 @@ fn fifteen_servers_fit_on_forty_lines_with_those_that_pay_first() {
             let name = format!("\n  {} {} ", server.program, server.pid);
             assert!(text.contains(&name), "{name} at {width} columns:\n{text}");
         }
-        // The greatest loss, and the problems.
+        // The largest loss and the problems are on the screen.
         assert!(text.contains("worker-"), "{text}");
         assert!(text.contains("can be reached only over TCP"), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -191,7 +192,7 @@ fn what_was_left_out_is_printed_with_verbose() {
     }
 }
 
-/// Parts of sentences of six words or more, with names and numbers replaced.
+/// Returns the parts of sentences that have at least six words, with names and numbers replaced.
 fn clauses(text: &str) -> Vec<String> {
     let parts =
         text.lines().flat_map(|line| line.split("  ")).flat_map(|it| it.split([';', ':', ',', '('])).map(|it| {
@@ -211,7 +212,7 @@ fn clauses(text: &str) -> Vec<String> {
 #[test]
 fn no_sentence_is_printed_twice() {
     for is_verbose in [false, true] {
-        // So wide that no sentence is broken.
+        // So wide that no sentence is broken into lines.
         let text = found(&busy(), is_verbose, at(2_000));
         let mut seen = BTreeSet::new();
         for clause in clauses(&text) {

@@ -1,4 +1,4 @@
-//! The servers that a page passes through, as `find` shows it.
+//! Tests of the chains of servers behind a page, as `find` shows them.
 
 use looptax_model::record::{CostSource, Figure, Found, FoundChain, FoundHop, Way};
 use looptax_report::terminal::found;
@@ -32,7 +32,8 @@ const FPM: (&str, u32) = ("php-fpm8.2", 7);
 const MARIADB: (&str, u32) = ("mariadbd", 812);
 const REDIS: (&str, u32) = ("redis-server", 9);
 
-/// nginx on the socket to PHP, PHP over TCP to MariaDB and Redis; of Redis no cost is known.
+/// Makes a chain: nginx connects to PHP over the socket, PHP to MariaDB and Redis over TCP. The cost for Redis is not
+/// known.
 pub(crate) fn shop() -> FoundChain {
     FoundChain {
         hops: vec![
@@ -53,7 +54,7 @@ pub(crate) fn shop() -> FoundChain {
     }
 }
 
-/// Only the section, of a look with these chains.
+/// Returns only the section about chains, of a result with these chains.
 fn section(chains: Vec<FoundChain>, width: usize) -> String {
     let look = Found { chains, ..look() };
     let text = found(&look, false, at(width));
@@ -139,7 +140,7 @@ fn no_line_is_wider_than_the_terminal_and_no_name_steers_it() {
     assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
 }
 
-/// Once a hop had a cost, and the text below it was that its cost is not known.
+/// In the bug, a hop had a cost, but the text below it claimed that the cost is not known.
 #[test]
 fn r25_every_run_that_a_figure_came_from_is_listed() {
     let mut chain = shop();

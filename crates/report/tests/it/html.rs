@@ -1,4 +1,4 @@
-//! The page: the same words and digits as the terminal's, and nothing of a record becomes markup.
+//! Tests of the page: it has the same texts and digits as the terminal, and no string of a record becomes markup.
 
 use looptax_model::record::{
     Comparison, CpuTicks, Epoch, Figure, Latency, Placement, Pooled, Raw, Reason, Record, Slice, Verdict,
@@ -62,7 +62,7 @@ fn raw() -> Raw {
         prime_us: 1,
         client_cores: Vec::new(),
         server_cores: Vec::new(),
-        // An arm that does not exist, and a slice of no length.
+        // The second slice belongs to an arm that does not exist, and the third slice has no length.
         follows: None,
         slices: vec![slice(0), slice(7), Slice::default()],
         answers_agree: true,
@@ -77,7 +77,7 @@ fn raw() -> Raw {
     Raw { epochs: vec![epoch] }
 }
 
-/// Infinite bounds, no p99.9, an invalid arm, one that was broken off, a look.
+/// Makes a record with infinite bounds, no p99.9, an invalid arm, a comparison that was broken off, and a glimpse.
 fn awkward() -> Record {
     let mut infinite = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
     infinite.tax[0].throughput_pct = Figure::new(15.9, f64::NEG_INFINITY, f64::INFINITY, 1);
@@ -109,7 +109,7 @@ fn awkward() -> Record {
     record
 }
 
-/// The text of the page for a reader: no markup, and every space an ordinary one.
+/// Returns the text of the page as a reader sees it, without markup, and with ordinary spaces only.
 pub(crate) fn text_of(page: &str) -> String {
     let body = page.split_once("<main").unwrap().1;
     let mut text = String::new();
@@ -126,12 +126,12 @@ pub(crate) fn text_of(page: &str) -> String {
     words.join(" ")
 }
 
-/// Everything that the terminal says of a record is in the page, figure for figure.
+/// Checks that everything which the terminal shows of a record is in the page, with the same digits.
 #[track_caller]
 fn check_says_the_same(record: &Record) {
     let wide = Style { width: 2_000, color: false, unicode: true };
     let text = text_of(&page_of(record)).to_lowercase();
-    // The terminal's bars are a chart on the page.
+    // The terminal's bars are left out, because the page has a chart instead.
     let is_bar = |cell: &str| cell.chars().all(|c| ('▉'..='▏').contains(&c) || c == '█');
     for line in compare(record, VERBOSE, wide).lines() {
         let cells = line.split("  ").map(str::trim);
@@ -155,7 +155,7 @@ fn the_page_says_what_the_terminal_says_to_the_shown_digit() {
 #[test]
 fn a_percentile_of_the_record_is_shown_and_not_its_reconstruction() {
     let text = text_of(&page_of(&awkward()));
-    // p50 of the third comparison's unix: 400.25 in the record, 50.0 in what was made from the samples.
+    // The p50 of arm unix in the third comparison: 400.25 in the record, 50.0 in the data made from the samples.
     assert!(text.contains("p50 400 µs [400, 401]"), "{text}");
     assert!(text.contains("p99 900 µs [800, ∞]"), "{text}");
     assert!(text.contains("p99.99 100 µs [-∞, 200]"), "{text}");
@@ -169,7 +169,7 @@ fn the_bill_adds_up_to_the_shown_digit() {
         arm.cpu_us_per_query.server = Figure::new(9.949, 9.0, 10.0, 10);
     }
     let text = text_of(&page_of(&record(vec![paid], Vec::new())));
-    // 15.0 = 3.1 + 9.9 + 2.0, 18.0 = 3.1 + 9.9 + 5.0.
+    // The parts add up: 15.0 = 3.1 + 9.9 + 2.0, and 18.0 = 3.1 + 9.9 + 5.0.
     for row in [
         "client's CPU time 3.1 µs 3.1 µs",
         "server's CPU time 9.9 µs 9.9 µs",
@@ -214,7 +214,7 @@ fn no_string_of_a_record_becomes_markup() {
     hostile.no_samples = Some(HOSTILE.to_owned());
     let page = page(&[hostile]);
     assert_eq!(page.matches("</script").count(), own);
-    // The script itself is ours and may name such things.
+    // Only the text before the page's own script is checked, because the script may contain these strings.
     let before = page.split_once("<script>").unwrap().0;
     for forbidden in ["<img", "<!--", "\u{202e}", "\u{1b}"] {
         assert!(!before.contains(forbidden), "{forbidden:?}");
@@ -296,7 +296,7 @@ fn r20_each_cell_of_a_verdict_says_its_column_where_rows_are_blocks() {
     for label in ["connections", "placement", "unix", "tcp", "tax (tcp over unix)", "per request", "verdict"] {
         assert!(html.contains(&format!("data-label=\"{label}\"")), "{label}: {html}");
     }
-    // Up to 900 px its rows are blocks, so that no verdict is cut off at the side.
+    // On screens up to 900 px wide the rows become blocks, so that no verdict is cut off at the side.
     assert!(html.contains("class=\"wide judged\""));
     let narrow = html.split("(max-width:900px)").nth(1).unwrap();
     let rules = narrow.split("@media").next().unwrap();

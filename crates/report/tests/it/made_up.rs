@@ -1,13 +1,13 @@
-//! Parts of a made-up record; each test puts together what it needs.
+//! Parts of a made-up record, from which each test makes the record that it needs.
 //!
-//! The figures are those of no machine.
+//! No machine has measured these figures.
 
 use looptax_model::record::{
     Arm, Client, Comparison, Cpu, CpuTax, Diagnostics, Direction, Figure, Hex64, Latency, Look, LookArm, Placement,
     PlacementUsed, Proof, RateRange, Reason, Record, Schedule, Target, Tax, Verdict, Workload,
 };
 
-/// A record of these comparisons and looks.
+/// Makes a record of these comparisons and glimpses.
 pub(crate) fn record(comparisons: Vec<Comparison>, looks: Vec<Look>) -> Record {
     Record {
         seed: Hex64(1),
@@ -17,7 +17,7 @@ pub(crate) fn record(comparisons: Vec<Comparison>, looks: Vec<Look>) -> Record {
     }
 }
 
-/// `tcp` over `unix` on MariaDB, with a clear difference at the given rates.
+/// Makes a comparison of `tcp` with `unix` on MariaDB, with a clear difference, and with these rates.
 pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]) -> Comparison {
     let us = per_s.map(|per_s| f64::from(connections) * 1e6 / per_s);
     Comparison {
@@ -34,7 +34,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
     }
 }
 
-/// Ten seconds of `free`, with the range of rates of each arm.
+/// Makes a glimpse of ten seconds at placement `free`, with the range of rates of each arm.
 pub(crate) fn look(connections: u32, ranges: [(f64, f64); 2]) -> Look {
     let arm = |(name, (min, max)): (&str, (f64, f64))| LookArm {
         name: name.to_owned(),
@@ -64,7 +64,7 @@ pub(crate) fn target(kind: &str, version: &str) -> Target {
     }
 }
 
-/// A verdict of difference, `pct` give or take half a point.
+/// Makes a tax with the verdict "difference", whose interval is `pct` plus or minus half a point.
 pub(crate) fn tax(arm: &str, pct: f64, us: f64) -> Tax {
     let around = |value: f64, by: f64| Figure::new(value, value - by, value + by, 10);
     Tax {

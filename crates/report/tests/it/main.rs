@@ -1,6 +1,6 @@
-//! The report as a person reads it.
+//! Tests of the report as a user reads it.
 //!
-//! The look of the whole is held by snapshots; single rules by separate tests.
+//! Snapshots check the layout as a whole; separate tests check single rules.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,10 +22,10 @@ mod why;
 
 use looptax_report::terminal::Beside;
 
-/// All that is known, of a record without a name.
+/// Prints everything that is known; the record has no name.
 const VERBOSE: Beside<'_> = Beside { record: None, at_per_s: None, is_verbose: true };
 
-/// All that is known of the record with this name.
+/// Prints everything that is known of a record with this name.
 fn verbose(name: &str) -> Beside<'_> {
     Beside { record: Some(name), ..VERBOSE }
 }

@@ -1,4 +1,4 @@
-//! The output of a bare `looptax`, by made-up looks and records.
+//! Tests of the output of `looptax` without arguments, on made-up results and records.
 
 use looptax_model::record::{
     Direction, EndpointTransport, Figure, FoundListener, Placement, Reason, SizeCause, UncertainSize, Verdict,
@@ -170,6 +170,6 @@ fn a_row_that_is_too_long_goes_on_below_its_own_beginning() {
     ];
     assert_eq!(plain, expected.concat());
     assert_eq!(text.matches("\u{1b}[33m").count(), 3, "{text:?}");
-    // A name may be longer than the terminal is wide.
+    // A name may be longer than the terminal is wide; the text is then broken into lines.
     assert!(narrow.not_measured(&"x".repeat(99), why).lines().count() > 1);
 }

@@ -1,4 +1,4 @@
-//! Published beside measured, by a made-up reproduction.
+//! Tests of published figures next to measured ones, on a made-up reproduction.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use looptax_report::html::reproduction_page;
 use looptax_report::reproduction_markdown;
 use looptax_report::terminal::{Style, reproduction};
 
-/// A name that somebody chose to do harm.
+/// A name that was chosen to do harm.
 const HOSTILE: &str = "<script>alert(1)</script>\u{1b}[2J | x";
 
 const STYLE: Style = Style { width: 110, color: false, unicode: true };

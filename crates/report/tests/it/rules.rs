@@ -1,6 +1,6 @@
-//! Single rules of the report, each on a record made for it.
+//! Tests of single rules of the report, each on a record that is made for the test.
 //!
-//! Wide enough that no line is broken, so that a sentence can be looked for as a whole.
+//! The terminal is so wide that no line is broken, so that a test can search for a whole sentence.
 
 use looptax_model::record::{
     Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Disturbance, Figure, Meetings, Parts,
@@ -17,7 +17,7 @@ fn one() -> Comparison {
     comparison(1, Placement::Same, [94_900.0, 79_800.0])
 }
 
-/// A comparison whose verdict is this one.
+/// Makes a comparison with this verdict.
 fn judged(verdict: Verdict, reason: Reason) -> Comparison {
     let mut comparison = one();
     comparison.tax[0].verdict = verdict;
@@ -41,7 +41,7 @@ fn check(comparison: Comparison, expected: &[&str]) {
     }
 }
 
-/// The printed lines of a comparison whose client is the bottleneck of the socket's arm.
+/// Checks the text about a comparison whose client is the bottleneck on the arm `unix`.
 #[track_caller]
 fn check_limit(cause: ClientLimitCause, expected: &str) {
     let mut limited = one();
@@ -124,13 +124,13 @@ fn where_a_servers_own_clients_run_is_told_and_mixes_both_placements() {
 #[test]
 fn an_open_verdict_says_what_would_help() {
     let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
-    // 90 epochs of 8 slices of 60 ms each.
+    // 43 s: 90 epochs of 8 slices of 60 ms each.
     let help = "a tax of -2.0 to 4.0 % is possible; about 90 epochs (43 s) may help (--fixed)";
     check(judged(Verdict::Inconclusive, wide.clone()), &["inconclusive", help]);
     let mut free = judged(Verdict::Inconclusive, wide);
     free.placement.asked = Placement::Free;
     check(free, &["with the cores left to the scheduler", "and so may --placement same"]);
-    // Of three epochs of `why` one counts, and it takes three times as many.
+    // Only one in three epochs of `why` counts, so three times as many epochs are needed.
     let few = Reason::TooFewEpochs { have: 4, need: 6 };
     let mut sampled = judged(Verdict::Inconclusive, few);
     sampled.why = vec![Why::unmeasured([0, 1], Sampling::default(), Vec::new())];
@@ -159,7 +159,7 @@ fn a_verdict_says_under_which_disturbance_it_was_measured() {
     check(while_others(disturbance(2.5, 1.0)), &[steal]);
     let both = "; measured while the hypervisor took 2.5 % and other work took 20.0 % of the time\n";
     check(while_others(disturbance(2.5, 20.0)), &[both]);
-    // If there were quiet epochs too, they showed the same.
+    // If there were undisturbed epochs too, they have shown the same result, so the disturbance is not mentioned.
     let in_part = Disturbance { is_throughout: false, ..disturbance(2.5, 1.0) };
     let text = text_of(vec![while_others(in_part)]);
     assert!(!text.contains("measured while"), "{text}");
@@ -204,7 +204,7 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
         "; the size is uncertain (0.4 to 15.0 %): a part of the difference appears right after each change between \
          the arms",
     );
-    // Only in some epochs: the share is of these.
+    // If only some epochs were disturbed, the share is that of these epochs.
     busy.tax[0].disturbance = Some(Disturbance { is_throughout: false, ..disturbance(0.1, 22.0) });
     busy.tax[0].uncertain_size = Some(UncertainSize { cause: SizeCause::Disturbed, lo_pct: 0.4, hi_pct: 15.0 });
     check(busy, &["the machine was busy in 10 epochs (22.0 % other work)"]);
@@ -370,7 +370,7 @@ fn a_look_shows_what_was_seen_and_no_verdict() {
 fn check_placement(split_per_s: f64, says_so: bool) {
     let same = comparison(16, Placement::Same, [150_000.0, 128_000.0]);
     let split = comparison(16, Placement::Split, [split_per_s, split_per_s * 0.9]);
-    // Another number of connections is another question.
+    // A comparison at another number of connections must not be used.
     let one = comparison(1, Placement::Split, [10_000.0, 9_000.0]);
     let text = text_of(vec![same, split, one]);
     assert_eq!(text.contains("placement matters more than transport here"), says_so, "{text}");

@@ -1,4 +1,4 @@
-//! The text below and beside the figures of a table: latencies, and how many verdicts were given.
+//! Tests of the text below and next to the figures of a table: latencies, and how many verdicts were given.
 
 use looptax_model::record::{Comparison, Figure, PastRun, Placement, Verdict};
 use looptax_report::terminal::{Beside, Style, compare, history};

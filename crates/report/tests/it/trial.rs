@@ -1,6 +1,6 @@
-//! The report of an application that was tried over both transports.
+//! Tests of the report about an application that was tried over both transports.
 //!
-//! Change a snapshot only when people should see the change.
+//! Change a snapshot only if the output is meant to change for users.
 
 use looptax_model::record::{
     Client, Direction, Figure, Load, Placement, Record, Trial, TrialArm, TrialBill, TrialConnections, TrialCount,
@@ -23,7 +23,7 @@ fn server(kind: &str, port: u16, socket: &str) -> TrialServer {
     TrialServer { kind: kind.to_owned(), from: vec![format!("127.0.0.1:{port}")], socket: socket.to_owned(), pid: None }
 }
 
-/// Pages at 41.8 and 40.6 ms.
+/// Makes a record of pages that take 41.8 and 40.6 ms.
 fn trial() -> Record {
     let mut it = comparison(1, Placement::Free, [1e3 / 40.6, 1e3 / 41.8]);
     it.client = Client::Command;
@@ -187,7 +187,7 @@ fn nothing_of_the_application_steers_the_terminal() {
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown}");
 }
 
-/// Three contrasts, and the bill in the first of them.
+/// Makes a record with three contrasts and a bill in the first of them.
 fn each(left_over: [f64; 3]) -> Record {
     let mut record = trial();
     let part = |server, us: f64| TrialPart {
@@ -248,7 +248,8 @@ fn a_page_that_is_slower_by_looptax_itself_is_no_verdict_on_the_socket() {
         trial.added_by_configuration_us = Figure::new(value, lo, hi, 20);
         shown(&record, 120)
     };
-    // Without the supervisor it may be either, or is known to be slower all the same.
+    // Without the supervisor's time the socket may be slower or faster (first case), or is still known to be slower
+    // (second case).
     assert!(told([-100.0, -490.0, 528.0]).contains("open: looptax's own part"));
     let known = told([-400.0, -600.0, -200.0]);
     assert!(!known.contains("own part"), "{known}");

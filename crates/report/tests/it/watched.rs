@@ -1,4 +1,4 @@
-//! The text of `looptax watch`.
+//! Tests of the text of `looptax watch`.
 
 use looptax_model::record::{
     Figure, WATCHED_SCHEMA_VERSION, Watched, WatchedChange, WatchedCpu, WatchedDiff, WatchedEnd, WatchedHop,
@@ -137,7 +137,7 @@ fn counters_grow_from_look_to_look_and_keep_their_series() {
     for line in [
         format!("looptax_requests_total{{{labels}}} 2000"),
         format!("looptax_connections_opened_total{{{labels}}} 4"),
-        // Bucket 20 is of 1.3 µs, bucket 200 of 1.6 ms.
+        // Bucket 20 begins at 1.3 µs, bucket 200 at 1.6 ms.
         format!("looptax_request_duration_seconds_bucket{{{labels},le=\"0.000008192\"}} 4"),
         format!("looptax_request_duration_seconds_bucket{{{labels},le=\"+Inf\"}} 6"),
         format!("looptax_request_duration_seconds_count{{{labels}}} 6"),
@@ -147,7 +147,7 @@ fn counters_grow_from_look_to_look_and_keep_their_series() {
     ] {
         assert!(text.contains(&format!("{line}\n")), "{line}\n{text}");
     }
-    // Clients without end do not make series without end.
+    // The number of series is limited, even if there are more and more clients.
     for idx in 0..1_000 {
         hop.client = Some(end(&format!("job{idx}"), 7));
         totals.add(&look(vec![hop.clone()]));
@@ -159,7 +159,8 @@ fn counters_grow_from_look_to_look_and_keep_their_series() {
     ));
 }
 
-/// A client that moved to the socket; its mean changed by this, its median by −20 %.
+/// Makes a comparison in which a client has moved to the socket: `mean_pct` is the change of its mean, and its median
+/// changed by −20 %.
 fn moved(mean_pct: Figure, p: f64, busy_pct: f64) -> WatchedDiff {
     let span = |busy_pct| WatchedSpan {
         name: Some("before".to_owned()),
@@ -204,7 +205,7 @@ fn a_change_is_told_with_its_interval_and_with_what_else_changed() {
     let busier = watched_diff(&moved(Figure::new(-20.0, -22.0, -18.0, 20), 0.001, 80.0), style());
     assert!(busier.contains("shorter, other load"), "{busier}");
     assert!(busier.contains("busy for 40 % of the time before and for 80 % after"), "{busier}");
-    // Of many hops one changes by chance.
+    // If there are many hops, one of them seems to change by chance.
     let by_chance = watched_diff(&moved(Figure::new(-20.0, -39.0, -1.0, 20), 0.2, 41.0), style());
     assert!(by_chance.contains("-20.0 % [-39.0, -1.0]   no change shown"), "{by_chance}");
 }
@@ -219,7 +220,7 @@ fn before_and_after_are_one_sentence() {
          in the 60 s after: 20.0 % less [18.0, 22.0]; this leaves out the client's own send, which takes longer over \
          TCP"
     );
-    // The mean leaves it open, the median does not.
+    // The direction of the mean is not certain, the direction of the median is.
     let by_half = of(&moved(Figure::new(-20.0, -50.0, 30.0, 20), 0.4, 41.0));
     assert!(by_half.contains("half of the requests took less than 195 µs"), "{by_half}");
     let mut still = moved(Figure::new(-2.0, -5.0, 3.0, 20), 0.4, 41.0);

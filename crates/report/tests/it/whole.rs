@@ -1,6 +1,6 @@
-//! The whole report of one small record, wide and narrow.
+//! Tests of the whole report about one small record, on wide and narrow terminals.
 //!
-//! Change a snapshot only when people should see the change.
+//! Change a snapshot only if the output is meant to change for users.
 
 use looptax_model::record::{Placement, Record, Stall};
 use looptax_report::terminal::{Beside, Style, compare};

@@ -1,4 +1,4 @@
-//! The parts of a request's CPU time, as the page shows them.
+//! Tests of the parts of a request's CPU time, as the page shows them.
 
 use looptax_model::record::{Arm, Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow};
 use looptax_report::html::{ChainsShown, FrameShown, page};
@@ -196,7 +196,7 @@ fn the_fold_of_the_layers_is_named_and_stands_first_and_the_run_has_its_name() {
     assert!(at("CPU time of a request by layer") < at("client poll"));
 }
 
-/// Without their intervals.
+/// Removes the intervals.
 fn few(mut why: Why) -> Why {
     let open = |figure: &mut Figure| {
         let value = figure.known().unwrap().value;
@@ -237,7 +237,8 @@ fn figures_of_too_few_epochs_stand_without_intervals_and_add_up_to_nothing() {
     }
 }
 
-/// A comparison whose server spends its time in these functions: name, whether it is the kernel's, µs over both arms.
+/// Makes a comparison whose server spends its time in these functions: the name, whether it is a kernel function, and
+/// the time in µs on each arm.
 fn hot(connections: u32, functions: &[(&str, bool, [f64; 2])]) -> Comparison {
     let part = |function: Option<&str>, is_kernel, us| SampledPart {
         process: "server".to_owned(),

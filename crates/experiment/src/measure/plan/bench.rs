@@ -1,4 +1,4 @@
-//! The load engine's plan of a comparison: slices, warm-up, interim analyses, limits.
+//! The load engine's plan of a comparison: slices, warm-up, interim analyses, time limits.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment};
 use crate::target::Target;
 
-/// Number of epochs with long slices: they take some 80 s, in which an interval narrows to a point or two.
+/// Number of epochs with long slices: they take some 80 s, enough to narrow an interval to a percentage point or two.
 const LONG_SLICE_EPOCHS: usize = 20;
-/// The slices of a slow server are shortened until there is time for this many epochs: with that many, a verdict rarely
-/// depends on one of them.
+/// If a server is slow, slices are shortened until there is time for this many epochs: with this number of epochs, a
+/// verdict rarely depends on a single epoch.
 const WANTED_EPOCHS: usize = 10;
-/// How long one answer may take.
+/// Time limit for one reply.
 const IO_LIMIT: Duration = Duration::from_secs(10);
-/// How long a whole dump may take.
+/// Time limit for a whole dump.
 const DUMP_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Most epochs of one contrast, given the shape with which it begins.
+/// Returns the maximum number of epochs of one contrast, for the slices with which it begins.
 pub(super) fn most_epochs(settings: &Experiment, case: &Case) -> usize {
     interim_analyses(settings, case).n_max()
 }
@@ -38,7 +38,7 @@ pub(super) fn shape(settings: &Experiment, case: &Case) -> Shape {
     settings.slice.map_or(shape, |slice| shape.with_slice(slice))
 }
 
-/// The interim analyses, chosen by effort and placement.
+/// Returns the interim analyses, which depend on effort and placement.
 pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     let is_running = settings.targets.iter().any(|it| matches!(it, TargetSpec::Running(_)));
     if case.slice.is_some() {
@@ -48,8 +48,8 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     match settings.effort {
         Effort::Epochs(_) | Effort::Time(_) => {}
         _ if case.placement == Placement::Free && !are_dumps => return InterimAnalyses::short(),
-        // 40 epochs take 20 s, and 20 epochs of two contrasts take as long: no other user's server is kept busy for
-        // longer.
+        // 40 epochs of one contrast take 20 s, and so do 20 epochs of each of two contrasts: a server that other people
+        // use is not kept busy for longer.
         _ if is_running && !settings.is_own_server => {
             let has_one = case.clients.len() * (case.arms.len() - 1) == 1;
             return if has_one { InterimAnalyses::quick() } else { InterimAnalyses::short() };
@@ -57,8 +57,8 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
         _ => {}
     }
     let full = if are_dumps {
-        // An epoch of dumps has two runs per arm, so a single disturbed run spoils it: epochs beyond this number add
-        // little.
+        // An epoch of dumps has only two runs per arm, so a single disturbed run spoils the epoch. More epochs than
+        // these would add little.
         InterimAnalyses::quick()
     } else {
         InterimAnalyses::full()
@@ -67,7 +67,7 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     settings.effort.analyses(full, Some(epoch))
 }
 
-/// The load engine's plan for a case.
+/// Makes the load engine's plan for a case.
 ///
 /// `capacity_per_s` is the slower arm's capacity, if the case's rate is a share of it.
 pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, capacity_per_s: Option<f64>) -> Plan {
@@ -96,9 +96,9 @@ pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, cap
             .collect(),
         pacing: case.load.pacing(case.placement, capacity_per_s),
         placement: case.placement,
-        // It is not known beforehand which thread will serve a new connection, so all threads are placed.
+        // It is not known beforehand which thread will serve a new connection, so all threads of the server are placed.
         server_threads: if settings.requests.are_connects() { ServerThreads::Single } else { target.threads },
-        // In an open loop, the latencies grow without limit at a rate that the server cannot keep up with.
+        // Not in an open loop: at a rate that the server cannot keep up with, latencies would grow without limit.
         may_adapt_shape: case.slice.or(settings.slice).is_none()
             && !case.load.is_open()
             && !settings.requests.are_dumps(),
@@ -110,9 +110,9 @@ pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, cap
     }
 }
 
-/// The time that the plan promises, if it was asked for or agreed to: the user requested a time or a short run, or
-/// other clients use the server. A user who gives a number of epochs gets that number, and the plan shows how long it
-/// takes.
+/// Returns the time that the plan promises. A time is promised if the user requested a time or a short run, or if other
+/// clients use the server. If the user requested a number of epochs, no time is promised: all epochs are measured, and
+/// the plan shows how long they take.
 pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) -> Option<Budget> {
     let is_promised = match settings.effort {
         Effort::Epochs(_) => false,
@@ -128,10 +128,10 @@ pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) 
     })
 }
 
-/// The requested warm-up, or else the one that fits the server and the placement.
+/// Returns the requested warm-up, or otherwise the warm-up that suits the server and the placement.
 pub(super) fn warm_up_of(settings: &Experiment, case: &Case, has_load_limits: bool) -> WarmUp {
     match settings.warm_up {
-        // A running server is warm already, and is kept busy for at most 20 s.
+        // A running server is already warm, and is kept busy for at most 20 s.
         _ if has_load_limits || settings.requests.are_dumps() => WarmUp::epochs(1),
         Some(length) => WarmUp::steady(2, length, length),
         None if case.placement == Placement::Free => WarmUp::epochs(2),

@@ -1,4 +1,4 @@
-//! A comparison of the plan, and the plan for a server.
+//! A comparison in the plan, and the plan for a server.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::arms::Missing;
 use crate::spec::load::Load;
 use crate::spec::waits::Waits;
 
-/// How a case is measured.
+/// The kind of measurement that is made of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
     /// Epochs are measured until there is a verdict.
     Judge,
-    /// A short look at the range of rates.
+    /// A short measurement that shows the range of rates, without a verdict.
     Glimpse(Duration),
 }
 
@@ -27,22 +27,23 @@ pub struct Case {
     pub connections: u32,
     /// Where the two ends of each connection run.
     pub placement: Placement,
-    /// How the client waits; each way is a contrast.
+    /// How the client waits for replies; each client model is a separate contrast.
     pub clients: Vec<Waits>,
     pub doing: Doing,
-    /// How connections send: freely, or at a single rate.
+    /// How connections send requests: without a limit, or at a fixed rate.
     pub load: Load,
-    /// Slices of another length than usual, for the second half of a check that the length does not matter.
+    /// The length of slices if it differs from the usual length, for the second half of a check that the length does
+    /// not matter.
     pub slice: Option<Duration>,
 }
 
 impl Case {
-    /// The same case without this arm.
+    /// Returns the same case without this arm.
     pub(super) fn without(&self, arm: Arm) -> Self {
         Self { arms: self.arms.iter().copied().filter(|it| *it != arm).collect(), ..self.clone() }
     }
 
-    /// Pairs of arms, one per contrast, in the plan's order.
+    /// Returns the pairs of arms, one per contrast, in the plan's order.
     pub(crate) fn pairs(&self) -> Vec<[Arm; 2]> {
         let others = &self.arms[1..];
         self.clients.iter().flat_map(|_| others.iter().map(|other| [self.arms[0], *other])).collect()
@@ -55,7 +56,7 @@ pub struct TargetPlan {
     pub(super) name: String,
     /// The arms, the baseline first.
     pub arms: Vec<Arm>,
-    /// The arm that was not requested, and that is left out if the server does not have it.
+    /// An arm that the user did not request; it is left out if the server does not have it.
     pub unsure: Option<Arm>,
     /// Requested arms that are not possible.
     pub(super) missing: Vec<Missing>,
@@ -65,7 +66,7 @@ pub struct TargetPlan {
 }
 
 impl TargetPlan {
-    /// The target's cases with only these arms, which turned out to be possible.
+    /// Returns the target's cases with only these arms, after it has become known which arms are possible.
     pub fn only(&self, arms: &[Arm]) -> Vec<Case> {
         let mut cases = self.cases.clone();
         for case in &mut cases {
@@ -78,7 +79,7 @@ impl TargetPlan {
 /// How the server's threads can be placed on cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// Threads that serve only our connections are pinned.
+    /// Threads that serve only looptax's connections are pinned.
     Pinned,
     /// The scheduler places the server's threads, and the client follows them.
     Followed,
@@ -87,13 +88,15 @@ pub(super) enum Hold {
 }
 
 impl Hold {
-    /// The placement that is judged if none was requested. With `stays` there is one connection, without pauses.
+    /// Returns the placement that is judged if the user requested none. `stays` means a single connection without
+    /// pauses.
     pub(super) fn usual(self, n_cores: usize, stays: bool) -> Placement {
         match self {
             Self::Unknown => Placement::ClientPinned,
-            // Each further connection, and each pause, is a chance for the server to move: few slices would count.
+            // With every further connection and every pause the server may move to another core, so few slices would
+            // count.
             Self::Followed if !stays => Placement::ClientPinned,
-            // If a separate core exists, a server whose threads are not pinned moves there.
+            // If there is another core, a server whose threads are not pinned moves to it.
             Self::Followed if n_cores > 1 => Placement::Split,
             Self::Pinned | Self::Followed => Placement::Same,
         }

@@ -1,4 +1,4 @@
-//! The plan as it is printed: targets, cases, and the longest time for each.
+//! Text of the plan: targets, cases, and the longest time for each.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
     text
 }
 
-/// A warning that a rate is too low to fill a slice; the user may have meant a share.
+/// Returns a warning that a rate is too low to fill a slice; the user may have meant a percentage.
 fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
     let Some(Rate::PerSecond(per_s)) = case.load.rate() else {
         return None;
@@ -89,7 +89,7 @@ fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
     ))
 }
 
-/// A warning that an observer samples so many epochs that too few are left for a verdict.
+/// Returns a warning if `why` samples most epochs, and too few epochs are left for a verdict.
 fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
     if !settings.is_sampled || case.doing != Doing::Judge {
         return None;
@@ -107,7 +107,7 @@ fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
     })
 }
 
-/// How many of `n_epochs` epochs certainly run without the sampler.
+/// Returns how many of `n_epochs` epochs are sure to run without the sampler.
 fn unsampled(n_epochs: usize) -> usize {
     n_epochs / EPOCHS_PER_UNSAMPLED as usize
 }
@@ -137,7 +137,8 @@ fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     format!("load: up to {n_open} connections, {ask}, {how}: other clients may wait longer{logins}")
 }
 
-/// The number of logins. Each epoch opens new connections, on the two arms of each contrast; a look opens them once.
+/// Returns the number of logins. Each epoch opens new connections on the two arms of each contrast; a glimpse opens
+/// them only once.
 fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
     if settings.requests.are_dumps() {
         return 0;
@@ -150,11 +151,11 @@ fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
         };
         2 * n_epochs * n_contrasts * case.connections as usize
     };
-    // Two logins first check that both arms lead to one server.
+    // Two more logins check at the beginning that both arms lead to one server.
     2 + target.cases.iter().map(of_case).sum::<usize>()
 }
 
-/// How the cores of a server that is not ours are treated.
+/// Describes how the cores of a running server are treated.
 fn placement_line(target: &TargetPlan) -> &'static str {
     let is_pinned = |it: &Case| matches!(it.placement, Placement::Same | Placement::Split);
     match (target.hold, target.cases.iter().any(is_pinned)) {
@@ -170,7 +171,7 @@ fn placement_line(target: &TargetPlan) -> &'static str {
     }
 }
 
-/// The longest time for all targets, provided that slices do not grow.
+/// Returns the longest time for all targets, provided that slices do not become longer.
 pub(super) fn at_most(settings: &Experiment, targets: &[TargetPlan]) -> Duration {
     let of_target = |(spec, target): (&TargetSpec, &TargetPlan)| -> Duration {
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
@@ -181,7 +182,7 @@ pub(super) fn at_most(settings: &Experiment, targets: &[TargetPlan]) -> Duration
     settings.targets.iter().zip(targets).map(of_target).sum()
 }
 
-/// The comparisons in order, for the live view.
+/// Returns the comparisons in order, for the progress display.
 pub(super) fn steps(settings: &Experiment, targets: &[TargetPlan]) -> Vec<PlannedStep> {
     let mut steps = Vec::new();
     for (spec, target) in settings.targets.iter().zip(targets) {
@@ -198,7 +199,7 @@ pub(super) fn steps(settings: &Experiment, targets: &[TargetPlan]) -> Vec<Planne
     steps
 }
 
-/// The properties that distinguish a case from the others of its server: `16 connections, same`.
+/// Names the properties that distinguish a case from the other cases of its server: `16 connections, same`.
 pub fn case_name(case: &Case) -> String {
     let s = if case.connections == 1 { "" } else { "s" };
     let look = match case.doing {
@@ -208,7 +209,7 @@ pub fn case_name(case: &Case) -> String {
     format!("{} connection{s}, {}{look}", case.connections, case.placement)
 }
 
-/// How a server is treated, for the plan.
+/// Describes for the plan how a server is treated.
 pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
     match spec {
         TargetSpec::Private(Kind::Echo) => "echo: a built-in server, started and stopped by looptax".to_owned(),
@@ -299,12 +300,12 @@ fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: Most
     )
 }
 
-/// The longest time that a case can take.
+/// The longest time that a case can take, and its parts.
 #[derive(Clone, Copy)]
 struct MostTime {
     measuring: Duration,
     warm_up: Duration,
-    /// Set if the warm-up has a fixed number of epochs, however long they are.
+    /// Number of epochs of the warm-up, if this number is fixed and the length is not.
     warm_up_epochs: Option<usize>,
 }
 
@@ -345,7 +346,7 @@ fn most_time(settings: &Experiment, case: &Case, has_load_limits: bool) -> MostT
     }
 }
 
-/// A time in minutes and seconds, rounded up.
+/// Returns a time as minutes and seconds, rounded up.
 pub fn minutes(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil() as u64;
     match (seconds / 60, seconds % 60) {

@@ -1,7 +1,7 @@
-//! The server functions that take the most time at each number of connections: the sweep is repeated, and sampled as by
-//! `why`.
+//! The functions of the server that take the most time at each number of connections. To find them, the sweep is
+//! repeated and sampled in the same way as by `why`.
 //!
-//! This comes after all measurements: sampling costs time, which no figure may include.
+//! This is done after all measurements, because sampling costs time that no figure may include.
 
 use std::time::Duration;
 
@@ -19,20 +19,20 @@ use super::super::runner::in_one_line;
 use super::super::{Amounts, Runner, Step};
 
 pub(super) const WHAT: &str = "the server's hottest functions";
-/// The time for each number of connections.
+/// Time that is sampled at each number of connections.
 pub(super) const TAKES: Duration = Duration::from_secs(8);
-/// Epochs at each number of connections; a third of them is not sampled.
+/// Number of epochs at each number of connections; a third of them is not sampled.
 const EPOCHS: usize = 9;
 const MOST_SHOWN: usize = 4;
 /// The process whose functions are shown.
 const PROCESS: &str = "server";
 
-/// The message if the kernel's part is not visible.
+/// The sentence that is shown if the kernel's functions are not visible.
 const USER_ALONE: &str = "the server's hottest functions, the kernel's part: not shown, because looptax may sample \
                           only user-space code here; the shares are of user-space time only. To see the kernel's \
                           part, run looptax as root, or set sysctl kernel.perf_event_paranoid=-1";
 
-/// Adds the hottest functions to the points of `part`, or the reason why there are none.
+/// Adds the hottest functions to the points of `part`, or the reason why they are missing.
 pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) {
     if runner.is_interrupted() {
         return;
@@ -46,7 +46,7 @@ pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, r
     }
 }
 
-/// Samples the sweep, and saves its record next to those of the steps.
+/// Samples the sweep, and saves its record in the folder that has the records of the steps.
 fn sampled(
     part: &mut ReproductionPart,
     step: &Step,
@@ -80,7 +80,7 @@ fn sampled(
     Ok(done)
 }
 
-/// Copies a record's samples to the points of `part`, and the facts about how they were taken.
+/// Copies the samples of a record, and the facts about how they were taken, to the points of `part`.
 fn take(record: &Record, part: &mut ReproductionPart) {
     let sampled = |it: &Comparison| Some((it.connections, it.why.first()?.clone()));
     let all: Vec<(u32, Why)> = record.comparisons.iter().filter_map(sampled).collect();
@@ -103,7 +103,7 @@ fn take(record: &Record, part: &mut ReproductionPart) {
     }
 }
 
-/// The server's functions with the largest shares of its time, with both arms taken together.
+/// Returns the server's functions with the largest shares of its time, both arms taken together.
 fn hottest(why: &Why) -> Vec<HotFunction> {
     let us = |part: &SampledPart| -> Option<f64> {
         let arms = part.row.as_ref()?.arms.each_ref().map(|it| it.known());

@@ -1,4 +1,4 @@
-//! Attempts to find a message that takes 1,133 µs over TCP: patterns of writing, Nagle's algorithm, two cores.
+//! Attempts to find a message that takes 1,133 µs over TCP: different patterns of writes, Nagle's algorithm, two cores.
 //!
 //! The attempts are not comparisons: they are short, not pinned, and without a verdict. Their aim is to find a cause,
 //! not a size.
@@ -13,11 +13,12 @@ use super::super::publication::Publication;
 use super::super::reading::Reading;
 use super::super::{Amounts, Runner};
 
-/// A time counts as near the published one if they differ by at most this factor.
+/// A time counts as close to the published time if the two differ by at most this factor.
 const NEAR: f64 = 2.0;
 const ALPHA: f64 = 0.05;
 
-/// A delayed acknowledgement comes after 40 ms; divided among this many messages, that is a millisecond each.
+/// Number of writes that share one delayed acknowledgement. It comes after 40 ms; divided among this many messages,
+/// that is about a millisecond for each.
 const BURST: usize = 36;
 
 const PATTERNS: [(&str, Pattern); 5] = [
@@ -35,7 +36,7 @@ const fn pattern(writes: usize, is_nodelay: bool) -> Pattern {
     Pattern { writes, is_nodelay }
 }
 
-/// Tries all patterns; the result for ends on two cores comes from the comparisons.
+/// Tries all patterns. The result with the two ends on two cores is taken from the comparisons.
 pub(super) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,
@@ -64,7 +65,7 @@ pub(super) fn add(
         .push(ReproductionFinding::Near { published_us, trials: near.map(|trial| trial.what.clone()).collect() });
 }
 
-/// The published time of a message over TCP.
+/// Returns the published time of a message over TCP, in µs.
 fn published_us(publication: &Publication) -> f64 {
     let of_message = publication.rows.iter().find(|row| row.effect == Effect::Mean);
     match of_message.and_then(|row| row.claim.as_ref()).map(|it| it.says) {
@@ -73,7 +74,8 @@ fn published_us(publication: &Publication) -> f64 {
     }
 }
 
-/// The result with the two ends on two cores. A round trip is two messages; the published figure is for one.
+/// Returns the result with the two ends on two cores. A round trip has two messages, and the published figure is for
+/// one message, so the time is halved.
 fn two_cores(reading: &Reading, published_us: f64) -> Option<ReproductionTrial> {
     let comparison = reading.record.comparisons.first()?;
     let slices = comparison.raw.epochs.iter().flat_map(|epoch| &epoch.slices);

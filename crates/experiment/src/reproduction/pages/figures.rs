@@ -1,8 +1,8 @@
-//! Estimates of the pages' times: of each transport by itself, and of one transport relative to another.
+//! Estimates from the times of pages: for each transport by itself, and for one transport relative to another.
 //!
-//! The pages of a pair are next to each other in time, so the logarithms of their ratios are free of the machine's
-//! drift. The value of an epoch is the median of its pairs, and an estimate is Hodges and Lehmann's over the epochs.
-//! The functions are pure: the same pages give the same figures. Called by `measure`.
+//! The two pages of a pair are loaded directly after each other, so the logarithm of the ratio of their times does not
+//! contain the machine's drift. The value of an epoch is the median of its pairs; an estimate is the Hodges-Lehmann
+//! estimate over the epochs. The functions are pure: the same pages give the same figures. Called by `measure`.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,16 @@ use serde::{Serialize, Serializer};
 
 use crate::servers::wordpress::{Page, Transport};
 
-/// Number of pages that the article loaded over each transport.
+/// Number of pages that were loaded over each transport for the article.
 const PUBLISHED_LOADS: usize = 15;
-/// The level of a single look: if no interim analysis was reached, no look has led to a decision.
+/// The level if no interim analysis was reached: no earlier analysis could have ended the measurement, so the whole 5 %
+/// apply.
 pub(super) const SINGLE_LOOK: f64 = 0.05;
 
-/// A page, and the time that it took by looptax's clock.
+/// A page, and the time that it took on looptax's clock.
 pub(super) type Load = Timed<Page>;
 
-/// The pages of the same rank in an epoch, `[over, of]`; they are next to each other in time.
+/// The pages of the same rank in an epoch, `[over, of]`; they were loaded directly after each other.
 pub(super) type Pair = [Load; 2];
 
 /// Estimates by name; in JSON, each has its value and the ends of its interval.
@@ -35,7 +36,7 @@ pub(crate) struct SideFigures {
     pub figures: Figures,
 }
 
-/// The cost of the transport `of` relative to `over`, as ratios: above 1 if `of` is slower.
+/// The times over the transport `of` divided by the times over the transport `over`: above 1 if `of` is slower.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Contrast {
     pub of: Transport,
@@ -47,14 +48,14 @@ pub(crate) struct Contrast {
     pub figures: Figures,
 }
 
-/// The first fifteen pages over the socket and over TCP, treated as one look.
+/// The first fifteen pages over the socket and over TCP, estimated as if there was a single interim analysis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Fifteen {
-    /// Number of the pages' queries, over the socket and over TCP.
+    /// Number of queries in all these pages, over the socket and over TCP.
     pub queries: [u64; 2],
-    /// A page's mean time in queries, over the socket and over TCP, in µs.
+    /// Mean time that a page spends in queries, over the socket and over TCP, in µs.
     pub query_us: [f64; 2],
-    /// The standard deviation of that time, in µs.
+    /// Standard deviation of the time that a page spends in queries, in µs.
     pub query_sd_us: [f64; 2],
     /// TCP relative to the socket; the names are `query` and `page`.
     #[serde(flatten, serialize_with = "intervals")]
@@ -65,27 +66,28 @@ fn intervals<S: Serializer>(figures: &Figures, to: S) -> Result<S::Ok, S::Error>
     to.collect_map(figures.iter().map(|(name, it)| (name, [it.value, it.lo, it.hi])))
 }
 
-/// Time in queries by `$wpdb`'s timer.
+/// Returns the time in queries, measured by the timer of `$wpdb`, in µs.
 fn query_us(load: &Load) -> f64 {
     load.value.query_us
 }
 
-/// Time from the request's start to its shutdown, by PHP's clock.
+/// Returns the time from the start of the request to PHP's shutdown, on PHP's clock, in µs.
 fn page_us(load: &Load) -> f64 {
     load.value.page_us
 }
 
-/// Time from before the request was sent to after the last byte, by our clock, without the queries that prove the page.
+/// Returns the time from before the request is sent to after its last byte, on looptax's clock, in µs. The queries that
+/// prove the page are not included.
 fn client_us(load: &Load) -> f64 {
     load.wall_ns as f64 / 1e3 - load.value.proof_us
 }
 
-/// Share of the queries in the page's time.
+/// Returns the share of a page's time that its queries take, in percent.
 fn share_pct(load: &Load) -> f64 {
     100.0 * load.value.query_us / load.value.page_us
 }
 
-/// The figures of one transport, which has the index `arm` in the pairs; `None` if there are no epochs.
+/// Returns the figures of one transport, which has the index `arm` in the pairs; `None` if there are no epochs.
 pub(super) fn side(epochs: &[Vec<Pair>], arm: usize, transport: Transport, alpha: f64) -> Option<SideFigures> {
     let typical = |of: fn(&Load) -> f64| by_epoch(epochs, alpha, |pairs| middle(pairs, |it| of(&it[arm])));
     let figures = Figures::from([
@@ -98,7 +100,7 @@ pub(super) fn side(epochs: &[Vec<Pair>], arm: usize, transport: Transport, alpha
     Some(SideFigures { transport, figures })
 }
 
-/// The figures of one transport relative to another; `None` if there are no epochs.
+/// Returns the figures of one transport relative to another; `None` if there are no epochs.
 pub(super) fn contrast(epochs: &[Vec<Pair>], [over, of]: [Transport; 2], alpha: f64) -> Option<Contrast> {
     let by_epoch =
         |figure: &dyn Fn(&[Pair]) -> Option<f64>| Some(by_epoch(epochs, alpha, figure)?.map_monotone(f64::exp));
@@ -118,7 +120,7 @@ pub(super) fn contrast(epochs: &[Vec<Pair>], [over, of]: [Transport; 2], alpha: 
     })
 }
 
-/// The figures of the first fifteen pages, as in the article; `None` if there are fewer pages.
+/// Returns the figures of the first fifteen pages, as many as in the article; `None` if there are fewer pages.
 pub(super) fn fifteen(epochs: &[Vec<Pair>]) -> Option<Fifteen> {
     let pairs: Vec<&Pair> = epochs.iter().flatten().take(PUBLISHED_LOADS).collect();
     if pairs.len() < PUBLISHED_LOADS {
@@ -145,7 +147,7 @@ fn ln_ratio([over, of]: &Pair, value: fn(&Load) -> f64) -> f64 {
     (value(of) / value(over)).ln()
 }
 
-/// The estimate of a figure over the epochs, from its value in each epoch.
+/// Estimates a figure over the epochs, from its value in each epoch.
 fn by_epoch(epochs: &[Vec<Pair>], alpha: f64, figure: impl Fn(&[Pair]) -> Option<f64>) -> Option<Estimate> {
     let figures: Option<Vec<f64>> = epochs.iter().map(|pairs| figure(pairs)).collect();
     hodges_lehmann::estimate(&figures?, alpha)
@@ -161,7 +163,7 @@ fn query_sd(pairs: &[Pair], arm: usize) -> Option<f64> {
     spread(&times)
 }
 
-/// The standard deviation; `None` also if all values are the same, since it is then not usable in a ratio.
+/// Returns the standard deviation; `None` also if all values are the same, because a ratio cannot use a deviation of 0.
 fn spread(values: &[f64]) -> Option<f64> {
     deviation(values).filter(|deviation| *deviation > 0.0)
 }
@@ -172,7 +174,8 @@ mod tests {
 
     const BOTH: [Transport; 2] = [Transport::Unix, Transport::Tcp];
 
-    /// A page that takes ten times its queries, and half of that again for our clock.
+    /// Makes a page whose PHP time is ten times the time of its queries; on looptax's clock it takes half as long
+    /// again.
     fn load(query_us: f64) -> Load {
         let page = Page {
             page_us: 10.0 * query_us,
@@ -189,7 +192,7 @@ mod tests {
         Load { start_ns: 0, wall_ns: (15_000.0 * query_us) as u64 + 100_000, value: page }
     }
 
-    /// Ten epochs of four pairs whose machine gets slower all the time; TCP takes a quarter more.
+    /// Makes ten epochs of four pairs on a machine that becomes slower all the time; TCP takes a quarter longer.
     fn drifting() -> Vec<Vec<Pair>> {
         let pair = |idx: usize| {
             let unix = 1_000.0 * (1.0 + 0.1 * idx as f64);
@@ -221,10 +224,10 @@ mod tests {
     fn a_transport_by_itself_has_its_own_levels() {
         let found = side(&drifting(), 1, Transport::Tcp, 0.05).unwrap();
         close(&found.figures["share_pct"], 10.0);
-        // Pairs 18 to 21 are the middle of forty: 1 + 0.1 × 19.5 ms, a quarter more over TCP.
+        // Pairs 18 to 21 are in the middle of the forty pairs: 1 + 0.1 × 19.5 ms, and a quarter more over TCP.
         close(&found.figures["query_us"], 1.25 * 2_950.0);
         close(&found.figures["client_us"], 15.0 * 1.25 * 2_950.0);
-        // Four values a tenth of a millisecond apart.
+        // Four values, each a tenth of a millisecond from the next.
         close(&found.figures["query_sd_us"], 1.25 * 129.099_444_873);
     }
 

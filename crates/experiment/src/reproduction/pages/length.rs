@@ -1,4 +1,4 @@
-//! How many pages are measured: the requested effort, and the resulting length for a site.
+//! How many pages are measured, and how long a site is measured, for the requested effort.
 
 use std::time::Duration;
 
@@ -6,9 +6,10 @@ use looptax_model::stats::InterimAnalyses;
 
 use crate::spec::Effort;
 
-/// Number of slices that balance the two arms.
+/// Number of slices in an order that balances the two arms.
 const OCTET: usize = 8;
-/// Most octets in an epoch: without this limit an epoch would become very long if few contrasts share the time.
+/// Maximum number of octets in an epoch: without this limit an epoch would become very long if few contrasts share the
+/// time.
 const MOST_OCTETS: usize = 125;
 /// The average pause before an epoch.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -23,12 +24,12 @@ pub(super) struct Length {
 }
 
 impl Length {
-    /// The length for a site that gets `thirds` thirds of the time; the published site gets two.
+    /// Returns the length for a site that gets `thirds` thirds of the whole time; the site of the publication gets two.
     pub(super) fn new(effort: Effort, seed: u64, thirds: u32) -> Self {
         let whole_s = match effort {
             Effort::Full => 150,
             Effort::Quick => 50,
-            // For tests: as short as possible.
+            // Only tests use other efforts: as short as possible.
             _ => 0,
         };
         Self {
@@ -38,7 +39,7 @@ impl Length {
         }
     }
 
-    /// Octets of slices in an epoch: as many as fit the time if a page takes `page_ns`.
+    /// Returns the number of octets (eight slices) in an epoch: as many as fit into the time if a page takes `page_ns`.
     pub(super) fn octets(&self, n_contrasts: usize, page_ns: u64) -> usize {
         let n_epochs = (self.analyses.n_max() * n_contrasts).max(1) as u128;
         let epoch_ns = (self.time.as_nanos() / n_epochs).saturating_sub(PAUSE.as_nanos());
@@ -55,7 +56,7 @@ mod tests {
     #[test]
     fn an_epoch_has_the_octets_that_fit_its_time() {
         let length = Length { seed: 7, analyses: InterimAnalyses::quick(), time: Duration::from_secs(20) };
-        // Half a second for each of 40 epochs, 10 ms of it for the pause.
+        // Each of 40 epochs takes half a second; the pause takes 10 ms of it.
         assert_eq!(length.octets(1, 15_000_000), 4);
         assert_eq!(length.octets(2, 15_000_000), 2);
         assert_eq!(length.octets(2, 1_000_000_000), 1);

@@ -1,6 +1,6 @@
-//! Loads pages over two transports in turns, and proves the queries and the transport of each.
+//! Loads pages over two transports in turns, and proves for each page its queries and its transport.
 //!
-//! Called by `measure`; the result contains every page that counts.
+//! Called by `measure`; the result has every page that counts.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,16 +18,16 @@ use serde::Serialize;
 use super::figures::{Load, Pair, SINGLE_LOOK};
 use super::length::Length;
 
-/// Pages of each transport before the warm-up's epoch, which has four or more: PHP compiles scripts, MariaDB opens
-/// tables, WordPress stores entries that expire once a minute. The second half of these pages shows the time that a
-/// page takes.
+/// Number of pages of each transport before the warm-up epoch, which itself has four or more: during these pages PHP
+/// compiles scripts, MariaDB opens tables, and WordPress stores entries that expire once a minute. The second half of
+/// these pages shows how long a page takes.
 const FIRST: usize = 8;
 
 pub(super) struct Loaded {
     pub contrasts: Vec<LoadedContrast>,
-    /// Pages of each transport in an epoch.
+    /// Number of pages of each transport in an epoch.
     pub loads_per_epoch: usize,
-    /// The server's count of queries for a connection without a page.
+    /// The server's count of queries for a connection that loads no page.
     pub connecting: BTreeMap<Transport, u32>,
 }
 
@@ -36,26 +36,28 @@ pub(super) struct LoadedContrast {
     /// The transports, `[over, of]`.
     pub arms: [Transport; 2],
     pub epochs: Vec<Vec<Pair>>,
-    /// The level at which the contrast ended.
+    /// The error level (alpha) at which the contrast ended.
     pub alpha: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Counted {
-    /// Number of pages that counted, over all transports together.
+    /// Number of pages that counted, all transports together.
     pub pages: u64,
-    /// The least and the most queries of a page: expired entries are made again once a minute.
+    /// The lowest and the highest number of queries of a page: they differ because expired entries are made again once
+    /// a minute.
     pub queries: [u32; 2],
-    /// Number of all pages' queries, as `$wpdb` counts them.
+    /// Number of queries of all pages, as `$wpdb` counts them.
     pub all_queries: u64,
-    /// Number of all pages' queries, as the server counts them, without those for connecting and for the proofs.
+    /// Number of queries of all pages, as the server counts them, without the queries for connecting and for the
+    /// proofs.
     pub server_count: u64,
-    /// Number of pages under `looptax run` whose connection the server saw on its socket, while PHP had connected over
-    /// TCP.
+    /// Number of pages under `looptax run` for which the server saw the connection on its socket although PHP had
+    /// connected over TCP.
     pub moved: u64,
 }
 
-/// Loads a site's front page over the transports of each pair in turns until an interim analysis decides.
+/// Loads the front page of a site over the two transports of each pair in turns, until an interim analysis decides.
 pub(super) fn run(
     wordpress: &WordPress,
     (site, pairs): (Site, &[[Transport; 2]]),
@@ -101,7 +103,7 @@ struct Pages<'a> {
     pairs: &'a [[Transport; 2]],
     connecting: BTreeMap<Transport, u32>,
     length: &'a Length,
-    /// The pages of each side, by contrast and epoch, including the epoch of the warm-up.
+    /// The pages of each side, for each contrast and epoch, including the warm-up epoch.
     loads: BTreeMap<(usize, u64), [Vec<Load>; 2]>,
 }
 
@@ -114,9 +116,9 @@ impl SliceSource for Pages<'_> {
             slice: Slice {
                 completions: 1,
                 requests: 1,
-                // The time in queries is the published figure, so it decides how many pages are enough.
+                // The time in queries is the published figure, so this time decides how many pages are enough.
                 active_ns: (load.value.query_us * 1e3) as u64,
-                // The CPU time of MariaDB and PHP, which does not count as foreign.
+                // The CPU time of MariaDB and PHP, so that it does not count as time of other programs.
                 client_cpu_ns: after_ns.zip(before_ns).map(|(after, before)| after.saturating_sub(before)),
                 ..Slice::default()
             },
@@ -130,7 +132,8 @@ impl SliceSource for Pages<'_> {
 }
 
 impl Pages<'_> {
-    /// Loads a page, and returns an error if the page is not as it should be.
+    /// Loads a page, and returns an error if the page has the wrong transport, a wrong number of queries, or an object
+    /// cache.
     fn load(&mut self, transport: Transport) -> Result<Load, Failure> {
         let load = timed(|| self.wordpress.load(self.site, transport))?;
         match objection(&load.value, transport, self.connecting[&transport]) {
@@ -139,7 +142,7 @@ impl Pages<'_> {
         }
     }
 
-    /// Loads the first pages, which do not count. Returns how long a page takes once everything is cached, in
+    /// Loads the first pages, which do not count, and returns the time that a page takes once everything is cached, in
     /// nanoseconds.
     fn load_first(&mut self, stop: &AtomicBool) -> Result<u64, Failure> {
         let mut times_ns = Vec::new();
@@ -155,7 +158,7 @@ impl Pages<'_> {
         Ok(warm.iter().sum::<u64>() / warm.len().max(1) as u64)
     }
 
-    /// Takes the pages of a contrast's complete epochs.
+    /// Removes the pages of a contrast's complete epochs from the pages that are kept, and returns them.
     fn take(&mut self, contrast_idx: usize, run: &ContrastRun) -> LoadedContrast {
         let n_epochs = run.epochs.len();
         let epochs = (0..n_epochs as u64).filter_map(|epoch| self.loads.remove(&(contrast_idx, epoch)));
@@ -170,7 +173,7 @@ impl Pages<'_> {
     }
 }
 
-/// The reason why a page does not count.
+/// Returns the reason why a page does not count; `None` if it counts.
 fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<String> {
     let is_on_socket = transport != Transport::Tcp;
     let is_right = (page.came_over_socket(), page.went_to_socket()) == (is_on_socket, transport.names_socket());
@@ -187,7 +190,7 @@ fn invalid(what: &str) -> Failure {
     Failure::usage(what, "looptax concludes nothing from this measurement").invalid()
 }
 
-/// The counts that prove the work; `None` if there was none.
+/// Returns the counts that prove the work; `None` if no work was done.
 pub(super) fn counted(loaded: &Loaded) -> Option<Counted> {
     let loads = || {
         let contrasts = loaded.contrasts.iter();

@@ -1,8 +1,8 @@
 //! Pages of a real WordPress, loaded over TCP, over the socket, and under `looptax run`.
 //!
-//! `crate::servers::wordpress` runs the site and reports the times of each page; `loads` loads pages in turns and
-//! accepts only those that are as they should be; `figures` makes estimates of them. The result is plain data; nothing
-//! is printed or saved here. Called by the part of `reproduce` that is about WordPress.
+//! `crate::servers::wordpress` runs the site and reports the times of each page. `loads` loads pages in turns, and
+//! accepts only pages whose transport and queries are proved. `figures` makes estimates of them. The result is plain
+//! data; nothing is printed or saved. Called by the part of `reproduce` that is about WordPress.
 
 mod figures;
 mod length;
@@ -30,11 +30,11 @@ pub(crate) struct Measured {
     pub php: String,
     /// MariaDB's version, as MariaDB reports it.
     pub mariadb: String,
-    /// The php-fpm that generated the pages.
+    /// The path of the php-fpm that generated the pages.
     pub php_fpm: PathBuf,
-    /// The reason, in one line, why no page was measured under `looptax run`; `None` if one was.
+    /// The reason, in one line, why no page was measured under `looptax run`; `None` if pages were measured.
     pub without_redirect: Option<String>,
-    /// The sites, first the kind of the published comparison. A site may be missing after Ctrl-C.
+    /// The sites, the site of the publication first. A site may be missing after Ctrl-C.
     pub sites: Vec<SiteMeasured>,
 }
 
@@ -42,13 +42,14 @@ pub(crate) struct Measured {
 #[derive(Debug, Serialize)]
 pub(crate) struct SiteMeasured {
     pub site: Site,
-    /// The pages that counted, and the server's counts for their connections.
+    /// The number of pages that counted, and the server's counts for their connections.
     #[serde(flatten)]
     pub counted: Counted,
     pub sides: Vec<SideFigures>,
     /// The cost of one transport relative to another.
     pub contrasts: Vec<Contrast>,
-    /// The figures of the first fifteen pages of each transport, as many as in the article; `None` for fewer.
+    /// The figures of the first fifteen pages of each transport, as many as in the article; `None` if there are fewer
+    /// pages.
     pub fifteen: Option<Fifteen>,
     /// Number of pages of each transport in an epoch.
     pub loads_per_epoch: usize,
@@ -58,7 +59,7 @@ pub(crate) struct SiteMeasured {
 ///
 /// # Errors
 /// A missing program or file, with `make reproduce` as the next step; an error of MariaDB, php-fpm or WordPress; a page
-/// that is not as it should be, which makes the measurement invalid.
+/// with a wrong transport or wrong queries, which makes the measurement invalid.
 pub(crate) fn measure(effort: Effort, seed: u64, host: &Host, stop: &AtomicBool) -> Result<Measured, Failure> {
     let mut wordpress = WordPress::start(host.self_exe.clone(), host.scratch_root.clone(), &host.reaper)?;
     let redirect = wordpress.add_redirect();
@@ -85,7 +86,7 @@ pub(crate) fn measure(effort: Effort, seed: u64, host: &Host, stop: &AtomicBool)
     Ok(measured)
 }
 
-/// The figures of a site; `None` if no epoch was measured.
+/// Computes the figures of a site; `None` if no epoch was measured.
 fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
     let mut measured = SiteMeasured {
         site,
@@ -110,10 +111,12 @@ fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
     Some(measured)
 }
 
-/// The compared transports, `[over, of]`: first the published pair, then the pair in the process of `looptax run`.
+/// The compared transports, `[over, of]`: first the published pair, then the two transports in the process of `looptax
+/// run`.
 const PAIRS: [[Transport; 2]; 2] = [[Transport::Unix, Transport::Tcp], [Transport::UnixBeside, Transport::Redirect]];
 
-/// The reason why `looptax run` could not start php-fpm: its own message from the log, or else how php-fpm ended.
+/// Returns the reason why `looptax run` could not start php-fpm: the message of `looptax run` in the log, or if there
+/// is none, how php-fpm ended.
 fn why(error: &ServerError) -> String {
     let ServerError::Pool { how, log_tail } = error else {
         return error.to_string();
@@ -124,7 +127,7 @@ fn why(error: &ServerError) -> String {
     if said.is_empty() { format!("php-fpm {how}") } else { said.join(": ") }
 }
 
-/// If a process has ended, reports that: it explains more than the failure itself.
+/// If a process has ended, adds this to the failure, because it explains more than the failure itself.
 fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
     match wordpress.has_exited() {
         Some(how) => failure.context(how),

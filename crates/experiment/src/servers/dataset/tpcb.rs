@@ -1,4 +1,4 @@
-//! pgbench's tables, so that figures can be compared with those of `pgbench` and `pgbench -S`.
+//! pgbench's tables, so that figures can be compared with the figures of `pgbench` and `pgbench -S`.
 //!
 //! # Source
 //! PostgreSQL documentation, pgbench, "Initialization Options": four tables, 1 branch, 10 tellers and
@@ -22,7 +22,7 @@ const TELLERS: u32 = 10;
 /// Creates and fills pgbench's tables: `n_accounts` accounts over `scale` branches.
 ///
 /// `execute` runs one statement; `schema` is the prefix of the tables' names: empty, or a schema and a dot. The tables
-/// must not exist yet: this code never drops a table.
+/// must not exist yet: this function never drops a table.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
@@ -47,7 +47,8 @@ pub fn populate(
     })
 }
 
-/// Vacuums the tables on PostgreSQL: autovacuum is off, so otherwise the first read of each page would write to it.
+/// Vacuums the tables on PostgreSQL. Autovacuum is off; without this VACUUM, the first read of each page would write to
+/// the page.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
@@ -57,7 +58,7 @@ pub fn vacuum(execute: impl FnMut(&str) -> Result<u64, WireError>, schema: &str)
 }
 
 impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
-    /// Inserts the rows with the ids 1 to `n`, in statements of as many rows as fit.
+    /// Inserts the rows with the ids 1 to `n`, with as many rows per statement as fit into [`INSERT_BYTES`].
     fn rows(&mut self, table: &str, columns: &str, n: u32, row: impl Fn(u32) -> String) -> Result<(), ServerError> {
         let mut statement = String::new();
         for id in 1..=n {

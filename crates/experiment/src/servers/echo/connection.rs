@@ -1,6 +1,6 @@
-//! The common parts of all ways to serve a connection: complete messages, the welcome, the content of a reply.
+//! The parts that all loops of the echo server share: receiving complete messages, the welcome, the content of a reply.
 //!
-//! Only a reply allocates memory, once per connection. Called by the loops in the other modules.
+//! Only [`pattern`] allocates memory, once per connection. Called by the loops in the other modules.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,21 +10,22 @@ use looptax_wire::echo::{Hello, Welcome};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 
-/// Most bytes of a stream that are received in one call, as much as a server of files or rows has for a buffer.
+/// Maximum number of bytes of a stream that are received in one call: the usual buffer size of a server that receives
+/// files or rows.
 pub(super) const STREAM_BUFFER_BYTES: usize = 128 << 10;
 
-/// Pause after the kernel lacked a file or thread for a connection.
+/// Pause after the kernel had no file descriptor or thread for a connection.
 pub(super) const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 
-/// Sets the socket up as the client requested. Without `TCP_NODELAY` a reply could wait for an acknowledgement; every
-/// server here sets it unless the client requests otherwise.
+/// Sets the options of the socket as the client requested. Without `TCP_NODELAY` a reply could wait for an
+/// acknowledgement, so the echo server sets it unless the client requests otherwise.
 pub(super) fn set_up(connection: impl AsFd, hello: Hello, is_tcp: bool) {
     if is_tcp {
         sockopt::set_tcp_nodelay(connection, hello.is_nodelay).ok();
     }
 }
 
-/// A reply that is not all zeroes.
+/// Makes the content of a reply, which is not all zeroes.
 pub(super) fn pattern(n_bytes: usize) -> Vec<u8> {
     (0..n_bytes).map(|idx| b'a' + (idx % 26) as u8).collect()
 }
@@ -46,7 +47,7 @@ pub(super) fn receive_whole(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io
     Ok(true)
 }
 
-/// Receives the available bytes; 0 if the peer has closed the connection.
+/// Receives the bytes that are available; 0 if the peer has closed the connection.
 pub(super) fn receive_some(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match rustix::net::recv(connection, &mut *buffer, RecvFlags::empty()) {

@@ -1,7 +1,8 @@
-//! HTTP/1.1 on the echo server's connections: the least that an upstream of a web server has to do.
+//! HTTP/1.1 on the echo server's connections: the minimum that an upstream of a web server must support.
 //!
-//! The pages are those of [`looptax_wire::site`]. The loop in [`converse`] does not log, and allocates and locks only
-//! for a page of another size than the previous one. Each connection counts separately until a client requests the sum.
+//! The pages are those of [`looptax_wire::site`]. The loop in [`converse`] does not log; it allocates and locks only if
+//! a page has another size than the previous page. Each connection has its own counter; the counters are added up only
+//! when a client requests the sum.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -13,12 +14,12 @@ use looptax_wire::{site, upstream};
 
 use super::connection::{receive_some, send_whole, welcome};
 
-/// Most header lines of a request.
+/// Maximum number of header lines in a request.
 const MOST_HEADERS: usize = 64;
-/// Bytes of the buffer for a request's head, and for the part of a body that is read in one call.
+/// Size of the buffer for a request's head, and for the part of a body that is read in one call, in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Numbers of requests for measured pages.
+/// Counters of the requests for measured pages.
 struct Counts {
     ended: u64,
     open: Vec<Arc<AtomicU64>>,
@@ -40,7 +41,7 @@ enum Page {
     Unknown,
 }
 
-/// The parts of a request's head that matter here.
+/// The parts of a request's head that this server uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Asked {
     page: Page,
@@ -49,8 +50,8 @@ struct Asked {
     is_last: bool,
 }
 
-/// Serves one connection from its first request to its end. Errors are ignored: the client knows why the connection
-/// ended.
+/// Serves one connection from its first request to its end. Errors are ignored: the client sees that the connection
+/// ended, and reports why.
 pub(super) fn serve(connection: BorrowedFd<'_>) {
     let count = Arc::new(AtomicU64::new(0));
     counts().open.push(Arc::clone(&count));
@@ -70,7 +71,7 @@ fn converse(connection: BorrowedFd<'_>, count: &AtomicU64) -> io::Result<()> {
                 break asked;
             }
             match receive_some(connection, &mut buffer[n_filled..])? {
-                // The client has closed the connection, or sent a head without end.
+                // The client has closed the connection, or the head is longer than the buffer.
                 0 => return Ok(()),
                 n => n_filled += n,
             }
@@ -97,13 +98,13 @@ fn converse(connection: BorrowedFd<'_>, count: &AtomicU64) -> io::Result<()> {
     }
 }
 
-/// The address from which a TCP connection comes.
+/// Returns the address of a TCP client; `None` for a socket.
 fn peer_of(connection: BorrowedFd<'_>) -> Option<SocketAddr> {
     let peer = rustix::net::getpeername(connection).ok()??;
     SocketAddr::try_from(peer).ok()
 }
 
-/// The request whose head is at the start of the data; `None` while the head is incomplete.
+/// Parses the request whose head is at the start of the data; `None` while the head is incomplete.
 fn asked(received: &[u8]) -> io::Result<Option<Asked>> {
     let mut lines = [const { std::mem::MaybeUninit::uninit() }; MOST_HEADERS];
     let mut head = httparse::Request::new(&mut []);
@@ -146,7 +147,7 @@ fn page(target: &str) -> Page {
     }
 }
 
-/// The last answer, which the next request usually needs again.
+/// The last reply, which is kept because the next request usually needs the same reply.
 struct Answer {
     peer: Option<SocketAddr>,
     to: Option<(Page, u64, bool)>,
@@ -215,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// All that is answered to these bytes, which end with a request that closes.
+    /// Returns all replies to these requests; the last request must ask the server to close the connection.
     fn answers(requests: &[u8]) -> String {
         let (mut client, server) = UnixStream::pair().unwrap();
         let served = thread::spawn(move || serve(server.as_fd()));

@@ -8,7 +8,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockop
 
 use crate::servers::ServerError;
 
-/// Most waiting connections; the kernel lowers this to `net.core.somaxconn` (4096 since Linux 5.4).
+/// Maximum number of waiting connections; the kernel lowers it to `net.core.somaxconn` (4096 since Linux 5.4).
 const BACKLOG: i32 = 4096;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Listener {
         Self::on_socket(path.display().to_string(), address)
     }
 
-    /// Listens on an abstract socket, whose name is valid in this network namespace.
+    /// Listens on an abstract socket, whose name is visible only in this network namespace.
     pub(super) fn in_namespace(name: &str) -> Result<Self, ServerError> {
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes());
         Self::on_socket(format!("@{name}"), address)

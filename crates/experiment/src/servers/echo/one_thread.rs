@@ -1,8 +1,8 @@
-//! One thread for all connections: it serves more of them than a process can have threads.
+//! Serves all connections with one thread, so that there can be more connections than a process can have threads.
 //!
-//! It has an epoll over all listeners and all connections, like Redis. It never blocks on a single connection: if a
-//! reply does not fit into the socket's buffer, it waits until the socket is ready. A connection takes a few hundred
-//! bytes; the buffers are shared.
+//! One epoll watches all listeners and all connections, as in Redis. The thread never blocks on a single connection: if
+//! a reply does not fit into a socket's buffer, the rest is sent when the socket is ready. A connection takes a few
+//! hundred bytes of memory; all connections share the buffers.
 
 use std::convert::Infallible;
 use std::io;
@@ -19,14 +19,15 @@ use super::connection::{SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, set_up, we
 use super::listen::Listener;
 
 const MOST_EVENTS: usize = 256;
-/// The epoll's numbers for the listeners start here, and their indexes are added; no connection has such a number.
+/// The epoll numbers of the listeners: this number plus the index of the listener. No connection has such a large
+/// number.
 const LISTENERS: u64 = 1 << 32;
 const KEY_BYTES: usize = 8;
 
 /// Serves the listeners until the process is killed.
 ///
 /// # Errors
-/// The epoll fails, or accepting fails permanently.
+/// The epoll failed, or accepting fails permanently.
 pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, listener) in (LISTENERS..).zip(listeners) {
@@ -54,7 +55,7 @@ pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
                         .as_mut()
                         .map(|peer| peer.serve(&mut room).and_then(|wants| peer.wait_for(wants, &poller, event_data)));
                     if matches!(served, Some(Err(_))) {
-                        // The client sees the end of the connection, and knows why.
+                        // The client sees the end of the connection, and reports why.
                         peers.remove(idx);
                     }
                 }
@@ -63,7 +64,7 @@ pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
     }
 }
 
-/// Accepts one connection; a shortage of files is not an error.
+/// Accepts one connection; a lack of file descriptors is not an error.
 fn accept(listener: &Listener, poller: &OwnedFd, peers: &mut Peers) -> io::Result<()> {
     match rustix::net::accept_with(&listener.socket, SocketFlags::CLOEXEC) {
         Ok(connection) => {
@@ -86,7 +87,7 @@ fn accept(listener: &Listener, poller: &OwnedFd, peers: &mut Peers) -> io::Resul
     }
 }
 
-/// All connections, by their numbers, which are reused.
+/// All connections, by their numbers; a number is reused after its connection has closed.
 #[derive(Default)]
 struct Peers {
     all: Vec<Option<Peer>>,
@@ -103,7 +104,7 @@ impl Peers {
         self.all.len() - 1
     }
 
-    /// Closes a connection, which also removes it from the epoll.
+    /// Closes a connection; this also removes it from the epoll.
     fn remove(&mut self, idx: usize) {
         if self.all[idx].take().is_some() {
             self.free.push(idx);
@@ -113,7 +114,7 @@ impl Peers {
 
 struct Room {
     received: Vec<u8>,
-    /// A buffer as long as the longest reply; its first bytes are a key.
+    /// A buffer of the size of the longest reply; its first bytes are set to the request's key.
     reply: Vec<u8>,
 }
 
@@ -129,7 +130,7 @@ struct Peer {
     waits_for: Wants,
     /// The client's request; `None` until it has arrived.
     asked: Option<Asked>,
-    /// The first bytes of a greeting or a request.
+    /// The first bytes of a hello or a request.
     head: [u8; Hello::BYTES],
     /// Number of bytes of the request that have been received.
     n_received: u64,
@@ -167,7 +168,8 @@ impl Peer {
         }
     }
 
-    /// Continues the current step as far as possible without waiting; an error ends the connection.
+    /// Continues the connection's current step as far as possible without waiting. After an error, the caller closes
+    /// the connection.
     fn serve(&mut self, room: &mut Room) -> io::Result<Wants> {
         let Some(asked) = self.asked else {
             return self.greet(room);
@@ -185,7 +187,7 @@ impl Peer {
         if self.receive(Hello::BYTES as u64, &mut room.received)? {
             let hello = Hello::decode(self.head).map_err(|_| io::ErrorKind::InvalidData)?;
             set_up(&self.connection, hello, self.is_tcp);
-            // The socket is new, so a welcome always fits into its buffer.
+            // A new socket's buffer is empty, so the welcome always fits into it.
             send(&self.connection, &welcome().encode())?;
             let asked = Asked::from(hello.traffic);
             if room.reply.len() < asked.reply_bytes {

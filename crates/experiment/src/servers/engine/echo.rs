@@ -1,4 +1,4 @@
-//! The echo server: looptax itself, under its hidden subcommand. No files, no account, no settings.
+//! The echo server: looptax itself, started with its hidden subcommand. It has no files, no account and no settings.
 
 use std::net::SocketAddr;
 

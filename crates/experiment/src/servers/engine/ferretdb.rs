@@ -1,8 +1,8 @@
-//! `FerretDB` on `SQLite`: `MongoDB`'s protocol from one program, with one account.
+//! `FerretDB` on `SQLite`: one program that speaks `MongoDB`'s protocol, with one account.
 //!
-//! Authentication by SCRAM needs an option that `FerretDB` calls experimental; without it `FerretDB` accepts every
-//! password. The first account's password is passed in the environment, since every user can read arguments. `FerretDB`
-//! listens on one address besides its socket. Tested live with 1.24.2.
+//! Login by SCRAM needs an option that `FerretDB` calls experimental; without this option `FerretDB` accepts every
+//! password. The password of the first account is passed in the environment, because every user can read a process's
+//! arguments. Besides its socket, `FerretDB` listens on only one address. Tested live with 1.24.2.
 
 use std::net::SocketAddr;
 
@@ -10,20 +10,20 @@ use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::ServerError;
 use crate::servers::spawn::Program;
 
-/// The environment variable for the option `--setup-password`.
+/// The environment variable that replaces the option `--setup-password`.
 const PASSWORD: &str = "FERRETDB_SETUP_PASSWORD";
 /// The folder with a file for each database.
 const DATA: &str = "data";
 
 pub(super) const ENGINE: Engine = Engine { prepare, ..Engine::database(|site, _, ports| launch(site, ports.plain)) };
 
-/// Makes the folder; no program has to be run.
+/// Makes the data folder; no program has to be run before the server.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder(DATA)?;
     Ok(Vec::new())
 }
 
-/// The launch also makes the account and the database.
+/// Launches the server; at its start it also makes the account and the database.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let socket = site.scratch.socket_path("s.sock")?;
     let settings = settings(site);
@@ -51,11 +51,12 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     owned(&[
         ("--handler", "sqlite"),
         ("--sqlite-url", &format!("file:{}/", site.path_text(DATA))),
-        // FerretDB stores and sends no data about us, and listens only to this machine.
+        // `FerretDB` gets no state folder, no telemetry and no debug address: it stores and sends no data about its
+        // use, and listens only on this machine.
         ("--state-dir", "-"),
         ("--telemetry", "disable"),
         ("--debug-addr", "-"),
-        // No log line for each command in the measured path.
+        // Without this, each command of the measured loop would write a log line.
         ("--log-level", "WARN"),
         ("--test-enable-new-auth", "true"),
         ("--setup-database", place),

@@ -1,4 +1,4 @@
-//! The HTTP upstream: looptax itself, under its hidden subcommand. No files, no account, no settings.
+//! The HTTP upstream: looptax itself, started with its hidden subcommand. It has no files, no account and no settings.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use crate::servers::ServerError;
 pub(super) const ENGINE: Engine =
     Engine { place: |_| Some(format!("/{}", site::WHO)), ..Engine::bare(|site, _, ports| launch(site, ports.plain)) };
 
-/// Launches the server like the echo server, with a thread for each connection.
+/// Launches the server in the same way as the echo server, with a thread for each connection.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let mut launch = echo::launch(site, tcp)?;
     launch.program.args.push("--http".to_owned());

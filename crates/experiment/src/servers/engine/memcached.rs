@@ -1,8 +1,9 @@
-//! memcached: a process listens on a socket or on TCP, never on both, so there are two processes for each.
+//! memcached: one process listens either on a socket or on TCP, so there are two processes for each transport.
 //!
-//! With two, a lasting difference between processes (such as their memory's layout) averages out, since a coin picks
-//! one of them per epoch. All four are started in the same way except for the address. No files, no account, no
-//! password: memcached does not have these by default, and listens only to this machine. Tested live with 1.6.18.
+//! A lasting difference between two processes (such as the layout of their memory) averages out, because a coin picks
+//! one of the arm's two processes in each epoch. All four are started with the same options except for the address.
+//! They have no files, no account and no password: memcached does not have any of these by default, and listens only on
+//! this machine. Tested live with 1.6.18.
 
 use std::net::SocketAddr;
 
@@ -10,12 +11,13 @@ use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::ServerError;
 use crate::servers::spawn::Program;
 
-/// Two processes with a socket and two with a port, alternately.
+/// Number of processes: two with a socket and two with a port, alternately.
 const N_INSTANCES: usize = 4;
 
-/// A key of 20 bytes and a value of 64 take 152 bytes in their slab; the rest is a reserve for other values.
+/// Memory per row in bytes. A key of 20 bytes and a value of 64 take 152 bytes in their slab; the rest is a reserve for
+/// other values.
 const BYTES_PER_ROW: u64 = 256;
-/// Least memory for items, in MiB.
+/// Minimum memory for items, in MiB.
 const LEAST_MIB: u64 = 256;
 
 pub(super) const ENGINE: Engine =
@@ -50,10 +52,11 @@ fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, Server
 
 fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     owned(&[
-        // One worker, which can be pinned as a whole.
+        // One worker thread, so that all work of the process can be pinned to one core.
         ("-t", "1"),
         ("-m", &site.cache_mib(BYTES_PER_ROW).max(LEAST_MIB).to_string()),
-        // If memory is full, memcached refuses a key: if it dropped one, that would be missing in the middle of a run.
+        // If memory is full, memcached refuses a new key. Otherwise it would drop another key, which would be missing
+        // in the middle of a run.
         ("-M", ""),
         ("-c", &site.n_connections.to_string()),
         // The kernel lowers the backlog to net.core.somaxconn.

@@ -1,7 +1,7 @@
-//! The differences between the kinds of server: the preparation of the data folder and the settings with which the
-//! server is launched. One file per family, with its recipe.
+//! The differences between the kinds of server: how the data folder is prepared, and with which settings the server is
+//! launched. Each family of servers has one file with its recipe.
 //!
-//! Nothing is started here; `server` runs what these files name.
+//! Nothing is started in this folder; `server` runs the programs that these files name.
 
 mod echo;
 mod ferretdb;
@@ -19,7 +19,7 @@ use looptax_model::dsn::Kind;
 
 pub(crate) use recipe::{Behind, Engine, Launch, Pooling, Ports, Site};
 
-/// The recipe of a kind; `None` for a kind that looptax cannot start.
+/// Returns the recipe of a kind; `None` for a kind that looptax cannot start.
 pub(crate) fn of(kind: Kind) -> Option<&'static Engine> {
     Some(match kind {
         Kind::Mariadb | Kind::Mysql => &mysql::ENGINE,
@@ -36,8 +36,7 @@ pub(crate) fn of(kind: Kind) -> Option<&'static Engine> {
     })
 }
 
-/// The facts about a pooler that differ between poolers; `None` for a kind that is not one, or that looptax cannot
-/// start.
+/// Returns the facts that differ between poolers; `None` for a kind that is not a pooler, or that looptax cannot start.
 pub(crate) fn pooling(kind: Kind) -> Option<&'static Pooling> {
     of(kind)?.pooling.as_ref()
 }

@@ -1,7 +1,7 @@
-//! MariaDB and MySQL: a new data folder, one account with a random password, and settings that keep disk and background
-//! work out of the measured path.
+//! MariaDB and MySQL: a new data folder, one account with a random password, and settings that keep disk accesses and
+//! background work out of the measured path.
 //!
-//! Tested live with MariaDB 10.11 and MySQL 9.7; others: `cargo lab versions`.
+//! Tested live with MariaDB 10.11 and MySQL 9.7; for other versions see `cargo lab versions`.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -14,18 +14,18 @@ use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::spawn::Program;
 use crate::servers::{ServerError, certificate};
 
-/// A file of statements that creates the account at start; removed once the server is ready.
+/// A file of statements that creates the account at the server's start; it is removed once the server is ready.
 const INIT_FILE: &str = "init.sql";
 const CONFIG_FILE: &str = "my.cnf";
 
-/// A row of `sbtest1` with its two index entries takes about 250 bytes; pages are half to
-/// nine-tenths full after ordered inserts.
+/// Memory per row in bytes. A row of `sbtest1` with its two index entries takes about 250 bytes, and after inserts in
+/// order, pages are half to nine-tenths full.
 const BYTES_PER_ROW: u64 = 512;
 
 pub(super) const ENGINE: Engine =
     Engine { prepare, spent_files: &[INIT_FILE], ..Engine::database(|site, _, ports| launch(site, ports.plain)) };
 
-/// Writes configuration and init file; MariaDB has its own script for the data folder.
+/// Writes the configuration and the init file; for MariaDB, a script of MariaDB makes the data folder.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder("tmp")?;
     site.scratch.write(INIT_FILE, &init_sql(site))?;
@@ -39,7 +39,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     Ok(vec![if site.kind == Kind::Mariadb { install_mariadb(site) } else { install_mysql(site) }])
 }
 
-/// The port is passed as an argument, because it changes with each launch.
+/// Launches the server. The port is an argument and not in the configuration, because it changes with each launch.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let program = Program {
         path: site.binary.clone(),
@@ -57,10 +57,11 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     })
 }
 
-/// One account for all transports: `%` matches the socket as well, since no anonymous account has precedence. With it,
-/// MySQL also has one entry, not two, in its cache of verified passwords.
+/// Returns the statements that create one account for all transports: `%` also matches the socket, because there is no
+/// anonymous account that would take precedence. With one account MySQL has also only one entry, not two, in its cache
+/// of verified passwords.
 ///
-/// The server reads the file before it greets a client. Each statement has its own line.
+/// The server executes the file before it greets a client. Each statement has its own line.
 fn init_sql(site: &Site<'_>) -> String {
     let password = site.login.password.reveal();
     let lock_others = match site.kind {
@@ -76,7 +77,7 @@ fn init_sql(site: &Site<'_>) -> String {
     )
 }
 
-/// All settings of the server, for its configuration and for the record.
+/// Returns all settings of the server, for its configuration and for the record.
 fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     let text = |number: u32| number.to_string();
     let n = site.n_connections;
@@ -87,25 +88,26 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("pid-file", &site.path_text("pid")),
         ("init-file", &site.path_text(INIT_FILE)),
         ("bind-address", &site.addresses(",")),
-        // The server never looks up names, and never remembers a refused host.
+        // The server never looks up host names, and never blocks a host after failed connections.
         ("skip-name-resolve", ""),
         ("max_connections", &text(n)),
         ("max_connect_errors", "1000000"),
         ("max_prepared_stmt_count", "1048576"),
         ("back_log", &text(n.clamp(512, 65_535))),
-        // The server keeps as many threads as connections, so that a new connection does not have to create a thread.
+        // The server keeps a thread for each possible connection, so that a new connection does not have to create a
+        // thread.
         ("thread_cache_size", &text(n.min(16_384))),
         ("table_open_cache", &text((2 * n).clamp(2000, 65_535))),
         ("innodb_buffer_pool_size", &format!("{}M", site.cache_mib(BYTES_PER_ROW))),
-        // Durability off: no commit waits for the disk.
+        // Durability is off, so that no commit waits for the disk.
         ("innodb_flush_log_at_trx_commit", "0"),
         ("innodb_doublewrite", "0"),
         ("sync_binlog", "0"),
         ("skip-log-bin", ""),
-        // These two settings work on every file system, including tmpfs; reads come from the buffer pool anyway.
+        // These two settings work on every file system, including tmpfs; reads are served from the buffer pool anyway.
         ("innodb_flush_method", "fsync"),
         ("innodb_use_native_aio", "0"),
-        // The data are not needed later: nothing is written out or kept for the next start.
+        // The data are not needed after the run, so nothing is written out or kept for the next start.
         ("innodb_fast_shutdown", "2"),
         ("innodb_buffer_pool_dump_at_shutdown", "OFF"),
         ("innodb_buffer_pool_load_at_startup", "OFF"),
@@ -119,20 +121,20 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     }
     settings.extend(match site.kind {
         Kind::Mariadb => owned(&[
-            // Pinning by thread id needs a thread per connection.
+            // Threads can be pinned only if each connection has its own thread.
             ("thread_handling", "one-thread-per-connection"),
             ("query_cache_type", "0"),
             ("query_cache_size", "0"),
             ("performance_schema", "OFF"),
         ]),
-        // MySQL reports a connection's thread only in its Performance Schema.
+        // MySQL shows the thread of a connection only in its Performance Schema.
         _ => owned(&[("performance_schema", "ON"), ("mysqlx", "0"), ("secure-file-priv", "NULL")]),
     });
     settings
 }
 
-/// `mariadb-install-db` runs the server once with its own scripts. The program may be in another folder than the
-/// server, or have an older name.
+/// Returns the program `mariadb-install-db`, which runs the server once with MariaDB's scripts. It may be in another
+/// folder than the server, or have an older name.
 fn install_mariadb(site: &Site<'_>) -> Program {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/local/mysql/scripts"].map(PathBuf::from);
     let beside =
@@ -158,15 +160,16 @@ fn install_mariadb(site: &Site<'_>) -> Program {
     Program { path, args: args.to_vec(), input: String::new(), secret: None }
 }
 
-/// The folder whose `bin` or `sbin` contains the server. By default the script uses the system's folder, and so would
-/// run another server if both exist.
+/// Returns the folder whose `bin` or `sbin` contains the server. By default the script uses the system's folder, and if
+/// two servers are installed, it would run the wrong server.
 fn base_of(binary: &Path) -> String {
     let real = read::real_path(binary).unwrap_or_else(|_| binary.to_owned());
     let base = real.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));
     base.display().to_string()
 }
 
-/// MySQL's server fills its data folder itself; root has no password until the init file locks the account.
+/// Returns MySQL's server itself, which fills its own data folder; root has no password until the init file locks the
+/// account.
 fn install_mysql(site: &Site<'_>) -> Program {
     let args = [
         "--no-defaults".to_owned(),

@@ -1,9 +1,9 @@
 //! `PgBouncer` in front of a private PostgreSQL.
 //!
-//! One process accepts all clients, over a socket and over TCP alike. It has two database names for the same PostgreSQL
-//! database: one that it reaches over PostgreSQL's socket, one over PostgreSQL's port. A prepared statement stays with
-//! its client's session; in modes other than session pooling, `PgBouncer` supports this only from 1.21 on. Tested live
-//! with 1.18.
+//! One process accepts all clients, both over a socket and over TCP. It has two database names for the same PostgreSQL
+//! database: for one name it connects over PostgreSQL's socket, for the other over PostgreSQL's port. A prepared
+//! statement belongs to its client's session; in modes other than session pooling, `PgBouncer` supports prepared
+//! statements only from version 1.21 on. Tested live with 1.18.
 
 use std::fmt::Write as _;
 use std::io;
@@ -20,19 +20,21 @@ use crate::servers::spawn::Program;
 use crate::servers::stopping::Stoppable;
 use crate::servers::{ServerError, binary};
 
-/// The database name that leads to PostgreSQL's port; the database's own name leads to the socket.
+/// The database name for which `PgBouncer` connects to PostgreSQL's port. For the database's own name, it connects to
+/// the socket.
 const OVER_TCP: &str = "looptax_tcp";
 
 const CONFIG_FILE: &str = "pgbouncer.ini";
 const USERS_FILE: &str = "pgbouncer.users";
 
-/// `PgBouncer` reads two files, and does not connect to PostgreSQL before a client connects.
+/// How long `PgBouncer` may take to be ready. It reads two files, and connects to PostgreSQL only after a client has
+/// connected.
 const READY_LIMIT: Duration = Duration::from_secs(10);
 
 /// The first version that keeps clients' prepared statements in every mode.
 const PREPARES_FROM: (u32, u32) = (1, 21);
 /// Number of prepared statements that `PgBouncer` keeps for each connection to PostgreSQL. Before 1.24 the default is
-/// to keep none.
+/// 0.
 const MOST_PREPARED: (&str, &str) = ("max_prepared_statements", "200");
 
 /// The settings for the record, without the mode and the addresses.
@@ -70,9 +72,9 @@ fn keeps_prepared(version: &str, mode: PoolMode) -> bool {
     mode == PoolMode::Session || is_new
 }
 
-/// The verifier that PostgreSQL stores for the password. If `PgBouncer` had the password itself, it would compute
-/// SCRAM's 4,096 rounds at every login, which takes more than 3 ms; with the verifier, a client's proof is enough, for
-/// PostgreSQL too.
+/// Asks PostgreSQL for the verifier that it stores for the password. If `PgBouncer` had the password itself, it would
+/// compute SCRAM's 4,096 rounds at every login, which takes more than 3 ms. With the verifier, the client's proof is
+/// enough for the login to `PgBouncer` and to PostgreSQL.
 ///
 /// # Source
 /// pgbouncer.org, "config", section "Authentication file format"; measured with 1.18.
@@ -90,7 +92,7 @@ fn verifier(site: &Site<'_>) -> Result<String, ServerError> {
             Ok(kept)
         } else {
             let (action, expected) = ("ask for a verifier", "a SCRAM-SHA-256 verifier");
-            // The unexpected text is not shown: it may be the password.
+            // The text that was received is not shown, because it may be the password.
             Err(WireError::malformed("PostgreSQL", action, expected, b"another"))
         }
     };

@@ -1,9 +1,9 @@
 //! `Pgpool-II` in front of a private PostgreSQL.
 //!
-//! An instance reaches its servers over one transport for all clients, so there are two instances: the first reaches
-//! PostgreSQL over the socket, the second over the port. Each instance has a process per client; after a client has
-//! left, the process keeps its connection to PostgreSQL for the next client, which is session pooling. All other
-//! features are off. Tested live with 4.3.
+//! One instance reaches its servers over the same transport for all clients, so there are two instances: the first
+//! connects to PostgreSQL's socket, the second to PostgreSQL's port. Each instance has a process per client. After the
+//! client has left, the process keeps its connection to PostgreSQL for the next client; this is session pooling. All
+//! other features are off. Tested live with 4.3.
 
 use std::fmt::Write as _;
 
@@ -13,36 +13,36 @@ use crate::servers::pooler::PoolMode;
 use crate::servers::process::StopSignal;
 use crate::servers::spawn::Program;
 
-/// `Pgpool-II` makes SCRAM's proof for PostgreSQL itself, and needs the password for that; the folder belongs to its
-/// account.
+/// The file with the password: `Pgpool-II` computes SCRAM's proof for PostgreSQL itself, and needs the password for
+/// this. Only the account of `Pgpool-II` can enter the file's folder.
 const PASSWORD_FILE: &str = "pool_passwd";
-/// Which users may log in, and by which method: the same over each transport.
+/// The file with the users who may log in, and their login method, which is the same over each transport.
 const LOGINS_FILE: &str = "pool_hba.conf";
 const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
-/// The accounts for administrative commands; the file is empty.
+/// The file with the accounts for administrative commands; it is empty.
 const COMMANDS_FILE: &str = "pcp.conf";
 
-/// The settings for the record, without the addresses and the server behind.
+/// The settings for the record, without the addresses and without the server behind the pooler.
 const SETTINGS: [(&str, &str); 18] = [
-    // There is one server, whose answers are passed on.
+    // There is only one server, and its replies are passed on unchanged.
     ("backend_clustering_mode", "raw"),
     ("load_balance_mode", "off"),
     ("connection_cache", "on"),
     ("max_pool", "1"),
-    // No process may end while it may be measured.
+    // No process may end during a measurement.
     ("child_life_time", "0"),
     ("child_max_connections", "0"),
     ("connection_life_time", "0"),
     ("client_idle_limit", "0"),
     ("enable_pool_hba", "on"),
-    // Queries that `Pgpool-II` itself sends to PostgreSQL.
+    // The next settings turn off the queries that `Pgpool-II` itself sends to PostgreSQL.
     ("health_check_period", "0"),
     ("sr_check_period", "0"),
     ("check_temp_table", "none"),
     ("check_unlogged_table", "off"),
     ("use_watchdog", "off"),
     ("failover_on_backend_error", "off"),
-    // The cache takes shared memory even if it is off.
+    // The query cache takes shared memory even if it is off.
     ("memory_cache_enabled", "off"),
     ("memqcache_total_size", "1MB"),
     ("memqcache_max_num_cache", "100"),
@@ -58,7 +58,7 @@ pub(super) const ENGINE: Engine = Engine {
         Ok(Vec::new())
     },
     n_instances: 2,
-    // SIGTERM would wait for clients.
+    // After SIGTERM, `Pgpool-II` would wait until its clients have left.
     stop_signal: StopSignal::Quit,
     pooling: Some(Pooling { over_tcp: None, console: None, modes: &[PoolMode::Session], keeps_prepared: |_, _| true }),
     ..Engine::bare(launch)
@@ -72,7 +72,7 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
         file("-f", config.display().to_string()),
         file("-F", site.path_text(COMMANDS_FILE)),
         file("-a", site.path_text(LOGINS_FILE)),
-        // It runs in the foreground, and ignores the server states that an earlier run has stored.
+        // It runs in the foreground, and ignores the server states that an earlier run has saved.
         ["-n", "-D"].map(str::to_owned),
     ];
     let named = |(name, value): &(&str, &str)| (format!("pgpool {name}"), (*value).to_owned());
@@ -87,8 +87,8 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
 }
 
 /// # Source
-/// pgpool.net, "Server Configuration". `unix_socket_directories` is `socket_dir` before 4.4; an unknown name is
-/// ignored. The password file is given by its path, or found in the configuration's folder.
+/// pgpool.net, "Server Configuration". Before 4.4, `unix_socket_directories` has the name `socket_dir`; an unknown name
+/// is ignored. The password file is given by its path, or by its name in the configuration's folder.
 fn configuration(site: &Site<'_>, idx: usize, ports: Ports) -> String {
     let folder = site.path_text("");
     let behind = site.behind().tcp;

@@ -1,8 +1,8 @@
-//! PHP-FPM: one master, and a pool of processes for each address, since a pool listens on only one.
+//! PHP-FPM: one master process, and a pool of processes for each address, because a pool listens on only one address.
 //!
-//! The processes of all pools are forked from the master and differ only in the address that they listen on; each
-//! serves one connection at a time, from its first request to its end. They run four of looptax's own scripts, and
-//! share their compiled form. Tested live with PHP 8.2.
+//! The processes of all pools are forked from the master, and differ only in the address on which they listen. Each
+//! process serves one connection at a time, from its first request to its end. The processes run four scripts of
+//! looptax, and share the compiled form of these scripts. Tested live with PHP 8.2.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::servers::spawn::Program;
 
 const CONFIG_FILE: &str = "fpm.conf";
 
-/// The site's scripts, by their names without `.php`.
+/// The scripts of the site, by their names without `.php`.
 const SCRIPTS: [(&str, &str); 4] = [
     (site::WHO, include_str!("site/who.php")),
     (site::HELLO, include_str!("site/hello.php")),
@@ -29,7 +29,7 @@ pub(super) const ENGINE: Engine = Engine {
     ..Engine::bare(|site, _, ports| launch(site, ports.plain))
 };
 
-/// Writes the scripts; no program has to be run.
+/// Writes the scripts; no program has to be run before the server.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder(SITE_FOLDER)?;
     for (name, text) in SCRIPTS {
@@ -38,7 +38,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     Ok(Vec::new())
 }
 
-/// The name of the scripts' folder in the scratch folder.
+/// The folder of the scripts inside the scratch folder.
 const SITE_FOLDER: &str = "site";
 
 /// Launches the master with all its pools.
@@ -51,14 +51,14 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let settings = settings(site);
     let log = site.path_text("fpm.log");
     let config = configuration(&log, &listens, &settings);
-    // A second launch has the same name and another port.
+    // A second launch writes a file of the same name, with another port.
     if site.scratch.has(CONFIG_FILE) {
         site.scratch.remove_file(CONFIG_FILE)?;
     }
     let config = site.scratch.write(CONFIG_FILE, &config)?;
     let words = [
         "--nodaemonize",
-        // PHP-FPM logs to the folder's log, and also to a file that it opens by itself.
+        // PHP-FPM logs to its stderr, which is the scratch folder's log, and also to a file that it opens by itself.
         "--force-stderr",
         "--define",
         "opcache.enable=1",
@@ -95,7 +95,7 @@ fn configuration(log: &str, listens: &[String], settings: &[(String, String)]) -
 }
 
 fn settings(place: &Site<'_>) -> Vec<(String, String)> {
-    // Half of the connections belong to one arm; during that arm's slices the processes of the other arm are idle.
+    // Each arm has half of the connections; during the slices of one arm the processes of the other arm are idle.
     let n_children = place.n_connections.div_ceil(2).max(4).to_string();
     owned(&[
         ("listen.mode", "0600"),

@@ -1,5 +1,5 @@
 //! PostgreSQL: initdb, one superuser with a random password that is required on both transports, and settings that keep
-//! disk and background work out of the measured path.
+//! disk accesses and background work out of the measured path.
 
 use std::net::SocketAddr;
 
@@ -8,16 +8,16 @@ use crate::servers::process::StopSignal;
 use crate::servers::spawn::Program;
 use crate::servers::{ServerError, certificate};
 
-/// Read by initdb; removed once the server is ready.
+/// The file from which initdb reads the password; it is removed once the server is ready.
 const PASSWORD_FILE: &str = "password";
 
-/// Which users may log in, and by which method. Used if the server can be reached from more places than initdb's own
-/// file allows.
+/// The file with the users who may log in, and their login method. Used if the server listens on more addresses than
+/// initdb's own file allows.
 const LOGINS_FILE: &str = "pg_hba.conf";
-/// The method is the same on every transport, as in initdb's file.
+/// The login method is the same on every transport, as in initdb's file.
 const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
 
-/// A row of `sbtest1` with its two index entries takes about 270 bytes.
+/// Memory per row in bytes. A row of `sbtest1` with its two index entries takes about 270 bytes.
 const BYTES_PER_ROW: u64 = 512;
 
 pub(super) const ENGINE: Engine = Engine {
@@ -38,7 +38,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
         format!("--pgdata={data}"),
         format!("--username={}", site.login.user),
         format!("--pwfile={}", site.path_text(PASSWORD_FILE)),
-        // The same method for `local` and `host`: neither transport gets a cheaper login.
+        // `local` and `host` get the same method, so that the login costs the same on both transports.
         "--auth=scram-sha-256".to_owned(),
         "--encoding=UTF8".to_owned(),
         "--no-locale".to_owned(),
@@ -61,7 +61,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     ])
 }
 
-/// All settings are arguments, which every user can read.
+/// Launches the server. All settings are passed as arguments, which every user can read.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let settings = settings(site);
     let mut args = vec!["-D".to_owned(), site.path_text("data"), "-p".to_owned(), tcp.port().to_string()];
@@ -78,7 +78,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     })
 }
 
-/// Whether the server listens on more than loopback: initdb's file has lines only for loopback.
+/// Whether the server listens on more than loopback; initdb's own file has lines only for loopback.
 fn is_reached_from_afar(site: &Site<'_>) -> bool {
     let mut addresses = site.listening.addresses.iter();
     addresses.any(|address| !address.is_loopback())
@@ -94,24 +94,24 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("listen_addresses", &site.addresses(",")),
         ("unix_socket_directories", &folders),
         ("unix_socket_permissions", "0700"),
-        // Three more connections are reserved for superusers, and our account is a superuser.
+        // PostgreSQL reserves three of the connections for superusers, and looptax's account is a superuser.
         ("max_connections", &site.n_connections.to_string()),
         ("shared_buffers", &format!("{}MB", site.cache_mib(BYTES_PER_ROW))),
-        // Durability off: no commit waits for the disk.
+        // Durability is off, so that no commit waits for the disk.
         ("fsync", "off"),
         ("synchronous_commit", "off"),
         ("full_page_writes", "off"),
         ("wal_level", "minimal"),
         ("max_wal_senders", "0"),
         ("max_wal_size", "4GB"),
-        // Autovacuum's workers would run in the middle of slices, on the measured cores; filling the table vacuums
-        // once.
+        // Autovacuum's workers would run in the middle of slices, on the measured cores. Instead, looptax vacuums once
+        // after it has filled the table.
         ("autovacuum", "off"),
         ("jit", "off"),
-        // Workers would not inherit the pin of the connection's own process.
+        // Parallel workers would not be pinned to the core of the connection's own process.
         ("max_parallel_workers_per_gather", "0"),
         ("huge_pages", "off"),
-        // Shared memory in files of the data folder, so that it is removed with the folder even after a kill.
+        // Shared memory is kept in files of the data folder, so that it is removed with the folder even after a kill.
         ("dynamic_shared_memory_type", "mmap"),
         ("logging_collector", "off"),
         ("log_destination", "stderr"),

@@ -1,6 +1,7 @@
-//! The recipe of a family of servers, with its input and its output.
+//! The recipe of a family of servers: the functions' input and output, and the facts that differ between families.
 //!
-//! The recipes are in the other files of this folder. Nothing is started here; `server` runs the result.
+//! The recipes themselves are in the other files of this folder. Nothing is started in this folder; `server` runs the
+//! result of a recipe.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,9 +19,9 @@ use crate::servers::spawn::Program;
 
 type Start = fn(&Site<'_>, usize, Ports) -> Result<Launch, ServerError>;
 
-/// How to start and reach the servers of a family.
+/// How the servers of a family are started and reached.
 pub(crate) struct Engine {
-    /// Writes configuration and secrets; returns the programs to run, in order, before the server.
+    /// Writes configuration and secrets; returns the programs that must be run before the server, in order.
     pub(crate) prepare: fn(&Site<'_>) -> Result<Vec<Program>, ServerError>,
     /// Launches process number `idx`, with these ports.
     pub(crate) launch: Start,
@@ -28,26 +29,27 @@ pub(crate) struct Engine {
     pub(crate) n_instances: usize,
     /// Files with secrets that a running server no longer needs.
     pub(crate) spent_files: &'static [&'static str],
-    /// Longest time until the server is ready. A server without files on disk has nothing to recover or create.
+    /// Time limit until the server is ready. A server without files on disk has nothing to recover or create, so its
+    /// limit is short.
     pub(crate) ready_limit: Duration,
     /// The signal that asks the server to end.
     pub(crate) stop_signal: StopSignal,
-    /// The name with which clients log in; empty if there is none. The caller adds the password.
+    /// The user name with which clients log in; empty if there are no accounts. The caller adds the password.
     pub(crate) user: &'static str,
     /// Whether clients need a password.
     pub(crate) has_password: bool,
-    /// The database name that clients give: see [`Login::database`].
+    /// The database name that clients send: see [`Login::database`].
     pub(crate) place: fn(&Scratch) -> Option<String>,
     /// Set only for a pooler.
     pub(crate) pooling: Option<Pooling>,
 }
 
 pub(crate) struct Pooling {
-    /// The database name with which clients reach the server's port; the database's own name leads to the socket. If it
-    /// is `None`, a process reaches the server over one transport only: the first instance over the socket, the second
-    /// over TCP.
+    /// The database name for which the pooler connects to the server's port; for the database's own name it connects to
+    /// the socket. `None` if a process reaches the server over one transport only: the first instance over the socket,
+    /// the second over TCP.
     pub(crate) over_tcp: Option<&'static str>,
-    /// The database that represents the pooler itself, if it counts its clients' queries there.
+    /// The database that represents the pooler itself, if the pooler counts its clients' queries there.
     pub(crate) console: Option<&'static str>,
     pub(crate) modes: &'static [PoolMode],
     /// Whether this version keeps clients' prepared statements in this mode.
@@ -55,7 +57,7 @@ pub(crate) struct Pooling {
 }
 
 impl Engine {
-    /// A server without files, accounts or databases.
+    /// Makes the recipe of a server without files, accounts or databases.
     pub(super) const fn bare(launch: Start) -> Self {
         Self {
             prepare: |_| Ok(Vec::new()),
@@ -71,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// A server that stores data, with its own account and database.
+    /// Makes the recipe of a server that stores data, with its own account and database.
     pub(super) const fn database(launch: Start) -> Self {
         Self {
             ready_limit: Duration::from_secs(60),
@@ -83,7 +85,7 @@ impl Engine {
     }
 }
 
-/// The facts that are known before a server is launched.
+/// The facts about a server that are known before it is launched.
 pub(crate) struct Site<'a> {
     pub(crate) kind: Kind,
     pub(crate) engine: &'static Engine,
@@ -93,21 +95,21 @@ pub(crate) struct Site<'a> {
     pub(crate) scratch: &'a Scratch,
     /// The account that clients will use.
     pub(crate) login: Login,
-    /// Connections that the server must accept, including ours for control.
+    /// Number of connections that the server must accept, including looptax's control connections.
     pub(crate) n_connections: u32,
     pub(crate) n_rows: u32,
     pub(crate) listening: Listening,
     pub(crate) behind: Option<Behind>,
 }
 
-/// The server that a pooler pools.
+/// The server behind a pooler.
 pub(crate) struct Behind {
     pub(crate) mode: PoolMode,
     pub(crate) socket: PathBuf,
     pub(crate) tcp: SocketAddr,
 }
 
-/// Addresses of 127.0.0.1 that were free a moment ago.
+/// Addresses of 127.0.0.1 whose ports were free when they were chosen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ports {
     pub(crate) plain: SocketAddr,
@@ -116,12 +118,12 @@ pub(crate) struct Ports {
 }
 
 impl Site<'_> {
-    /// Memory for all rows at `bytes_per_row`, in MiB; at least 128.
+    /// Returns the memory for all rows at `bytes_per_row`, in MiB; at least 128.
     pub(super) fn cache_mib(&self, bytes_per_row: u64) -> u64 {
         (u64::from(self.n_rows) * bytes_per_row).div_ceil(1 << 20).max(128)
     }
 
-    /// The server behind a pooler. Only poolers call this.
+    /// Returns the server behind a pooler. Only recipes of poolers call this.
     pub(super) fn behind(&self) -> &Behind {
         let behind = self.behind.as_ref();
         behind.expect("a pooler is started before a server")
@@ -131,7 +133,7 @@ impl Site<'_> {
         self.scratch.path(name).display().to_string()
     }
 
-    /// Writes a file, which may exist from an earlier launch.
+    /// Writes a file, replacing the file of an earlier launch.
     pub(super) fn rewrite(&self, name: &str, text: &str) -> Result<PathBuf, ServerError> {
         if self.scratch.has(name) {
             self.scratch.remove_file(name)?;
@@ -139,26 +141,26 @@ impl Site<'_> {
         self.scratch.write(name, text)
     }
 
-    /// The socket in the scratch folder, with the name that clients of PostgreSQL expect.
+    /// Returns the path of the socket in the scratch folder, with the file name that PostgreSQL's clients expect.
     pub(super) fn postgres_socket(&self, port: u16) -> Result<PathBuf, ServerError> {
         self.scratch.socket_path(&format!(".s.PGSQL.{port}"))
     }
 
-    /// All addresses on which the server listens, joined by `separator`.
+    /// Returns all addresses on which the server listens, joined by `separator`.
     pub(super) fn addresses(&self, separator: &str) -> String {
         let further = self.listening.addresses.iter().map(ToString::to_string);
         let all: Vec<String> = ["127.0.0.1".to_owned()].into_iter().chain(further).collect();
         all.join(separator)
     }
 
-    /// The abstract socket's name, if the server has one: it is that of the server's folder, which is unique.
+    /// Returns the abstract socket's name, if the server has one: the name of the server's folder, which is unique.
     pub(super) fn abstract_name(&self) -> Option<String> {
         let folder = self.scratch.folder().file_name()?.to_str()?.to_owned();
         self.listening.has_abstract.then_some(folder)
     }
 }
 
-/// A server ready to be started.
+/// A server that is ready to be started.
 pub(crate) struct Launch {
     pub(crate) program: Program,
     /// The socket on which the server will listen, if any.
@@ -173,7 +175,7 @@ pub(crate) struct Launch {
     pub(crate) settings: Vec<(String, String)>,
 }
 
-/// Names and values as owned text.
+/// Converts names and values to owned text.
 pub(super) fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }

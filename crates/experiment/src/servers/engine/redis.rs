@@ -1,4 +1,4 @@
-//! Redis and Valkey: one configuration file, a random password, no saving.
+//! Redis and Valkey: one configuration file, a random password, no saving to disk.
 //!
 //! Tested live with Redis 7.0 and Valkey 9.1, which accepts the same configuration.
 
@@ -8,7 +8,7 @@ use super::recipe::{Engine, Launch, Ports, Site, owned};
 use crate::servers::spawn::Program;
 use crate::servers::{ServerError, certificate};
 
-/// Holds the password; removed once the server is ready.
+/// The configuration, which holds the password; the file is removed once the server is ready.
 const CONFIG_FILE: &str = "redis.conf";
 
 pub(super) const ENGINE: Engine = Engine {
@@ -18,7 +18,7 @@ pub(super) const ENGINE: Engine = Engine {
     ..Engine::bare(|site, _, ports| launch(site, ports))
 };
 
-/// Writes the configuration; no program has to be run.
+/// Writes the configuration; no program has to be run before the server.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     let mut text = String::new();
     for (name, value) in settings(site) {
@@ -29,7 +29,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     Ok(Vec::new())
 }
 
-/// The port is passed as an argument, because it changes with each launch.
+/// Launches the server. The port is an argument and not in the configuration, because it changes with each launch.
 fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerError> {
     let mut args = vec![site.path_text(CONFIG_FILE), "--port".to_owned(), ports.plain.port().to_string()];
     let tls = site.listening.has_tls.then_some(ports.tls);
@@ -58,7 +58,8 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("maxclients", &site.n_connections.to_string()),
         // The kernel lowers the backlog to net.core.somaxconn.
         ("tcp-backlog", &site.n_connections.clamp(511, 65_535).to_string()),
-        // Nothing is saved: no fork in the middle of a slice, no disk in the measured path.
+        // Nothing is saved, so the server does not fork in the middle of a slice, and no disk access is in the measured
+        // path.
         ("save", "\"\""),
         ("appendonly", "no"),
     ]);
@@ -67,7 +68,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
             ("tls-ca-cert-file", &site.path_text(certificate::AUTHORITY)),
             ("tls-cert-file", &site.path_text(certificate::CERTIFICATE)),
             ("tls-key-file", &site.path_text(certificate::KEY)),
-            // Clients prove themselves by a password, as without TLS.
+            // Clients log in with the password, as without TLS; they need no certificate.
             ("tls-auth-clients", "no"),
         ]));
     }

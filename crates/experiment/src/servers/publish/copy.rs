@@ -1,4 +1,5 @@
-//! The copy loop: two threads per connection, each of which moves bytes one way through a pipe in the kernel.
+//! The copy loop: each connection has two threads, and each thread moves the bytes of one direction through a kernel
+//! pipe.
 
 use std::convert::Infallible;
 use std::io;
@@ -8,11 +9,11 @@ use std::thread;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
 
-/// As many bytes as a pipe holds.
+/// Maximum number of bytes that are moved in one call: the capacity of a pipe.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Opens a connection to `to` for each one that arrives at `listener`, and copies between the two, until the process is
-/// killed.
+/// For each connection that arrives at `listener`, opens a connection to `to` and copies the bytes between the two.
+/// Runs until the process is killed.
 ///
 /// # Errors
 /// Accepting fails permanently.
@@ -29,7 +30,7 @@ pub fn serve(listener: &TcpListener, to: SocketAddr) -> io::Result<Infallible> {
     }
 }
 
-/// Serves one connection until both sides have closed.
+/// Relays one connection until both sides have closed it.
 fn relay(client: &TcpStream, to: SocketAddr) -> io::Result<()> {
     let server = TcpStream::connect(to)?;
     for end in [client, &server] {
@@ -43,10 +44,10 @@ fn relay(client: &TcpStream, to: SocketAddr) -> io::Result<()> {
     })
 }
 
-/// Moves the bytes from one side to the other. At the end, or on an error, closes the other side's sending half.
+/// Moves the bytes of one direction. At the end of the data, or after an error, closes the sending direction of `to`.
 fn copy(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
     let copied = splice_all(from, to);
-    // The other side may have closed already.
+    // `to` may already be closed.
     to.shutdown(Shutdown::Write).ok();
     if copied.is_err() {
         from.shutdown(Shutdown::Read).ok();

@@ -1,6 +1,7 @@
-//! The lines of the pipe between looptax and its reaper, and nothing else.
+//! The lines that are sent through the pipe between looptax and its reaper.
 //!
-//! looptax prints the lines, the reaper reads them. Paths are plain (`scratch` refuses others).
+//! looptax writes the lines, and the reaper parses them. Paths contain only plain characters (`scratch` refuses
+//! others).
 
 use looptax_host::lent::Lent;
 use std::fmt;
@@ -11,17 +12,17 @@ use crate::servers::process::Process;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    /// `server <pid> <start time> <signal>`: stop this process when looptax has ended.
+    /// `server <pid> <start time> <signal>`: end this process after looptax has ended.
     Server(Process),
-    /// `folder <path>`: remove this folder when looptax has ended.
+    /// `folder <path>`: remove this folder after looptax has ended.
     Folder(PathBuf),
-    /// `gone <pid>`: that process has ended.
+    /// `gone <pid>`: this process has ended.
     Gone(u32),
-    /// `removed <path>`: that folder has been removed.
+    /// `removed <path>`: this folder has been removed.
     Removed(PathBuf),
-    /// `lent <thread> <start time> <cores>`: let this thread use these cores again when looptax has ended.
+    /// `lent <thread> <start time> <cores>`: let this thread use these cores again after looptax has ended.
     Lent(Lent),
-    /// `returned <thread>`: that thread may use its cores again.
+    /// `returned <thread>`: this thread may already use its cores again.
     Returned(u32),
 }
 

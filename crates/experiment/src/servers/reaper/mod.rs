@@ -1,8 +1,9 @@
-//! The reaper: a process that stops the servers and removes the folders of a looptax that has ended.
+//! The reaper: a process that stops the servers and removes the folders of a looptax process after that process has
+//! ended.
 //!
-//! It reads lines from a pipe whose only other end looptax holds, so it sees the end of looptax, however that happens.
-//! [`Reaper`] is looptax's side; `looptax internal reaper` runs [`child_main`]. The reaper signals only processes whose
-//! start time matches, and removes only our scratch folders.
+//! The reaper reads lines from a pipe. Only looptax holds the other end, so the reaper notices the end of looptax,
+//! however looptax ends. [`Reaper`] is looptax's side; `looptax internal reaper` runs [`child_main`]. The reaper sends
+//! signals only to processes whose start time matches, and removes only scratch folders of looptax.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -18,16 +19,16 @@ use looptax_host::lent::Lent;
 use message::Message;
 use watch::Watch;
 
-/// The child's greeting once it reads its lines; a program without the subcommand prints something else.
+/// The line that the reaper prints once it is ready to read; a program without this subcommand prints something else.
 const GREETING: &str = "looptax reaper 1\n";
 
-/// looptax's side of the reaper. Clones share one process, which ends with the last clone.
+/// looptax's side of the reaper. Clones share one reaper process, which ends after the last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct Reaper {
     line: Option<Arc<Line>>,
 }
 
-/// The process and the pipe to it.
+/// The reaper process and the pipe to it.
 #[derive(Debug)]
 struct Line {
     child: Mutex<Child>,
@@ -35,7 +36,7 @@ struct Line {
 }
 
 impl Reaper {
-    /// Starts `self_exe internal reaper` in a separate session and waits for its greeting.
+    /// Starts `self_exe internal reaper` in a separate session, and waits for its greeting.
     ///
     /// # Errors
     /// [`ServerError::ReaperStart`] if the program does not start or does not greet.
@@ -60,13 +61,13 @@ impl Reaper {
         Ok(Self { line: Some(Arc::new(Line { child: Mutex::new(child), input: Mutex::new(input) })) })
     }
 
-    /// The reaper's process id; `None` in tests without one.
+    /// Returns the reaper's process id; `None` in tests that have no reaper.
     pub fn pid(&self) -> Option<u32> {
         let line = self.line.as_ref()?;
         Some(line.child.lock().unwrap_or_else(PoisonError::into_inner).id())
     }
 
-    /// A handle without a reaper, for tests of code that only sends to it.
+    /// Makes a handle without a reaper process, for tests of code that only sends messages.
     #[cfg(test)]
     pub(crate) fn absent() -> Self {
         Self { line: None }
@@ -81,7 +82,7 @@ impl Reaper {
     }
 
     pub(crate) fn forget_process(&self, pid: u32) {
-        // If the reaper has ended, it has nothing to forget.
+        // The error is ignored: a reaper that has ended does not need the message.
         self.send(&Message::Gone(pid)).ok();
     }
 
@@ -89,7 +90,7 @@ impl Reaper {
         self.send(&Message::Removed(folder.to_owned())).ok();
     }
 
-    /// Orders the reaper to let a server's thread use its cores again when looptax has ended.
+    /// Tells the reaper to let a server's thread use its cores again after looptax has ended.
     pub(crate) fn watch_thread(&self, lent: Lent) -> Result<(), ServerError> {
         self.send(&Message::Lent(lent))
     }
@@ -106,7 +107,7 @@ impl Reaper {
         let Some(pipe) = input.as_mut() else {
             return Ok(());
         };
-        // One write per line, so that the end of looptax never cuts a line.
+        // Each line is written with one call, so that it is never cut in the middle when looptax ends.
         pipe.write_all(format!("{message}\n").as_bytes()).map_err(|source| ServerError::ReaperLost { source })
     }
 }
@@ -119,7 +120,7 @@ impl Drop for Line {
     }
 }
 
-/// Reads the child's first line, and then closes the pipe.
+/// Reads and checks the child's first line; the pipe is then closed.
 fn expect_greeting(child: &mut Child) -> io::Result<()> {
     let Some(output) = child.stdout.take() else {
         return Err(io::ErrorKind::BrokenPipe.into());
@@ -133,12 +134,12 @@ fn expect_greeting(child: &mut Child) -> io::Result<()> {
     }
 }
 
-/// The main function of `looptax internal reaper`: greets, reads stdin to its end, and cleans up.
+/// The main function of `looptax internal reaper`: prints the greeting, reads stdin to its end, and cleans up.
 ///
 /// Returns the exit code: 0, or 1 if a folder could not be removed.
 pub fn child_main() -> i32 {
     let mut stdout = io::stdout();
-    // Without the greeting looptax sends nothing, and stdin ends immediately.
+    // An error is ignored: if looptax gets no greeting, it sends nothing, and stdin ends immediately.
     stdout.write_all(GREETING.as_bytes()).and_then(|()| stdout.flush()).ok();
     let watch = Watch::follow(io::stdin().lock());
     i32::from(!watch.clean_up())

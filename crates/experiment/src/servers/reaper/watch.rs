@@ -1,6 +1,6 @@
-//! The reaper's memory: the notes that it received, and the clean-up when the pipe ends.
+//! The list that the reaper keeps: the messages that it has received, and the clean-up after the pipe has closed.
 //!
-//! Runs in the reaper's process only; touches only processes and folders that were noted.
+//! Runs only in the reaper's process; touches only processes and folders that messages have named.
 
 use looptax_host::lent::Lent;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};
 
 /// How long a server may take to end before it is killed.
 ///
-/// The data are not needed, so a kill loses nothing; a clean end only leaves less to remove.
+/// The data are not needed, so a kill loses nothing. After a clean end there is only less to remove.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The processes, threads and folders to clean up.
@@ -24,12 +24,13 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Watch {
     processes: Vec<Process>,
     threads: Vec<Lent>,
-    /// Each folder with its lock, which is held so that no sweep removes the folder before the reaper does.
+    /// Each folder with its lock. The reaper holds the lock so that no sweep removes the folder before the reaper does.
     folders: Vec<(PathBuf, Option<File>)>,
 }
 
 impl Watch {
-    /// Reads messages to the end of the pipe. Unknown lines are skipped: stopping early would leave everything behind.
+    /// Reads messages until the pipe closes. Unknown lines are skipped, because a reaper that stops early would clean
+    /// up nothing.
     pub(super) fn follow(mut input: impl BufRead) -> Self {
         let mut watch = Self::default();
         let mut line = Vec::new();
@@ -38,7 +39,7 @@ impl Watch {
             match input.read_until(b'\n', &mut line) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => return watch,
-                // A line without a line break was cut by the end of looptax.
+                // A line without a line break was cut when looptax ended.
                 Ok(_) if line.last() != Some(&b'\n') => {}
                 Ok(_) => {
                     if let Ok(message) = String::from_utf8_lossy(&line[..line.len() - 1]).parse() {
@@ -57,7 +58,7 @@ impl Watch {
             Message::Gone(pid) => self.processes.retain(|process| process.pid != pid),
             Message::Removed(path) => self.folders.retain(|(folder, _)| *folder != path),
             Message::Folder(path) if is_scratch_path(&path) => {
-                // Each folder is reported twice: before it is made, when it has no lock yet, and afterwards.
+                // Each folder is reported twice: before it is made, when it has no lock yet, and after it was made.
                 self.folders.retain(|(folder, _)| *folder != path);
                 let lock = open_lock(&path).ok().filter(|lock| lock.try_lock_shared().is_ok());
                 self.folders.push((path, lock));
@@ -66,12 +67,12 @@ impl Watch {
         }
     }
 
-    /// Ends the processes, then removes the folders. Returns whether all folders are gone.
+    /// Ends the processes, then removes the folders. Returns whether all folders have been removed.
     pub(super) fn clean_up(self) -> bool {
-        // Threads are first: they may be in use by other clients already. The latest note knows the cores that an
-        // earlier one changed.
+        // Threads come first, because they may already serve other clients. They are restored in reverse order, because
+        // a later message knows the cores that an earlier message had changed.
         self.threads.iter().rev().for_each(Lent::give_back);
-        // All servers are ended together, so that they share one period of grace.
+        // All servers are asked to end at the same time, so that they share one grace period.
         process::end(&self.processes, GRACE);
         let mut is_clean = true;
         for (folder, _lock) in &self.folders {
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
     use crate::servers::process::StopSignal;
 
-    /// A folder as `Scratch` makes it, but left behind.
+    /// Makes a folder as `Scratch` does, which is then left behind.
     fn abandoned_folder(root: &Path, name: &str) -> PathBuf {
         let folder = root.join(name);
         fs::create_dir_all(folder.join("srv")).unwrap();

@@ -1,7 +1,8 @@
-//! A scratch folder that another run made: whether it is ours, which processes work in it, and its removal.
+//! A scratch folder that another run has made: whether looptax owns it, which processes run in it, and its removal.
 //!
-//! The reaper and the sweep know only the path of a folder, so all functions here start from a path. They remove only a
-//! folder with our kind of name, owner and lock file, or an empty one without the lock file.
+//! The reaper and the sweep know only the path of a folder, so all functions in this file take a path. They remove a
+//! folder only if its name, its owner and its lock file are those of a scratch folder of this user, or if only the lock
+//! file is missing and the folder is empty.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,25 +18,25 @@ use crate::servers::process::{self, Process};
 const PREFIX: &str = "looptax-";
 const NAME_DIGITS: usize = 8;
 
-/// The lock file: it shows that a folder is ours, and is locked while the folder is in use.
+/// The lock file: it identifies the folder as looptax's, and is locked while the folder is in use.
 pub(super) const LOCK: &str = "lock";
 pub(super) const PIDS: &str = "pids";
 pub(super) const LOG: &str = "log";
 pub(super) const INNER: &str = "srv";
 
-/// More bytes than any list of processes, or a lock file of PostgreSQL's, has.
+/// Maximum size in bytes of a list of processes, or of PostgreSQL's lock file; real files are smaller.
 const MOST_PIDS_BYTES: u64 = 1 << 20;
 
-/// Number of attempts to remove a folder, into which a dying server may still write.
+/// Number of attempts to remove a folder, because a server that is ending may still write files there.
 const REMOVE_TRIES: usize = 5;
 
-/// Whether a folder is ours.
+/// Whether a folder is a scratch folder of this user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// A scratch folder of this user, by name, owner and lock file.
+    /// A scratch folder of this user, according to its name, owner and lock file.
     Ours,
-    /// The same without a lock file: the process that made or removed it may have ended before it was done. It may be
-    /// removed if it is empty.
+    /// The same, but without a lock file: the process that made or removed the folder may have ended before it was
+    /// done. The folder may be removed if it is empty.
     Unfinished,
     Foreign,
 }
@@ -48,8 +49,8 @@ struct Held {
 }
 
 impl Held {
-    /// `None` if it cannot be a scratch folder of ours: because of its name or owner, or since another user could
-    /// replace it.
+    /// Opens the folder; `None` if it cannot be a scratch folder of this user, because of its name or owner, or because
+    /// another user could replace it.
     fn open(folder: &Path) -> Option<Self> {
         let uid = rustix::process::geteuid().as_raw();
         let (root, name) = folder.parent().zip(folder.file_name())?;
@@ -81,19 +82,20 @@ fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-/// Whether this folder is ours.
+/// Returns whether this folder is a scratch folder of this user.
 pub(crate) fn standing(folder: &Path) -> Standing {
     Held::open(folder).map_or(Standing::Foreign, |it| it.standing())
 }
 
-/// Whether a scratch folder could have this path: it is absolute, with a name as [`folder_name`] makes it.
+/// Whether a scratch folder can have this path: the path is absolute, and its name has the form that [`folder_name`]
+/// gives.
 pub(crate) fn is_scratch_path(folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str());
     let digits = name.and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
     folder.is_absolute() && digits.len() == NAME_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The name of a scratch folder with this number.
+/// Returns the name of the scratch folder with this number.
 pub(super) fn folder_name(number: u32) -> String {
     format!("{PREFIX}{number:0NAME_DIGITS$x}")
 }
@@ -104,14 +106,15 @@ pub(crate) fn open_lock(folder: &Path) -> io::Result<File> {
     held.folder.open_own(LOCK)
 }
 
-/// The processes that were started for this folder, whether they still run or not.
+/// Returns the processes that were started for this folder, including those that have already ended.
 pub(crate) fn noted_processes(folder: &Path) -> Vec<Process> {
     let bytes = Held::open(folder).and_then(|it| it.folder.read_own(PIDS, MOST_PIDS_BYTES).ok());
     let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
-/// Kills the processes that still work in a scratch folder, and removes it; does nothing if the folder is not ours.
+/// Kills the processes that still run in a scratch folder, and removes the folder; does nothing if it is not this
+/// user's scratch folder.
 pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     let mut outcome = Ok(());
     for _ in 0..REMOVE_TRIES {
@@ -123,7 +126,7 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
                 process::kill_strays(folder, &noted_processes(folder));
                 remove_once(&held)
             }
-            // This succeeds only for an empty folder; one with content belongs to another program.
+            // Removes only an empty folder; a folder with content belongs to another program.
             Standing::Unfinished => return held.remove_itself(),
             Standing::Foreign => return Ok(()),
         };
@@ -134,8 +137,8 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     outcome
 }
 
-/// Removes the lock last, and then the empty folder. If the removal is interrupted, [`standing`] still recognizes the
-/// rest.
+/// Removes the lock file last, and then the empty folder, so that [`standing`] still recognizes the folder if the
+/// removal is interrupted.
 fn remove_once(held: &Held) -> io::Result<()> {
     let folder = &held.folder;
     remove_segment_of_postgres(folder);
@@ -165,7 +168,7 @@ fn remove_segment_of_postgres(folder: &Folder) {
     if let [key, id] = numbers[..]
         && let Ok(id) = i32::try_from(id)
     {
-        // The key is printed unsigned, and is 32 bits wide.
+        // The file shows the key as an unsigned number of 32 bits.
         crate::servers::sys::remove_unused_segment(id, key as i32, owner);
     }
 }
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(is_removed, expected == Standing::Ours, "{}", folder.display());
     }
 
-    /// A folder that holds one file.
+    /// Makes a folder that holds one file.
     fn folder_with(file: &str, root: &Path, name: &str) -> std::path::PathBuf {
         let folder = root.join(name);
         fs::create_dir(&folder).unwrap();

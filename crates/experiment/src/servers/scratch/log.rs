@@ -1,13 +1,13 @@
-//! The end of a server's log, in a form for an error message. Reads only that file.
+//! Reads the last lines of a server's log for an error message.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// The length of the log's end in an error message, in bytes and in lines.
+/// Maximum length of the log's end in an error message, in bytes; the next constant is in lines.
 const LOG_TAIL_BYTES: u64 = 8 * 1024;
 const LOG_TAIL_LINES: usize = 15;
 
-/// The last lines that are not empty, without control characters.
+/// Returns the last lines that are not empty, without control characters.
 pub(super) fn read_tail(mut file: File) -> io::Result<String> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL_BYTES)))?;

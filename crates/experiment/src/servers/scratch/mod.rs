@@ -1,4 +1,4 @@
-//! The scratch folder of one private server: this module makes, locks, writes and removes it.
+//! Makes, locks, writes and removes the scratch folder of one private server.
 //!
 //! ```text
 //! looptax-XXXXXXXX/      ours; 0711 when the server has another account, else 0700
@@ -28,13 +28,14 @@ use crate::servers::process::Process;
 use crate::servers::{Reaper, ServerError};
 use abandoned::{INNER, LOCK, LOG, PIDS};
 
-/// The longest socket path: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
+/// The maximum length of a socket's path in bytes: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// Attempts to make a folder that no sweep removes before it is locked; one is nearly always enough.
+/// Attempts to make and lock a folder before a sweep removes it; one attempt is nearly always enough.
 const LOCK_TRIES: usize = 10;
 
-/// A scratch folder that belongs to us as long as this value exists, and is removed with it.
+/// A scratch folder that this process owns as long as this value exists; the folder is removed when the value is
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: PathBuf,
@@ -46,7 +47,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes and locks a folder in `root` and tells the reaper about it.
+    /// Makes and locks a folder in `root`, and tells the reaper about it.
     pub(crate) fn create(root: &Path, account: Option<Account>, reaper: &Reaper) -> Result<Self, ServerError> {
         check_root(root)?;
         let (folder, held, lock) = create_locked(root, reaper)?;
@@ -58,12 +59,12 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// A path in the server's part of the folder; the empty name means that part itself.
+    /// Returns a path in the server's part of the folder; for the empty name, the path of that part itself.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         if name.is_empty() { self.folder.join(INNER) } else { self.folder.join(INNER).join(name) }
     }
 
-    /// The path of a socket in the server's part, refused if it does not fit into a socket address.
+    /// Returns the path of a socket in the server's part; an error if the path does not fit into a socket address.
     pub(crate) fn socket_path(&self, name: &str) -> Result<PathBuf, ServerError> {
         let path = self.path(name);
         let bytes = path.as_os_str().as_bytes().len();
@@ -77,7 +78,7 @@ impl Scratch {
         &self.folder
     }
 
-    /// The account that owns the server's part, if it is not ours.
+    /// Returns the account that owns the server's part; `None` if the user of looptax owns it.
     pub(crate) fn account(&self) -> Option<Account> {
         self.account
     }
@@ -108,7 +109,7 @@ impl Scratch {
         Ok(path)
     }
 
-    /// Makes a link in the server's part to a file or folder that is only read.
+    /// Makes a symbolic link in the server's part to a file or folder that is only read.
     pub(crate) fn link(&self, name: &str, target: &Path) -> Result<(), ServerError> {
         let link = || {
             let (folder, last) = self.place(name)?;
@@ -123,14 +124,14 @@ impl Scratch {
         found.is_ok_and(|it| it.is_some())
     }
 
-    /// Removes a file of the server's part that is no longer needed.
+    /// Removes a file from the server's part.
     pub(crate) fn remove_file(&self, name: &str) -> Result<(), ServerError> {
         let removed = self.place(name).and_then(|(folder, last)| folder.remove(&last));
         removed.map_err(failed("remove", &self.path(name)))
     }
 
-    /// The folder of a path in the server's part, and the path's last component. The server's account may write there,
-    /// so links are not followed.
+    /// Splits a path in the server's part into its folder and its last component. The server's account may write in
+    /// that part, so links are not followed.
     fn place(&self, name: &str) -> io::Result<(Folder, String)> {
         let whole = if name.is_empty() { INNER.to_owned() } else { format!("{INNER}/{name}") };
         let mut parts: Vec<&str> = whole.split('/').collect();
@@ -142,7 +143,7 @@ impl Scratch {
         Ok((folder, last))
     }
 
-    /// Lets a group enter the folder and the server's part, but not list them.
+    /// Allows a group to enter the folder and the server's part; the group cannot list them.
     pub(crate) fn let_enter(&self, group: u32) -> Result<(), ServerError> {
         let enter = |folder: &Folder| {
             fchown(folder.readable()?, None, Some(Gid::from_raw(group)))?;
@@ -157,13 +158,13 @@ impl Scratch {
         log.map_err(failed("open", &self.folder.join(LOG)))
     }
 
-    /// The log's last lines, without control characters.
+    /// Returns the last lines of the log, without control characters.
     pub(crate) fn log_tail(&self) -> String {
         let tail = self.held.open_own(LOG).and_then(log::read_tail);
         tail.unwrap_or_else(|error| format!("(no log: {error})"))
     }
 
-    /// Records a started process, for the reaper and for a later sweep.
+    /// Records a started process, both for the reaper and for a later sweep.
     pub(crate) fn note(&self, process: Process) -> Result<(), ServerError> {
         let noted = { self.held.append_or_create_own(PIDS) }.and_then(|mut file| writeln!(file, "{process}"));
         noted.map_err(failed("write", &self.folder.join(PIDS)))?;
@@ -175,7 +176,7 @@ impl Scratch {
         self.reaper.forget_process(pid);
     }
 
-    /// Removes the folder; does nothing when called again.
+    /// Removes the folder; a second call does nothing.
     pub(crate) fn remove(&mut self) -> Result<(), ServerError> {
         if self.is_removed {
             return Ok(());
@@ -196,12 +197,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If this fails, the reaper removes the folder: it was not told that the folder is gone.
+        // If this fails, the reaper removes the folder, because the reaper got no message that the folder is gone.
         self.remove().ok();
     }
 }
 
-/// Refuses a root whose path some server's configuration could not contain without quotes.
+/// Checks the root: an error if some server's configuration could not contain its path without quotes.
 fn check_root(root: &Path) -> Result<(), ServerError> {
     let text = root.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
@@ -213,9 +214,9 @@ fn check_root(root: &Path) -> Result<(), ServerError> {
     }
 }
 
-/// Makes a folder and takes its lock; starts again if a sweep removed the folder in between.
+/// Makes a folder and takes its lock; starts again if a sweep has removed the folder in between.
 ///
-/// The reaper gets a note about the folder before it exists, and again when it can hold the lock.
+/// The reaper gets a message about the folder before the folder exists, and again when the reaper can hold the lock.
 fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File), ServerError> {
     let all = Folder::following(Links::All, root).and_then(refuse_foreign);
     let all = all.map_err(failed("create a folder in", root))?;
@@ -236,7 +237,7 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
             }
             Err(error) => last = error,
         }
-        // A folder that another process made under this name is not ours, so the reaper must not remove it.
+        // If another process has made a folder with this name, the reaper must not remove that folder.
         reaper.forget_folder(&folder);
         let is_passing = [io::ErrorKind::AlreadyExists, io::ErrorKind::NotFound, io::ErrorKind::ResourceBusy];
         if !is_passing.contains(&last.kind()) {
@@ -246,7 +247,8 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
     Err(failed("create a folder in", root)(last))
 }
 
-/// Refuses a root if another user could replace its folders and the caller has more rights than that user.
+/// Returns an error if another user could replace folders on the path of the root, and that user has fewer rights than
+/// the caller.
 fn refuse_foreign(root: Folder) -> io::Result<Folder> {
     let own = rustix::process::geteuid().as_raw();
     match root.stranger() {
@@ -255,19 +257,19 @@ fn refuse_foreign(root: Folder) -> io::Result<Folder> {
     }
 }
 
-/// Creates the lock file and holds it, shared, so that the reaper can hold it too.
+/// Creates the lock file and takes a shared lock on it, so that the reaper can hold the lock too.
 fn take_lock(folder: &Folder) -> io::Result<File> {
     let lock = folder.create(LOCK, 0o600)?;
     lock.try_lock_shared().map_err(|error| match error {
         TryLockError::Error(source) => source,
         TryLockError::WouldBlock => io::ErrorKind::ResourceBusy.into(),
     })?;
-    // A sweep may have removed the file before we locked it.
+    // A sweep may have removed the file before it was locked.
     let named = folder.look(LOCK)?.ok_or(io::ErrorKind::NotFound)?;
     if FileId::from(&named) == FileId::from(&fstat(&lock)?) { Ok(lock) } else { Err(rustix::io::Errno::NOENT.into()) }
 }
 
-/// Wraps an I/O error with the action and the path.
+/// Makes the error of a failed action on a path.
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ServerError {
     let path = path.to_owned();
     move |source| ServerError::Scratch { action, path, source }

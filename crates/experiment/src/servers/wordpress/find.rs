@@ -1,4 +1,4 @@
-//! The parts of a WordPress: its files, the theme, and PHP's FastCGI server with MySQL's extension.
+//! Finds the parts of a WordPress: its files, its theme, and PHP's FastCGI server with the MySQL extension.
 //!
 //! Looks at files and runs php-fpm to list its modules; installs nothing.
 
@@ -11,22 +11,22 @@ use looptax_host::read;
 
 use crate::servers::ServerError;
 
-/// The folders in which distributions put WordPress: Debian and Fedora, Arch.
+/// The folders in which distributions install WordPress: first Debian and Fedora, then Arch.
 const FOLDERS: [&str; 2] = ["/usr/share/wordpress", "/usr/share/webapps/wordpress"];
 
-/// The theme of the sites. In Debian it comes with WordPress, and its pages make few queries.
+/// The theme of the sites. Debian installs it with WordPress, and its pages make few queries.
 const THEME: &str = "twentytwentyone";
 
-/// Folders that contain php-fpm but are in few users' PATH.
+/// Folders that may contain php-fpm, but that few users have in their PATH.
 const USUAL_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/usr/bin"];
 
 /// The paths of all parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     pub wordpress: PathBuf,
-    /// The folder of themes that contains ours.
+    /// The folder of themes that contains the sites' theme.
     pub themes: PathBuf,
-    /// PHP's FastCGI server: `php-fpm8.2`.
+    /// The path of PHP's FastCGI server: `php-fpm8.2`.
     pub php_fpm: PathBuf,
 }
 
@@ -54,7 +54,7 @@ pub fn find() -> Result<Installed, ServerError> {
     Ok(Installed { wordpress, themes, php_fpm })
 }
 
-/// `php-fpm`, or the highest version of the programs with a version in their name.
+/// Returns `php-fpm`, or of the programs with a version in their name the one with the highest version.
 pub(crate) fn php_fpm() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
@@ -72,7 +72,8 @@ pub(crate) fn is_php_fpm(name: &str) -> bool {
     version_in(name).is_some()
 }
 
-/// The version in `php-fpm8.2`. The name without a version counts as the highest, since a person chose it.
+/// Returns the version in `php-fpm8.2`. The name without a version counts as the highest, because a person has chosen
+/// this program as the default.
 fn version_in(name: &str) -> Option<(u32, u32)> {
     match name.strip_prefix("php-fpm")? {
         "" => Some((u32::MAX, 0)),

@@ -1,9 +1,10 @@
-//! A real WordPress on a private MariaDB, whose pages can be loaded over one transport or the other.
+//! A real WordPress on a private MariaDB; its pages can be loaded over each transport.
 //!
-//! WordPress's own files are read in the folder of the distribution; the configuration, uploads and the numbers of each
-//! page are in the server's scratch folder. `find` looks for the parts, `pool` runs php-fpm next to the server, `page`
-//! requests pages from it; `php` has the site's own files. The processes are companions of the [`PrivateServer`], so
-//! they end with it in any case. Nothing leaves the machine. Called by `reproduction::pages`, which measures.
+//! WordPress's own files are read in the folder where the distribution installed them; the configuration, the uploads
+//! and the figures of each page are in the server's scratch folder. `find` finds the parts, `pool` runs php-fpm next to
+//! the server, `page` requests pages from php-fpm, and `php` has the files that looptax adds to the site. The processes
+//! are companions of the [`PrivateServer`], so they always end with it. No data leave the machine. Called by
+//! `reproduction::pages`, which measures.
 
 mod find;
 mod page;
@@ -21,7 +22,7 @@ use serde::Serialize;
 use crate::servers::pooler::PoolMode;
 use crate::servers::{Config, Listening, PrivateServer, Reaper, ServerError};
 
-/// The site's own files, by their names in its folder.
+/// The files that looptax adds to a site, by their names in the site's folder.
 const FILES: [(&str, &str); 7] = [
     ("config.php", include_str!("php/config.php")),
     ("answer.php", include_str!("php/answer.php")),
@@ -32,22 +33,22 @@ const FILES: [(&str, &str); 7] = [
     ("content/mu-plugins/settings.php", include_str!("php/settings.php")),
 ];
 
-/// PHP's simultaneous connections: one of each pool, and one that is being closed.
+/// PHP's simultaneous connections to the server: one for each pool, and one that is still being closed.
 const CONNECTIONS: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Site {
-    /// Thirty posts without further content.
+    /// Thirty posts and nothing else.
     Bare,
-    /// The same posts with comments, categories, tags, menus, widgets and a plugin's options.
+    /// The same posts, with comments, categories, tags, menus, widgets and the options of a plugin.
     Full,
 }
 
 impl Site {
     pub const ALL: [Self; 2] = [Self::Bare, Self::Full];
 
-    /// The site's name, which is the prefix of its tables: `bare`.
+    /// Returns the site's name, which is also the prefix of its tables: `bare`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare",
@@ -56,17 +57,17 @@ impl Site {
     }
 }
 
-/// The transport of a page's queries.
+/// The transport over which a page sends its queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Transport {
     /// `DB_HOST` is `localhost:` and the socket's path.
     Unix,
     /// `DB_HOST` is 127.0.0.1 with the port.
     Tcp,
-    /// The same as `Tcp`, in a php-fpm that `looptax run` started.
+    /// The same as `Tcp`, in a php-fpm that was started by `looptax run`.
     Redirect,
-    /// The socket, named in `DB_HOST`, in that same php-fpm: it shows how the process differs apart from the moved
-    /// connection.
+    /// The socket, named in `DB_HOST`, in the same php-fpm as `Redirect`: shows the effects of `looptax run` on the
+    /// process other than the moved connection.
     UnixBeside,
 }
 
@@ -78,7 +79,7 @@ impl Transport {
         matches!(self, Self::Unix | Self::UnixBeside)
     }
 
-    /// Whether `looptax run` started the transport's php-fpm.
+    /// Whether the transport's php-fpm was started by `looptax run`.
     pub const fn is_under_run(self) -> bool {
         matches!(self, Self::Redirect | Self::UnixBeside)
     }
@@ -94,14 +95,14 @@ pub struct WordPress {
     pub php_version: String,
     server: PrivateServer,
     self_exe: PathBuf,
-    /// The sockets of the usual php-fpm and of the one under `looptax run`.
+    /// The sockets of the usual php-fpm and of the php-fpm under `looptax run`.
     sockets: [Option<PathBuf>; 2],
 }
 
 impl WordPress {
     /// Starts MariaDB and php-fpm, and installs both sites.
     ///
-    /// Call it from a thread that lives as long as the site, as for [`PrivateServer::start`].
+    /// Call it from a thread that lives as long as the site, for the same reason as [`PrivateServer::start`].
     ///
     /// # Errors
     /// [`ServerError::SiteMissing`] if something is not installed; the errors of [`PrivateServer::start`];
@@ -135,10 +136,11 @@ impl WordPress {
         Ok(site)
     }
 
-    /// Starts a second php-fpm by `looptax run`, for [`Transport::Redirect`] and [`Transport::UnixBeside`].
+    /// Starts a second php-fpm through `looptax run`, for [`Transport::Redirect`] and [`Transport::UnixBeside`].
     ///
     /// # Errors
-    /// [`ServerError::Pool`], with the message of `looptax run`, if it cannot work; the site keeps running.
+    /// [`ServerError::Pool`], with the message of `looptax run`, if the second php-fpm cannot be started; the site
+    /// keeps running.
     pub fn add_redirect(&mut self) -> Result<(), ServerError> {
         let socket = pool::start(&mut self.server, &self.installed, Some(&self.self_exe))?;
         self.sockets[1] = Some(socket);
@@ -149,7 +151,7 @@ impl WordPress {
         &self.server
     }
 
-    /// The part of the site that has ended by itself, with the end of the log; `None` while all parts run.
+    /// Returns which part of the site has ended by itself, with the end of the log; `None` while all parts run.
     pub fn has_exited(&mut self) -> Option<String> {
         self.server.has_exited()
     }
@@ -157,7 +159,7 @@ impl WordPress {
     /// Ends all parts of the site and removes its folder.
     ///
     /// # Errors
-    /// As [`PrivateServer::stop`].
+    /// The same as those of [`PrivateServer::stop`].
     pub fn stop(self) -> Result<(), ServerError> {
         self.server.stop()
     }
@@ -171,7 +173,7 @@ impl WordPress {
             scratch.write(&format!("site/{name}"), text)?;
         }
         scratch.link("site/content/themes", &self.installed.themes)?;
-        // The values have only letters, digits and characters of paths: none of them ends a quoted string in PHP.
+        // The values contain only letters, digits and characters of paths, so none of them ends a quoted string in PHP.
         let login = &self.server.login;
         let account = format!(
             "<?php\nreturn array( 'database' => '{}', 'user' => '{}', 'password' => '{}', 'wordpress' => '{}' );\n",
@@ -183,7 +185,7 @@ impl WordPress {
         scratch.write("site/account.php", &account).map(drop)
     }
 
-    /// The value of `DB_HOST`.
+    /// Returns the value of `DB_HOST`.
     fn db_host(&self, transport: Transport) -> String {
         if transport.names_socket() {
             format!("localhost:{}", self.server.socket.display())

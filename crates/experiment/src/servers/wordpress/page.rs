@@ -1,6 +1,6 @@
-//! Requests one of the site's scripts from PHP, and reads the numbers after the script's output.
+//! Requests one of the site's scripts from PHP, and reads the figures at the end of the script's output.
 //!
-//! `php/answer.php` writes the numbers. This module does not measure time: the caller does, around a request.
+//! `php/answer.php` writes the figures. This module does not measure time: the caller takes the time around a request.
 
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -12,44 +12,44 @@ use super::{Site, Transport, WordPress};
 use crate::servers::ServerError;
 use crate::servers::stopping::Stoppable;
 
-/// How long PHP may send nothing: installing a site takes a second or two, a page a hundredth of that.
+/// Time limit without any data from PHP. Installing a site takes a second or two, a page a hundredth of that.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// The first word of the line with the numbers.
+/// The first word of the line with the figures.
 const MARK: &str = "looptax ";
 
 /// The figures that a page reports about itself.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Page {
-    /// Time from the request's start to its shutdown, µs.
+    /// Time from the start of the request to PHP's shutdown, in µs.
     pub page_us: f64,
-    /// Sum of the times that `$wpdb` measured for its queries, µs.
+    /// Sum of the times that `$wpdb` measured for its queries, in µs.
     pub query_us: f64,
-    /// Queries that `$wpdb` counted.
+    /// Number of queries that `$wpdb` counted.
     pub queries: u32,
-    /// Queries that `$wpdb` timed.
+    /// Number of queries that `$wpdb` timed.
     pub timed: u32,
-    /// Statements that the server counted on the page's connection: those of connecting, the page's queries, and the
-    /// query for this number.
+    /// Number of statements that the server counted on the page's connection: the statements for connecting, the page's
+    /// queries, and the query for this number.
     pub questions: u32,
-    /// The connection's origin as the server reports it: `localhost` for a socket, else an address.
+    /// The origin of the connection, as the server reports it: `localhost` for a socket, otherwise an address.
     pub peer: String,
-    /// PHP's description of the connection: `127.0.0.1 via TCP/IP`.
+    /// The connection, as PHP describes it: `127.0.0.1 via TCP/IP`.
     pub host_info: String,
     /// Whether a cache outside PHP's process keeps WordPress's objects.
     pub has_object_cache: bool,
     pub has_opcache: bool,
-    /// Time that the proving queries took after the clocks had been read, µs.
+    /// Time that the proving queries took after the clocks had been read, in µs.
     pub proof_us: f64,
 }
 
 impl Page {
-    /// Whether the server reports that the connection came over its socket.
+    /// Whether the connection used the socket, according to the server.
     pub fn came_over_socket(&self) -> bool {
         self.peer == "localhost"
     }
 
-    /// Whether PHP reports that it connected to a socket.
+    /// Whether the connection used a socket, according to PHP.
     pub fn went_to_socket(&self) -> bool {
         self.host_info.ends_with("via UNIX socket")
     }
@@ -81,11 +81,11 @@ impl WordPress {
         self.ask(Script::Page, site, transport)
     }
 
-    /// Connects to the database as a page does, without queries: the statements that the server counts for it belong to
-    /// each page's connection, not to the page's queries.
+    /// Connects to the database as a page does, but without the page's queries. The server counts these statements for
+    /// each page's connection, and they are not queries of the page.
     ///
     /// # Errors
-    /// As [`WordPress::load`].
+    /// The same as those of [`WordPress::load`].
     pub fn connect(&self, site: Site, transport: Transport) -> Result<Page, ServerError> {
         self.ask(Script::Connection, site, transport)
     }
@@ -99,7 +99,7 @@ impl WordPress {
         Ok((wordpress.to_owned(), php.to_owned()))
     }
 
-    /// Runs a script whose output ends with the numbers.
+    /// Runs a script whose output ends with the figures.
     fn ask(&self, script: Script, site: Site, transport: Transport) -> Result<Page, ServerError> {
         let body = self.request(script, site, transport)?;
         if script == Script::Page && !body.contains("</html>") {
@@ -163,7 +163,7 @@ impl WordPress {
     }
 }
 
-/// The text after the mark in the last line.
+/// Returns the text after the mark in the last line.
 fn marked(body: &str) -> Option<&str> {
     body.trim_end().lines().next_back()?.strip_prefix(MARK)
 }

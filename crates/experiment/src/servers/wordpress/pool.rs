@@ -1,7 +1,8 @@
-//! php-fpm next to a private server: its configuration, its start, and the wait until it listens.
+//! php-fpm next to a private server: writes its configuration, starts it, and waits until it listens.
 //!
-//! One process answers, which is enough for one visitor at a time. If `looptax run` starts it, it connects to the
-//! server's port as usual, but gets the socket. As root, php-fpm itself changes to the server's account.
+//! The pool has one process, which is enough for one visitor at a time. If `looptax run` starts php-fpm, php-fpm
+//! connects to the server's port as usual, but gets the socket. As root, php-fpm itself changes to the server's
+//! account.
 
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
@@ -15,15 +16,15 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::Program;
 use crate::servers::{PrivateServer, ServerError};
 
-/// How long php-fpm may take to listen: the first time, it reads its extensions from the disk.
+/// Time limit until php-fpm listens: at its first start it reads its extensions from the disk.
 const READY_LIMIT: Duration = Duration::from_secs(20);
 
-/// Functions that could send data to other machines or start a program: a site does not need them.
+/// PHP functions that could send data to other machines or start a program; a site does not need them.
 const DISABLED: &str = "mail,exec,passthru,shell_exec,system,proc_open,popen,fsockopen,pfsockopen,\
                         stream_socket_client,socket_connect,curl_exec,curl_multi_exec";
 
-/// Starts php-fpm as a companion of the server; by `looptax run` if `redirector` is looptax itself. Returns the socket
-/// on which php-fpm listens.
+/// Starts php-fpm as a companion of the server; if `redirector` is the path of looptax, through `looptax run`. Returns
+/// the socket on which php-fpm listens.
 pub(super) fn start(
     server: &mut PrivateServer,
     installed: &Installed,
@@ -33,7 +34,7 @@ pub(super) fn start(
     let scratch = server.scratch();
     let socket = scratch.socket_path(&format!("{name}.sock"))?;
     let config = scratch.write(&format!("{name}.conf"), &configuration(scratch, &socket))?;
-    // The setting of a pool would come too late for the cache of compiled scripts.
+    // opcache must be enabled on the command line: a pool's configuration is read too late for it.
     let words = ["--nodaemonize", "--define", "opcache.enable=1", "--fpm-config"];
     let words = words.map(str::to_owned);
     let mut args: Vec<String> = words.into_iter().chain([shown(&config)]).collect();
@@ -51,8 +52,8 @@ pub(super) fn start(
     Ok(socket)
 }
 
-/// The command line of `looptax run` before the program's arguments. With `--strict`, php-fpm does not fall back to
-/// TCP, which would not be a third transport.
+/// Returns the command line of `looptax run` up to the program, without the program's arguments. With `--strict`,
+/// php-fpm does not fall back to TCP if a connection cannot be moved: TCP is measured as a separate transport already.
 fn moving(from: SocketAddr, to: &Path, program: &Path) -> Vec<String> {
     let map = format!("{from}={}", to.display());
     let words = ["run", "--strict", "--map", &map, "--", &shown(program)];

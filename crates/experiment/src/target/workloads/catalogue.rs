@@ -1,11 +1,11 @@
-//! The words of the workloads: which ones each protocol has, and the text of `--list`.
+//! The names of the workloads, with the protocols that have them; the text of `--list`.
 
 use std::fmt::Write as _;
 
 use looptax_model::dsn::Protocol;
 use looptax_model::failure::Failure;
 
-/// A word, the protocols that have it, and the requests that it means.
+/// The name of a workload, the protocols that have it, and the requests that it means.
 pub(super) struct Entry {
     pub word: &'static str,
     pub protocols: &'static [Protocol],
@@ -15,7 +15,8 @@ pub(super) struct Entry {
 pub(super) const SQL: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres];
 const REDIS: &[Protocol] = &[Protocol::Redis];
 const KEYED: &[Protocol] = &[Protocol::Redis, Protocol::Memcached];
-/// With these protocols one server serves all arms, so connecting over each arm is the same work for the server.
+/// Protocols for which the same server process serves all arms, so that a connect is the same work for the server on
+/// each arm.
 const ONE_SERVER: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Echo];
 const SQL_AND_REDIS: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis];
 const ECHO: &[Protocol] = &[Protocol::Echo];
@@ -82,7 +83,7 @@ pub fn list() -> String {
     text
 }
 
-/// The failure if a protocol does not have a workload of this name.
+/// Returns the failure if a protocol has no workload of this name.
 pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
     let known: Vec<&str> =
         CATALOGUE.iter().filter(|entry| entry.protocols.contains(&protocol)).map(|entry| entry.word).collect();

@@ -1,4 +1,4 @@
-//! The data that a workload needs.
+//! Makes the data that a workload needs.
 
 use crate::servers::{ServerError, dataset};
 use looptax_bench::path::{Conversation, Workload};
@@ -7,7 +7,7 @@ use looptax_model::dsn::Protocol;
 use super::{VALUE_BYTES, scale};
 use crate::spec::Requests;
 
-/// Makes the data that the workload needs; `schema` is the prefix of the tables' names.
+/// Makes the workload's data; `schema` is the prefix of the tables' names.
 ///
 /// # Errors
 /// The statement or the keys that failed.
@@ -42,8 +42,8 @@ pub(crate) fn fill(
             }
             Ok(())
         }
-        // Keys that requests write are made too: each process sees only a part of the writes, and the first write of a
-        // key is more work than later ones.
+        // Keys that requests will write are made as well: each process gets only some of the writes, and the first
+        // write of a key is more work than later writes.
         (
             Workload::Get { prefix } | Workload::Set { prefix, .. } | Workload::Mixed { prefix, .. },
             Protocol::Memcached,

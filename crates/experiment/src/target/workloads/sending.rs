@@ -1,4 +1,4 @@
-//! How a workload can be sent: refuses options that do not fit the workload, and sends that are too large.
+//! Checks how a workload is sent: options must fit the workload, and a single send must not be too large.
 
 use looptax_bench::path::{Echo, EchoRequest, Workload};
 use looptax_model::dsn::Protocol;
@@ -8,21 +8,22 @@ use looptax_wire::Sent;
 use super::catalogue::SQL;
 use crate::spec::Requests;
 
-/// Most bytes of one send: a larger pipeline would fill both socket buffers and then wait for itself.
+/// Maximum size of one send in bytes: a larger pipeline would fill the buffers of both sockets, and each end would wait
+/// for the other.
 const MOST_PIPELINED_BYTES: u64 = 64 << 20;
-/// Largest value that memcached accepts, in bytes: an item of 1 MiB minus its key and header.
+/// Maximum size of a value in memcached, in bytes: an item of 1 MiB minus its key and header.
 const MOST_MEMCACHED_BYTES: u64 = (1 << 20) - 256;
-/// Most bytes of one send to the echo server, if it is a pipeline. The server answers each request immediately and
-/// waits until its answers are read, so a send has to fit into the socket.
+/// Maximum size of one pipeline to the echo server, in bytes. The server replies to each request immediately, and waits
+/// until its replies are read, so a pipeline must fit into the socket's buffer.
 const MOST_ECHOED_BYTES: u64 = 128 << 10;
-/// Bytes of each command besides its value: the digits of the key, and the protocol's text around it. For the check
-/// above.
+/// Size of a command without its value, in bytes: the digits of the key, and the protocol's text around it. Used for
+/// checks against the limits above.
 const COMMAND_BYTES: u64 = 96;
 
 /// Checks that the workload can be sent in the requested way.
 ///
 /// # Errors
-/// A usage failure with the option that does not fit.
+/// A usage failure that names the option that does not fit.
 pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
         return Err(Failure::usage(
@@ -79,7 +80,7 @@ pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests
     Ok(())
 }
 
-/// Refuses pipelines and text for protocols that do not have them.
+/// Returns an error for pipelines and text if the protocol does not have them.
 fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     let is_sql = SQL.contains(&protocol);
     if requests.pipeline > 1 && matches!(workload, Workload::Page(_)) {
@@ -108,7 +109,8 @@ fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> 
     Ok(())
 }
 
-/// Sessions are opened within a slice, so only workloads are allowed that can be prepared quickly on any connection.
+/// Returns an error unless the workload can be prepared quickly on any connection, because sessions are opened within a
+/// slice.
 fn check_reconnect(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     let is_long = matches!(
         workload,

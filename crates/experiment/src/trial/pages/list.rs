@@ -1,13 +1,13 @@
-//! A list of pages, with a URL in each line, and the method before the URL unless that is GET.
+//! A list of pages: each line has a URL, with the method before it if the method is not GET.
 
 use looptax_bench::path::Resolve;
 
 use super::{Counted, Page, Problem};
 
-/// The methods that a line may have: those that change nothing.
+/// The methods that a line may have: only methods that change nothing.
 const METHODS: [&str; 2] = ["GET", "HEAD"];
 
-/// Reads a list. Empty lines, and words from `#` on, are skipped; a page that is listed twice is requested twice as
+/// Reads a list. Empty lines and comments from `#` on are skipped. A page that is listed twice is requested twice as
 /// often.
 pub fn from_list(text: &str, resolve: Resolve<'_>) -> (Vec<Page>, Vec<Problem>) {
     let mut counted = Counted::default();

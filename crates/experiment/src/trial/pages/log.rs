@@ -1,7 +1,8 @@
-//! A web server's access log: each page that the server answered, with the number of its lines as its weight.
+//! A web server's access log: reads the pages that the server replied with; a page's weight is the number of its lines.
 //!
-//! The common and the combined format, as Apache, nginx and Caddy's transform write them, with or without a site's name
-//! at the front. Only the request after the time counts, and the status after the request. The text is untrusted.
+//! Reads the common and the combined log format, as written by Apache, nginx and Caddy's transform encoder, with or
+//! without a site's name at the beginning. Of each line only the time's position, the request after it, and the status
+//! are used. The text is untrusted.
 //!
 //! # Source
 //! Apache 2.4, `mod_log_config`, and `ap_escape_logitem` for its escapes; nginx 1.24, `ngx_http_log_module`.
@@ -15,12 +16,12 @@ use rand_xoshiro::SplitMix64;
 
 use super::{Page, Problem};
 
-/// Most bytes of a line: a request of 8 KiB with every byte escaped, and the same again.
+/// Maximum size of a line in bytes: a request of 8 KiB with every byte escaped, and the same again.
 const LINE_BYTES: u64 = 64 << 10;
-/// Most different pages that are counted: their addresses take a few hundred megabytes.
+/// Maximum number of different pages that are counted: their addresses then take a few hundred megabytes.
 const MOST_DISTINCT: usize = 1_000_000;
 const MOST_SITES: usize = 3;
-/// Characters that are not encoded in a path and its query: those of RFC 3986, and existing escapes.
+/// Characters of a path and its query that are not encoded: those that RFC 3986 allows, and existing escapes.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -61,16 +62,16 @@ struct Counts {
     places: HashMap<String, usize>,
     sites: BTreeSet<String>,
     n_lines: usize,
-    /// How many lines are not lines of such a log, and the first of them.
+    /// The number of lines that are not lines of such a log; `first_unread` is the first of them.
     n_unread: usize,
     first_unread: Option<(usize, bool)>,
     n_beyond: u64,
 }
 
-/// Reads a log: the pages that were requested by GET and answered with status 200, as pages of the same site as `base`.
+/// Reads the pages that were requested by GET and got status 200, as pages of the same site as `base`.
 ///
-/// The weight of each is the number of its lines. If there are more than `n_most` pages, that many are chosen by
-/// drawing lines at random, with `seed`.
+/// A page's weight is the number of its lines. If there are more than `n_most` pages, `n_most` of them are chosen as if
+/// lines were drawn at random, with `seed`.
 pub fn from_log(mut log: impl BufRead, base: &Page, n_most: usize, seed: u64) -> (Vec<Page>, Vec<Problem>) {
     let mut counts = Counts::default();
     let mut problems = Vec::new();
@@ -160,8 +161,9 @@ impl Counts {
     }
 }
 
-/// Chooses `n_most` pages as if lines were drawn until this many different pages have come, but without drawing all
-/// lines: each page has an exponential waiting time by its weight, and the pages with the shortest times are taken.
+/// Chooses `n_most` pages as if lines were drawn until `n_most` different pages have been drawn, but without drawing
+/// lines: each page gets a random waiting time from an exponential distribution with the page's weight, and the pages
+/// with the shortest times are chosen.
 ///
 /// # Source
 /// Efraimidis and Spirakis, Weighted random sampling with a reservoir, Information Processing Letters 97, 2006.
@@ -172,7 +174,7 @@ fn draw(targets: Vec<(String, u64)>, n_most: usize, seed: u64) -> Vec<(String, u
     let mut random = SplitMix64::seed_from_u64(seed);
     let mut waiting: Vec<(f64, usize)> = { targets.iter().enumerate() }
         .map(|(idx, (_, weight))| {
-            // 53 bits from (0, 1]: the logarithm is finite.
+            // A number of 53 bits in (0, 1], whose logarithm is finite.
             let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
             (-uniform.ln() / *weight as f64, idx)
         })
@@ -183,9 +185,9 @@ fn draw(targets: Vec<(String, u64)>, n_most: usize, seed: u64) -> Vec<(String, u
     { targets.filter(|(idx, _)| chosen.contains(idx)) }.map(|(_, target)| target).collect()
 }
 
-/// Parses a line of such a log; `None` for any other line.
+/// Parses a line of a log; `None` if the line has another form.
 fn parse(line: &[u8]) -> Option<Line> {
-    // The text before these three characters cannot contain them: text from a client is escaped there.
+    // The text before these three characters cannot contain them, because servers escape text that comes from a client.
     let at = line.windows(3).position(|it| it == b"] \"")?;
     let front = &line[..at];
     let time = front.iter().rposition(|it| *it == b'[')?;
@@ -204,17 +206,17 @@ fn parse(line: &[u8]) -> Option<Line> {
     })
 }
 
-/// The site before host, identity and user: `%v:%p %h %l %u` or `%v %h %l %u`.
+/// Returns the site before host, identity and user: `%v:%p %h %l %u` or `%v %h %l %u`.
 fn site(front: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(front).ok()?;
     match text.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-        // A user name with a space also makes four words, and the identity comes before it.
+        // A user name that contains a space also makes four words, but its second word is the identity `-`.
         [site, host, _, _] if host != "-" => Some(site.to_owned()),
         _ => None,
     }
 }
 
-/// The text up to the closing quote, without escapes, and the rest of the line.
+/// Returns the text up to the closing quote, without escapes, and the rest of the line.
 fn quoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -259,10 +261,10 @@ fn control(letter: u8) -> u8 {
     }
 }
 
-/// Path and query in the form in which they are sent; `None` for a target that does not name a page.
+/// Returns path and query in the form in which they are sent; `None` for a target that does not name a page.
 fn own_target(target: &[u8]) -> Option<String> {
     let lower = target.to_ascii_lowercase();
-    // A request to a proxy has the whole address.
+    // A request to a proxy contains the whole address.
     let is_whole = |scheme: &[u8]| lower.starts_with(scheme).then_some(scheme.len());
     let path = match is_whole(b"http://").or_else(|| is_whole(b"https://")) {
         Some(at) => {
@@ -305,7 +307,7 @@ mod tests {
         }
     }
 
-    /// The output of Apache 2.4 for these requests.
+    /// The lines that Apache 2.4 wrote for these requests.
     const APACHE: &str = r#"127.0.0.1 - - [23/Nov/2026:18:06:44 +0000] "GET / HTTP/1.1" 200 222 "http://x/\"quo\\te] \"" "M \"q\" \xc3\xa9"
 127.0.0.1 - - [23/Nov/2026:18:06:44 +0000] "GET /a?b=c%20d&e=1 HTTP/1.1" 200 222 "-" "-"
 127.0.0.1 - - [23/Nov/2026:18:06:44 +0000] "HEAD /h HTTP/1.1" 200 219 "-" "-"
@@ -339,7 +341,8 @@ mod tests {
 
     #[test]
     fn other_servers_lines_are_read_alike() {
-        // nginx escapes quotes and backslashes by their numbers; users may have spaces; times other forms.
+        // nginx escapes quotes and backslashes as hexadecimal numbers; user names may contain spaces; times may have
+        // other forms.
         let nginx =
             "::1 - a b [23/Nov/2026:18:06:44 +0000] \"GET /\\x22q\\x5C HTTP/2.0\" 200 5 \"-\" \"-\" \"10.0.0.1\"\n";
         check(nginx, &[("/%22q%5C", 1)], &[]);
@@ -375,12 +378,12 @@ mod tests {
         check(&"x".repeat(200_000), &[], &["line 1: not a line", nothing]);
     }
 
-    /// Targets of any bytes, written as Apache and as nginx write them, come back as they were.
+    /// Targets of random bytes are written in the form of Apache and of nginx, and must be read back unchanged.
     #[test]
     fn whatever_was_asked_for_is_read_back() {
         let mut dice = Dice::new(43);
         for round in 0..2_000 {
-            // A space ends a target, and is not sent in one.
+            // A space would end a target, so a target contains none.
             let bytes = (0..=dice.below(30)).map(|_| dice.below(256) as u8);
             let path: Vec<u8> = bytes.filter(|it| !b" \0\n".contains(it)).collect();
             let target = [b"/", path.as_slice()].concat();
@@ -428,7 +431,8 @@ mod tests {
             assert_eq!(drawn, draw(pages().collect(), 5, seed));
             n_heavy += drawn.iter().filter(|it| it.1 == 91).count();
         }
-        // The first drawn is heavy in 910 of 1000 cases, the fifth in 546 of 636 and more.
+        // The page that is drawn first is heavy in 910 of 1000 cases, the page that is drawn fifth in 546 of 636 and
+        // more.
         assert!((850..=950).contains(&n_heavy), "{n_heavy} of 1000");
         assert_eq!(draw(pages().collect(), 100, 1).len(), 100);
     }

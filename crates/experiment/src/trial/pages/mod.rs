@@ -1,8 +1,8 @@
-//! The pages to request from an application: those that `--url`, `--urls` and `--from-log` name.
+//! The pages to request from an application, as given by `--url`, `--urls` and `--from-log`.
 //!
-//! This module turns text into pages, and reports the parts that it cannot read. It accepts only addresses of this
-//! machine, as the caller's resolver knows them. [`Page::for_load`] makes a page of the load engine. No file is opened
-//! here.
+//! This module parses text into pages, and reports the parts that it cannot parse. It accepts only addresses of this
+//! machine, which the caller's resolver determines. [`Page::for_load`] converts a page for the load engine. No file is
+//! opened in this module.
 
 mod list;
 mod log;
@@ -21,23 +21,23 @@ pub use log::from_log;
 /// A page to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// The page's URL, in the form in which it may be shown.
+    /// The page's URL, without secrets.
     pub url: String,
-    /// The method; `GET` unless given.
+    /// The HTTP method; `GET` unless another one is given.
     pub method: String,
-    /// Headers in addition to those of every request, or in place of them.
+    /// Headers that are added to the usual headers of a request, or that replace them.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// How often the page is requested, relative to the others.
+    /// How often the page is requested, relative to the other pages.
     pub weight: u64,
-    /// The page's address and target.
+    /// The address from which the page is requested, and the target of the request.
     at: WebPage,
 }
 
-/// A part of the text that could not be read, and the reason.
+/// A part of the text that could not be parsed, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, from 1; `None` if the problem is about the whole text.
+    /// The number of the line, starting from 1; `None` if the problem is about the whole text.
     pub line: Option<usize>,
     pub what: String,
 }
@@ -52,27 +52,28 @@ impl fmt::Display for Problem {
 }
 
 impl Page {
-    /// Reads a URL of this machine.
+    /// Parses a URL of this machine.
     ///
     /// # Errors
-    /// The fault in it: not a URL, neither http:// nor https://, an account in it, another machine.
+    /// The fault of the URL: it is not a URL, its scheme is neither http nor https, it contains an account, or it names
+    /// another machine.
     pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
         let at = WebPage::parse(text, resolve)?;
         Ok(Self { url: at.url(), method: "GET".to_owned(), headers: Vec::new(), body: Vec::new(), weight: 1, at })
     }
 
-    /// Another page of the same site, requested in the same way.
+    /// Makes another page of the same site, which is requested in the same way.
     fn sibling(&self, target: String, weight: u64) -> Self {
         let at = WebPage { target, ..self.at.clone() };
         Self { url: at.url(), weight, at, ..self.clone() }
     }
 
-    /// The address at which the page is requested.
+    /// Returns the address from which the page is requested.
     pub fn address(&self) -> &WebAddress {
         &self.at.address
     }
 
-    /// The page in the form of the load engine; its address is added to `addresses` if it is not there yet.
+    /// Converts the page for the load engine; its address is added to `addresses` if it is not in the list yet.
     ///
     /// # Errors
     /// [`WireError::Request`] for a method, target or header that HTTP does not allow.
@@ -99,7 +100,7 @@ impl Page {
     }
 }
 
-/// Pages in the order in which they were first named, each once.
+/// Pages without duplicates, in the order in which they first occurred.
 #[derive(Default)]
 struct Counted {
     pages: Vec<Page>,
@@ -107,7 +108,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Adds a page; if it is there already, its weight grows.
+    /// Adds a page. If the page is already in the list, adds its weight.
     fn add(&mut self, page: Page) {
         let key = (page.method.clone(), page.url.clone());
         let place = *self.places.entry(key).or_insert(self.pages.len());
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
     use crate::trial::Opener;
 
-    /// A machine without a name.
+    /// Resolves names on a machine that has no name itself.
     pub(super) fn resolve(host: &str) -> Option<IpAddr> {
         host.parse().ok().filter(IpAddr::is_loopback)
     }

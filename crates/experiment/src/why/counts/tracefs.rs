@@ -1,4 +1,5 @@
-//! The numbers of tracepoints, from the mounted tracefs, or else from a private mount that no other process sees.
+//! Reads the ids of tracepoints from the mounted tracefs, or if it is not mounted, from a private mount that no other
+//! process sees.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -7,7 +8,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-/// The usual path of tracefs: `Documentation/trace/ftrace.rst` of Linux.
+/// The usual path of tracefs, according to `Documentation/trace/ftrace.rst` of Linux.
 const USUAL: &str = "/sys/kernel/tracing/events";
 
 pub(super) struct Tracefs {
@@ -16,10 +17,10 @@ pub(super) struct Tracefs {
 
 #[allow(clippy::disallowed_methods, reason = "the kernel's own file system, by a descriptor of its mount")]
 impl Tracefs {
-    /// Opens the mounted tracefs, or a separate mount without a path, which ends with its descriptor.
+    /// Opens the mounted tracefs, or makes a mount without a path, which disappears when its descriptor is closed.
     ///
     /// # Errors
-    /// The kernel's error: it is forbidden, or the kernel has no tracing.
+    /// The kernel's error: the mount is not allowed, or this kernel has no tracing.
     pub(super) fn open() -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let usual = openat(CWD, USUAL, flags, Mode::empty());
@@ -56,7 +57,7 @@ mod tests {
         assert!(tracefs.id("no/such_event").is_err());
     }
 
-    /// Inside a container root may not mount it.
+    /// Inside a container, root may not be allowed to mount tracefs.
     fn has_tracefs() -> bool {
         fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).is_ok()
     }

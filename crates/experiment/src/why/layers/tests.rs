@@ -1,4 +1,4 @@
-//! Compares the table of layers with call chains as they were sampled.
+//! Compares the table of layers with call chains that were sampled on real machines.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use super::{Doer, Layers, Row, Seen, TABLE, Table, User, Wild, strip_suffix};
 
 const CHAINS: &str = include_str!("../../../tests/chains.txt");
 
-/// A sampled chain: its load and role, its frames (leaf first) and how many samples it stands for.
+/// A sampled chain: its load and its role, its frames (leaf first), and the number of samples with this chain.
 struct Sampled {
     load: String,
     role: Doer,
@@ -122,7 +122,7 @@ fn every_layer_has_a_row_and_every_row_a_layer() {
     }
 }
 
-/// Checks chains of the kernel, written leaf first with ` < ` between the frames.
+/// Checks the layer of a kernel chain, which is written leaf first with ` < ` between the frames.
 #[track_caller]
 fn check(chain: &str, expected: &str) {
     let mut frames: Vec<(&str, &str)> = Vec::new();
@@ -133,7 +133,7 @@ fn check(chain: &str, expected: &str) {
     assert!(found.starts_with(expected), "{chain}: {found}, not {expected}");
 }
 
-/// Callers of the leaves below, by name.
+/// The callers of the chains in `CHOSEN`, by name.
 const CALLERS: [(&str, &str); 7] = [
     (
         "receive",
@@ -150,7 +150,7 @@ const CALLERS: [(&str, &str); 7] = [
     ("end", "do_syscall_64 < entry_SYSCALL_64_after_hwframe"),
 ];
 
-/// Leaves (leaf first), the name of their callers, and the layer by hand.
+/// The inner frames of chains (leaf first), the name of their callers, and the expected layer, assigned by hand.
 const CHOSEN: &[(&str, &str, &str)] = &[
     ("entry_SYSCALL_64_after_hwframe", "", "system calls"),
     ("fdget", "send", "system calls"),

@@ -1,4 +1,4 @@
-//! Three controls of an event for which the library has no function. This is the only unsafe code of this room.
+//! Three ioctl calls on an event for which the library has no function. This is the only unsafe code of this room.
 
 use std::ffi::CString;
 use std::io;
@@ -15,7 +15,7 @@ const SET_PERIOD: libc::Ioctl = 0x4008_2404;
 /// `PERF_EVENT_IOC_SET_FILTER` of `linux/perf_event.h`: `_IOW('$', 6, char *)`.
 const SET_FILTER: libc::Ioctl = 0x4008_2406;
 
-/// Counts only those occurrences of a tracepoint that the filter accepts.
+/// Makes an event count only those occurrences of a tracepoint that the filter accepts.
 pub(crate) fn set_filter(event: &Counter, filter: &str) -> io::Result<()> {
     let filter = CString::new(filter)?;
     // SAFETY: the kernel reads a string that ends in a zero byte and lives until the call returns.
@@ -26,7 +26,7 @@ pub(crate) fn set_filter(event: &Counter, filter: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Changes the CPU time, or the number of occurrences, between two samples.
+/// Sets the CPU time, or the number of occurrences, between two samples.
 pub(crate) fn set_period(event: &Counter, period_ns: u64) -> io::Result<()> {
     // SAFETY: the kernel reads eight bytes from a number that lives until the call returns.
     let result = unsafe { libc::ioctl(event.as_raw_fd(), SET_PERIOD, &raw const period_ns) };

@@ -1,27 +1,28 @@
-//! The events that are opened: a clock of each core's CPU time, and a silent event that reports address spaces.
+//! Opens the two events of the sampler: a clock of each core's CPU time, and a silent event that reports changes of
+//! address spaces.
 //!
-//! The silent event is never switched off, so that mappings made between two slices are known.
+//! The silent event is never switched off, so that the sampler also knows mappings that were made between two slices.
 
 use std::io;
 
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, SampleFlag};
 
-/// The processes that the kernel lets us sample.
+/// The processes that the kernel allows this process to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// Every process, and the kernel.
+    /// Every process and the kernel.
     Machine,
-    /// Our own processes, and the kernel on their behalf.
+    /// This user's processes, and the kernel while it works for them.
     OwnWithKernel,
-    /// Our own processes, without the kernel.
+    /// This user's processes, without the kernel.
     Own,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Task {
     Every,
-    /// The first thread of this process.
+    /// The first thread of looptax.
     Ours,
     /// A thread, and the threads and processes that it starts.
     Thread(u32),
@@ -42,7 +43,7 @@ pub(super) fn open_clock(scope: Scope, task: Task, core: usize, period_ns: u64) 
     observe(&mut builder, task, core).build()
 }
 
-/// The common settings of both events: they share a buffer, so their records must have the same form.
+/// Returns the settings that both events share: their records go into the same buffer, so they must have the same form.
 fn new_builder(event: Software, scope: Scope) -> Builder<'static> {
     let mut builder = Builder::new(event);
     builder

@@ -1,4 +1,4 @@
-//! The kernel's records that the sampler uses, each with its time.
+//! The records of the kernel that the sampler uses, each with its time.
 
 use perf_event::data::parse::{ParseConfig, Parser};
 use perf_event::data::{
@@ -19,13 +19,13 @@ pub(crate) enum What<'a> {
     Other,
 }
 
-/// A record and its time on `CLOCK_MONOTONIC`; zero for records without an order in time.
+/// A record and its time on `CLOCK_MONOTONIC`; the time is zero for records that have no order in time.
 pub(crate) struct Event<'a> {
     pub(crate) time_ns: u64,
     pub(crate) what: What<'a>,
 }
 
-/// Parses a record with its header. A record that the library cannot read is skipped.
+/// Parses a record with its header. A record that the library cannot parse is skipped.
 pub(crate) fn parse<'a>(bytes: &'a [u8], config: &ParseConfig<Native>) -> Event<'a> {
     let parsed = Parser::new(bytes, config.clone()).parse_record(Reader);
     parsed.unwrap_or(Event { time_ns: 0, what: What::Other })
@@ -60,7 +60,8 @@ impl<'a> Visitor<'a> for Reader {
     }
 
     fn visit_exit(self, record: Exit, metadata: RecordMetadata) -> Event<'a> {
-        // The kernel reports threads' exits in the same way; a process counts as ended when its first thread ends.
+        // The kernel also reports the end of threads in this way; a process counts as ended when its first thread has
+        // ended.
         let is_process = record.pid == record.tid;
         let pid = record.pid;
         with_time(if is_process { What::Exit { pid } } else { What::Other }, &metadata)

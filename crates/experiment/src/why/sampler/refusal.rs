@@ -1,4 +1,4 @@
-//! The text for a person if the kernel does not let us sample.
+//! Explains to the user why the kernel does not allow sampling.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use rustix::io::Errno;
 
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// Whether the error is a refusal, after which a more limited request may be allowed.
+/// Whether the error is a refusal, after which a request for less may be allowed.
 pub(super) fn is_forbidden(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::PERM | Errno::ACCESS))
 }
 
-/// Explains why samples cannot be taken, and the next step.
+/// Explains why samples cannot be taken, with the next step.
 pub(super) fn explain(error: io::Error) -> Failure {
     let paranoid = kernel::text(PARANOID).ok();
     let paranoid = paranoid.and_then(|text| text.trim().parse().ok());
@@ -25,7 +25,7 @@ fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
     match (Errno::from_io_error(&error), paranoid) {
         (Some(Errno::NOSYS), _) => Failure::new("this kernel has no perf_event_open, so looptax can take no samples")
             .with_hint("use a Linux kernel with CONFIG_PERF_EVENTS, outside of sandboxes such as gVisor"),
-        // Levels above 2 come from a patch of Debian and Ubuntu: ordinary users may not sample anything.
+        // Levels above 2 come from a patch in Debian and Ubuntu; they forbid ordinary users to sample anything.
         (Some(Errno::PERM | Errno::ACCESS), Some(level @ 3..)) => {
             Failure::new(format!("kernel.perf_event_paranoid is {level}, so only root may take samples")).with_hint(
                 "run as root, or allow it: `sysctl kernel.perf_event_paranoid=2` shows only this user's programs, `=1` \

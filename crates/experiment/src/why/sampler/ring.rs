@@ -1,5 +1,5 @@
-//! One core's ring buffer: records are taken out one by one, and the time of the next record is known before it is
-//! taken.
+//! The ring buffer of one core: records are removed one by one, and the time of the next record can be read before the
+//! record is removed.
 
 use std::io;
 
@@ -9,26 +9,26 @@ use perf_event::{Counter, Sampler};
 
 use super::records::{self, Event};
 
-/// Largest buffer for the call chains of one core. At 10,000 samples a second with 50 frames each it holds three
-/// seconds; the caller drains it more often.
+/// Maximum size in bytes of the buffer for the call chains of one core. At 10,000 samples a second with 50 frames each
+/// it holds three seconds; the caller drains it more often.
 const LARGEST_BYTES: usize = 16 << 20;
-/// Largest sum of the buffers of all cores.
+/// Maximum size in bytes of the buffers of all cores together.
 const TOTAL_BYTES: usize = 128 << 20;
-/// Smallest buffer: eight pages, for some 80 samples.
+/// Minimum size of a buffer in bytes: eight pages, which hold some 80 samples.
 const SMALLEST_BYTES: usize = 32 << 10;
 
 pub(crate) struct Ring {
-    /// The event to which the buffer belongs.
+    /// The event that owns the buffer.
     owner: Sampler,
     config: ParseConfig<Native>,
-    /// The next record with its header; empty if no record has been taken out.
+    /// The next record with its header; empty if no record has been removed from the buffer.
     head: Vec<u8>,
     head_ns: u64,
 }
 
 impl Ring {
-    /// Maps a buffer for an event, as large as the kernel permits: an ordinary user may have
-    /// `kernel.perf_event_mlock_kb` per core.
+    /// Maps a buffer for an event, as large as the kernel allows: an ordinary user may use `kernel.perf_event_mlock_kb`
+    /// per core.
     pub(crate) fn new(open: impl Fn() -> io::Result<Counter>, n_cores: usize) -> io::Result<Self> {
         let mut n_bytes = (TOTAL_BYTES / n_cores.max(1)).clamp(SMALLEST_BYTES, LARGEST_BYTES);
         loop {
@@ -47,11 +47,11 @@ impl Ring {
         self.owner.as_counter()
     }
 
-    /// The time of the next record, if there is one.
+    /// Returns the time of the next record, if there is a record.
     pub(crate) fn peek_ns(&mut self) -> Option<u64> {
         if self.head.is_empty() {
             let record = self.owner.next_record()?;
-            // The header comes before the data, as in the kernel's buffer.
+            // The header is placed before the data, as in the kernel's buffer.
             let n_bytes = (record.len() + 8) as u16;
             self.head.extend(record.ty().to_ne_bytes());
             self.head.extend(record.misc().to_ne_bytes());
@@ -64,7 +64,7 @@ impl Ring {
         Some(self.head_ns)
     }
 
-    /// The record that [`Self::peek_ns`] looked at last.
+    /// Returns the record whose time [`Self::peek_ns`] returned last.
     pub(crate) fn head(&self) -> Event<'_> {
         records::parse(&self.head, &self.config)
     }

@@ -1,4 +1,4 @@
-//! The sampler against this very process, as far as this machine and user allow it.
+//! Tests of the sampler on this process, as far as this machine and user allow sampling.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use super::*;
 use crate::why::symbols::{Function, Symbols};
 
 const PERIOD_NS: u64 = 99_991;
-/// Spent outside of the kernel, and as much again within.
+/// CPU time that is spent in user space, in nanoseconds; the same amount is spent in the kernel.
 const SPIN_NS: u64 = 60_000_000;
 
 fn thread_cpu_ns() -> u64 {
@@ -19,13 +19,13 @@ fn thread_cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Spends CPU time outside of the kernel; how much.
+/// Spends CPU time in user space; returns how much, in nanoseconds.
 #[inline(never)]
 fn spin_in_a_function_of_our_own() -> u64 {
     let start_ns = thread_cpu_ns();
     let mut sum = 0_u64;
     loop {
-        // Without optimisation, an iterator would be a separate function.
+        // Without optimization, an iterator would be a separate function.
         let mut i = 0;
         while i < 100_000 {
             sum = sum.wrapping_mul(31) ^ i;
@@ -39,7 +39,7 @@ fn spin_in_a_function_of_our_own() -> u64 {
     }
 }
 
-/// Spends CPU time in the kernel; how much.
+/// Spends CPU time in the kernel; returns how much, in nanoseconds.
 fn copy_in_the_kernel() -> u64 {
     let mut zeros = File::open("/dev/zero").unwrap();
     let mut buffer = vec![0; 1 << 20];
@@ -58,7 +58,7 @@ fn own_cores() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()
 }
 
-/// The sum of a spinning thread's samples.
+/// The samples of a spinning thread, added up.
 #[derive(Debug, Default)]
 struct Seen {
     weight_ns: u64,
@@ -67,7 +67,7 @@ struct Seen {
     in_kernel: Vec<Function>,
 }
 
-/// Samples the spinning of this thread; `None` where the kernel refuses, and says so.
+/// Samples this thread while it spins; `None` if the kernel refuses, in which case the error must explain it.
 fn sample_spinning() -> Option<(Sampler, Seen, u64)> {
     let mut sampler = match Sampler::open(PERIOD_NS, &own_cores()) {
         Ok(sampler) => sampler,
@@ -82,7 +82,7 @@ fn sample_spinning() -> Option<(Sampler, Seen, u64)> {
     sampler.watch(&[pid]).unwrap();
     let mut n_before = 0;
     spin_in_a_function_of_our_own();
-    // The kernel reports processes that other tests begin all the time.
+    // Only samples are counted: the kernel also reports processes that other tests start.
     sampler.drain(&mut |drained| n_before += u32::from(matches!(drained, Drained::Sample(_))));
     assert_eq!(n_before, 0, "it was switched off");
     sampler.start(PERIOD_NS).unwrap();
@@ -126,7 +126,7 @@ fn a_function_that_spins_has_the_time_that_it_spends() {
     let Some((sampler, seen, spent_ns)) = sample_spinning() else {
         return;
     };
-    // A busy machine delays the timer, so the bounds are wide.
+    // On a busy machine the timer is late, so the limits are wide.
     let lost_ns = sampler.n_missing() * PERIOD_NS;
     let expected_ns = if sampler.sees_kernel() { spent_ns } else { spent_ns / 2 };
     assert!(seen.weight_ns + lost_ns > expected_ns / 4, "{seen:?}");
@@ -134,7 +134,7 @@ fn a_function_that_spins_has_the_time_that_it_spends() {
     let name = "spin_in_a_function_of_our_own";
     let own = seen.by_function_ns.iter().filter(|(it, _)| it.contains(name));
     let own_ns: u64 = own.map(|(_, weight_ns)| weight_ns).sum();
-    // Half of what it spent, where the kernel is seen.
+    // The function takes half of the samples if the kernel is visible, otherwise nearly all; a quarter is required.
     assert!(own_ns * 4 > seen.weight_ns, "{:?}", seen.by_function_ns);
     if sampler.sees_kernel() {
         let is_named = |it: &Function| it.name.as_deref().is_some_and(|name| name.contains("zero"));

@@ -1,4 +1,4 @@
-//! Names of the kernel's addresses, from `/proc/kallsyms`.
+//! Finds the names of addresses in the kernel, from `/proc/kallsyms`.
 
 use std::cmp::Reverse;
 
@@ -7,14 +7,14 @@ use looptax_host::kernel;
 /// The kernel's functions, sorted by address.
 #[derive(Debug, Default)]
 pub(super) struct Kallsyms {
-    /// Names and modules, as the kernel prints them.
+    /// The text of the file, with the names and modules.
     text: String,
-    /// Each address, and where its name starts in the text.
+    /// For each address, the offset in `text` at which its name starts.
     starts: Vec<(u64, u32)>,
 }
 
 impl Kallsyms {
-    /// Reads the names; empty if the kernel hides its addresses.
+    /// Reads the file; the result is empty if the kernel hides its addresses.
     pub(super) fn read() -> Self {
         Self::parse(kernel::text("/proc/kallsyms").unwrap_or_default())
     }
@@ -26,7 +26,8 @@ impl Kallsyms {
             found.extend(parse_line(line).map(|(address, kind, name)| (address, kind, at + name)));
             at += line.len() as u32;
         }
-        // If an address has several names, the one to print is the last, and is found first.
+        // If an address has several names, they are sorted so that the name to show comes last, which is the one that
+        // the search finds.
         let name_at = |at: u32| &text[at as usize..];
         found.sort_by_key(|&(address, kind, at)| {
             let n_underscores = name_at(at).bytes().take_while(|&it| it == b'_').count();
@@ -40,7 +41,7 @@ impl Kallsyms {
         self.starts.is_empty()
     }
 
-    /// The function that contains an address, and its module if it is not in the kernel itself.
+    /// Returns the function that contains an address, and its module if the function is not in the kernel itself.
     pub(super) fn find(&self, address: u64) -> Option<(&str, Option<&str>)> {
         let idx = self.starts.partition_point(|(start, _)| *start <= address);
         let (_, at) = self.starts[..idx].last()?;
@@ -52,7 +53,8 @@ impl Kallsyms {
     }
 }
 
-/// Address, kind, and where the name starts in the line; `None` for data, and for addresses that are hidden.
+/// Returns the address, the kind of symbol, and the offset of the name in the line; `None` for data and for hidden
+/// addresses.
 fn parse_line(line: &str) -> Option<(u64, char, u32)> {
     let (address, rest) = line.split_once(' ')?;
     let (kind, _) = rest.split_once(' ')?;

@@ -1,8 +1,8 @@
-//! Names of code that a program makes at run time, from the file that it writes for profilers.
+//! Finds the names of code that a program makes at run time, in the file that the program writes for profilers.
 //!
-//! Source: Linux, `tools/perf/Documentation/jit-interface.txt`: `/tmp/perf-PID.map`, lines of start and length in
-//! hexadecimal, and a name. The file still exists after the process has ended, but the library's own reader needs the
-//! process.
+//! Source: Linux, `tools/perf/Documentation/jit-interface.txt`. The file is `/tmp/perf-PID.map`; each line has start
+//! and length in hexadecimal, and a name. This reader is needed because the file remains after the process has ended,
+//! whereas the library's reader needs the process.
 
 use looptax_host::read;
 
@@ -11,7 +11,7 @@ use looptax_host::read;
 pub(super) struct PerfMap(Vec<(u64, u64, String)>);
 
 impl PerfMap {
-    /// Reads the file of a process; empty if the program wrote none.
+    /// Reads the file of a process; the result is empty if the program has written none.
     pub(super) fn read(pid: u32) -> Self {
         Self::parse(&read::system_text(&format!("/tmp/perf-{pid}.map")))
     }

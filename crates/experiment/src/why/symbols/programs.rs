@@ -1,5 +1,4 @@
-//! Names of places in programs and libraries, from the ELF symbols of the file itself or of its debug file.
-//!
+//! Finds the names of places in programs and libraries, in the ELF symbols of the file itself or of its debug file.
 //! A debug file is found by its build-id, at the path that the distributions' packages use. DWARF is not read: an
 //! inlined function counts for the function that contains it.
 
@@ -22,26 +21,26 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use crate::why::places::{FileId, MappedFile};
 use crate::why::spaces::VDSO;
 
-/// The folder in which the distributions' packages put debug files.
+/// The folder in which packages of the distributions install debug files.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 
-/// Largest program of another user whose symbols are read.
+/// Maximum size in bytes of a program of another user whose symbols are read.
 const MOST_COPIED: u64 = 1 << 30;
 
 /// A file with code that can be read.
 struct Program {
     elf: ElfResolver,
-    /// The sources of the program's symbols, the best first.
+    /// The files with the program's symbols, the best first.
     sources: Vec<Source<'static>>,
     _held: Vec<File>,
 }
 
-/// The files in which names were looked up.
+/// The files in which names have been looked up.
 pub(super) struct Programs {
     symbolizer: Symbolizer,
-    /// `None` for a file that cannot be read, or no longer.
+    /// `None` for a file that cannot be read, or can no longer be read.
     by_file: HashMap<FileId, Option<Program>>,
-    /// The address of the kernel's own code in this process: all processes have the same code.
+    /// The address of the code that the kernel maps into this process; all processes have the same code.
     vdso: Option<u64>,
     stripped: BTreeSet<PathBuf>,
 }
@@ -58,12 +57,12 @@ impl Programs {
         }
     }
 
-    /// Stripped files in which an address was looked up and no function name was found.
+    /// Returns the stripped files in which an address was looked up and no function name was found.
     pub(super) fn stripped(&self) -> &BTreeSet<PathBuf> {
         &self.stripped
     }
 
-    /// The function that contains a byte of a file.
+    /// Returns the function that contains a byte of a file.
     pub(super) fn find(&mut self, id: FileId, file: MappedFile<'_>, offset: u64) -> Option<String> {
         if file.path == Path::new(VDSO) {
             return self.find_in_vdso(offset);
@@ -106,9 +105,9 @@ fn open(file: MappedFile<'_>) -> Option<Program> {
     Some(Program { sources: sources.collect(), elf: ElfResolver::open(path).ok()?, _held: held })
 }
 
-/// Opens the file as the process that had it mapped sees it, by that process's rights. If the process has ended, opens
-/// the same file by its path here. In a container, file systems may report another inode for a mapping than for its
-/// file.
+/// Opens a file as the process that has mapped it sees the file, with the rights of that process. If the process has
+/// ended, opens the same file by its path in looptax's own root folder. In a container, a file system may report
+/// another inode for a mapping than for its file.
 fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     let seen = viewer(file.pid).map(|it| View::of_process(file.pid, it)?.open(file.path));
     if let Some(Ok(found)) = seen {
@@ -118,8 +117,8 @@ fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     if found.metadata()?.ino() == file.inode { Ok(found) } else { Err(rustix::io::Errno::NOENT.into()) }
 }
 
-/// The file itself if only root can change it, else a copy. Symbols are read through a memory map, and if a file is
-/// truncated during that, this process would end with SIGBUS.
+/// Returns the file itself if only root can change it, otherwise a copy. Symbols are read through a memory map, and if
+/// the file was truncated meanwhile, looptax would end with SIGBUS.
 fn unchanging(file: File) -> io::Result<File> {
     let found = file.metadata()?;
     if found.uid() == 0 && found.mode() & 0o022 == 0 {
@@ -138,7 +137,7 @@ fn viewer(pid: u32) -> Option<Viewer> {
     Some(Viewer { uid: status.euid, gid: status.egid, groups: status.groups })
 }
 
-/// A path to an open file, which leads to this file as long as it is open.
+/// Returns a path that leads to this open file as long as it is open.
 fn place_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

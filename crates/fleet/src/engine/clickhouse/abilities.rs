@@ -1,16 +1,16 @@
-//! The features of a version of ClickHouse. Debian's version is from 2018; only features that are known to exist are
-//! used.
+//! The features of a version of ClickHouse. The version in Debian is from 2018, so a feature is used only if the
+//! version is known to have it.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is there in a version or not")]
 pub(super) struct Abilities {
-    /// Rows can be deleted automatically after a time.
+    /// Whether rows can be deleted automatically after a time.
     pub(super) has_ttl: bool,
-    /// Rows that violate a constraint can be refused.
+    /// Whether rows that violate a constraint can be refused.
     pub(super) has_checks: bool,
-    /// Texts with few different values can be stored as numbers.
+    /// Whether texts with few different values can be stored as numbers.
     pub(super) has_low_cardinality: bool,
-    /// Small inserts of many machines can be collected before they are written.
+    /// Whether small inserts of many machines can be collected before they are written.
     pub(super) has_async_insert: bool,
 }
 
@@ -18,7 +18,7 @@ impl Abilities {
     pub(super) const NEW: Self =
         Self { has_ttl: true, has_checks: true, has_low_cardinality: true, has_async_insert: true };
 
-    /// The features of a version such as `20.3.1`.
+    /// Returns the features of a version such as `20.3.1`.
     ///
     /// # Source
     /// ClickHouse's changelog: TTL of tables 19.6, constraints 19.14, `LowCardinality` without a setting 19.1; each is
@@ -35,8 +35,8 @@ impl Abilities {
         }
     }
 
-    /// Settings of an insert: it is acknowledged once it is written, whether collected or not, and may contain rows of
-    /// all months of a year.
+    /// Returns the settings of an insert: it is acknowledged only after the rows are written, even if inserts are
+    /// collected, and its rows may be from all months of a year.
     pub(super) fn insert_settings(self) -> &'static [(&'static str, &'static str)] {
         if self.has_async_insert {
             &[("async_insert", "1"), ("wait_for_async_insert", "1"), ("max_partitions_per_insert_block", "0")]
@@ -45,7 +45,7 @@ impl Abilities {
         }
     }
 
-    /// Lists the missing features, in words for a person.
+    /// Lists the missing features, in sentences for the user.
     pub(super) fn lacks(self, keep_days: Option<u32>) -> Vec<String> {
         let mut lacks = Vec::new();
         if !self.has_ttl {

@@ -1,4 +1,4 @@
-//! Statements that turn a ClickHouse server into a collector, made from the common description of the tables.
+//! Makes the statements that turn a ClickHouse server into a collector, from the common description of the tables.
 
 use super::super::destination::ClickHouseAt;
 use super::super::scheme::{InitOptions, VERSION};
@@ -9,11 +9,11 @@ use crate::column::{Column, Kind, Table};
 use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 
 const VIEWS: &str = include_str!("../../../sql/clickhouse/views.sql");
-/// The table that records the version of the others.
+/// The table that records the version of the other tables.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
-/// Highest number of bytes in a text: 200 characters of up to four bytes.
+/// Maximum size of a text in bytes: 200 characters of up to four bytes.
 const MOST_TEXT_BYTES: usize = 800;
-/// Where and how the tables are made.
+/// The place where the tables are made, and the features that they use.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
     pub(super) database: &'a str,
@@ -23,7 +23,7 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// The clause after a name in a statement that makes something.
+    /// Returns the clause that follows a name in a statement that makes an object.
     fn on(&self) -> String {
         self.cluster.map(|it| format!(" ON CLUSTER {it}")).unwrap_or_default()
     }
@@ -41,7 +41,7 @@ impl Site<'_> {
         )
     }
 
-    /// Version 1: the tables, and the views over them.
+    /// Version 1: returns the statements that make the tables and the views over them.
     pub(super) fn tables_and_views(&self) -> Vec<String> {
         let names = [("db", self.database), ("on", &self.on())];
         let mut all: Vec<String> = TABLES.iter().flat_map(|it| self.table(it)).collect();
@@ -49,12 +49,13 @@ impl Site<'_> {
         all
     }
 
-    /// The statement that sets when rows are deleted.
+    /// Returns the statement that sets after how many days rows are deleted.
     pub(super) fn keep(&self, table: &Table, days: u32) -> String {
         format!("ALTER TABLE {}.{}{} MODIFY TTL {}", self.database, self.local(table.name), self.on(), ttl(days))
     }
 
-    /// The name of the table that contains the rows on each machine of a cluster; without a cluster, the table itself.
+    /// Returns the name of the table that holds the rows on each machine of a cluster; without a cluster, the name of
+    /// the table itself.
     pub(super) fn local(&self, name: &str) -> String {
         match self.cluster {
             Some(_) => format!("{name}_local"),
@@ -76,7 +77,7 @@ impl Site<'_> {
         let columns = table.columns.iter().map(|it| self.column(it));
         let mut parts: Vec<String> = columns.collect();
         parts.push("received DateTime('UTC') DEFAULT now()".to_owned());
-        // If rows are sent again, the first ones are kept, so that an old row does not become new.
+        // If rows are sent again, the rows that arrived first are kept, so that an old row does not become a new one.
         parts.push("earliest UInt32 DEFAULT 4294967295 - toUInt32(received)".to_owned());
         if self.abilities.has_checks {
             parts.extend(checks(table));
@@ -116,13 +117,14 @@ impl Site<'_> {
     }
 }
 
-/// Counted from the arrival, because a machine's own clock may be off by days.
+/// Returns the time at which a row is deleted. It is counted from the arrival, because a machine's own clock may be
+/// wrong by days.
 fn ttl(days: u32) -> String {
     format!("received + toIntervalDay({days})")
 }
 
-/// Returns the columns by which rows are sorted and compared: the columns that queries search for, and then the table's
-/// key.
+/// Returns the columns by which rows are sorted and compared: first the columns that queries search for, then the
+/// table's key.
 fn sorted_by(table: &Table) -> &'static str {
     match table.name {
         "findings" => "at, report_id, n",
@@ -137,7 +139,7 @@ fn checks(table: &Table) -> Vec<String> {
     let numbers = table.columns.iter().filter_map(|it| match it.kind {
         Kind::Count if it.name == "n" => Some(format!("n < {MOST_ROWS}")),
         Kind::Count => Some(format!("{} <= {MOST_COUNT}", it.name)),
-        // Absent numbers are accepted, as in PostgreSQL.
+        // Absent numbers are allowed, as in PostgreSQL.
         Kind::Number => Some(format!("ifNull(abs({}) <= {MOST_NUMBER}, 1)", it.name)),
         _ => None,
     });
@@ -165,7 +167,8 @@ pub(in super::super) fn script(at: &ClickHouseAt, options: &InitOptions) -> Stri
 fn roles(database: &str) -> String {
     let inserts: Vec<String> = { TABLES.iter() }
         .map(|it| {
-            // No right to set `received`: a report with a date in the future would stay the newest forever.
+            // The sender gets no right to set `received`: otherwise a report with a date in the future would stay the
+            // newest forever.
             let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
             format!("-- GRANT INSERT({}) ON {database}.{} TO looptax_writer;\n", columns.join(", "), it.name)
         })

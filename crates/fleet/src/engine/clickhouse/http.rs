@@ -1,4 +1,5 @@
-//! Sends statements over ClickHouse's HTTP interface: each is a separate request, with limits on time and bytes.
+//! Sends statements over ClickHouse's HTTP interface. Each statement is a separate request, with limits on time and
+//! size.
 
 use std::sync::Arc;
 
@@ -13,14 +14,14 @@ use super::super::destination::ClickHouseAt;
 use crate::text::cleaned;
 use crate::{FleetError, Refusal};
 
-/// ClickHouse's codes for a server that cannot do this now but may do it later.
+/// ClickHouse's error codes of a server that cannot execute a statement now, but may be able to later.
 ///
 /// # Source
 /// ClickHouse, `src/Common/ErrorCodes.cpp`: `TIMEOUT_EXCEEDED`, `QUOTA_EXCEEDED`, `TOO_MANY_SIMULTANEOUS_QUERIES`,
-/// `SOCKET_TIMEOUT`, `NETWORK_ERROR`, `NO_ZOOKEEPER`, `MEMORY_LIMIT_EXCEEDED`, `TABLE_IS_READ_ONLY`, `NOT_ENOUGH_SPACE`,
-/// `TOO_MANY_PARTS`, `ALL_CONNECTION_TRIES_FAILED`, `KEEPER_EXCEPTION`.
+/// `SOCKET_TIMEOUT`, `NETWORK_ERROR`, `NO_ZOOKEEPER`, `MEMORY_LIMIT_EXCEEDED`, `TABLE_IS_READ_ONLY`,
+/// `NOT_ENOUGH_SPACE`, `TOO_MANY_PARTS`, `ALL_CONNECTION_TRIES_FAILED`, `KEEPER_EXCEPTION`.
 const LATER: [&str; 12] = ["159", "201", "202", "209", "210", "225", "241", "242", "243", "252", "279", "999"];
-/// Highest number of bytes in an error's text.
+/// Maximum size of an error's text in bytes.
 const MOST_ERROR_BYTES: u64 = 16 << 10;
 
 /// The connection settings for one server and one user.
@@ -62,7 +63,7 @@ impl Http {
         })
     }
 
-    /// Runs a statement, with the rows to insert as `body`, and returns the whole answer.
+    /// Runs a statement, with the rows to insert as `body`, and returns the whole reply.
     ///
     /// # Errors
     /// [`FleetError::Away`], [`FleetError::Refused`], [`FleetError::Answer`].
@@ -77,14 +78,14 @@ impl Http {
             .agent
             .post(&self.url)
             .header("X-ClickHouse-User", self.user.clone())
-            // With this setting the status applies to the whole answer.
+            // With this setting, the HTTP status applies to the whole reply and not only to its beginning.
             .query("wait_end_of_query", "1")
             .query_pairs(settings.iter().copied());
         if let Some(password) = &self.password {
             request = request.header("X-ClickHouse-Key", password.clone());
         }
-        // If there are rows, they are the body and the statement is in the URL; if not, the statement is the body,
-        // which may be longer than a URL.
+        // If there are rows, they are the body of the request, and the statement is in the URL. Otherwise the statement
+        // is the body, because it may be longer than a URL.
         let sent = if body.is_empty() { request.send(sql.as_bytes()) } else { request.query("query", sql).send(body) };
         let mut response = sent.map_err(|error| self.failed(error))?;
         let code = response.headers().get("X-ClickHouse-Exception-Code").cloned();
@@ -98,7 +99,7 @@ impl Http {
         Err(self.refused(response.status().as_u16(), code.as_ref(), &words))
     }
 
-    /// Makes the error for an unexpected answer.
+    /// Makes the error for an unexpected reply.
     pub(super) fn strange(&self, what: &str) -> FleetError {
         FleetError::Answer { to: self.to.clone(), what: what.to_owned() }
     }
@@ -156,14 +157,14 @@ fn refusal(code: &str) -> Refusal {
     }
 }
 
-/// The code in texts such as `Code: 60, e.displayText() = …` and `Code: 60. DB::Exception: …`.
+/// Returns the code from texts such as `Code: 60, e.displayText() = …` and `Code: 60. DB::Exception: …`.
 fn stated_code(words: &str) -> Option<String> {
     let rest = words.strip_prefix("Code: ")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     (!digits.is_empty()).then_some(digits)
 }
 
-/// The TLS settings, with the project's own provider and the trusted authorities.
+/// Makes the TLS settings, with the project's own crypto provider and the trusted authorities.
 fn trusting(access: &Access) -> Result<TlsConfig, FleetError> {
     let authorities = authorities::read(access.ca_file.as_deref())?;
     let certificates: Vec<Certificate<'static>> =

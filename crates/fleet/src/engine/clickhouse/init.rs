@@ -8,8 +8,7 @@ use super::server::{FEW_BYTES, Server};
 use crate::FleetError;
 use crate::batch::TABLES;
 
-/// Makes the missing objects. Each statement makes its object only if that does not exist, so a run that was
-/// interrupted can be started again.
+/// Makes the missing objects. Each statement does nothing if its object exists, so an interrupted run can be repeated.
 pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTables, FleetError> {
     options.check()?;
     let abilities = engine.abilities();
@@ -82,7 +81,7 @@ fn ask(engine: &Server, sql: &str) -> Result<u32, FleetError> {
     number.map_err(|_| engine.http.strange("its answer is not the expected number"))
 }
 
-/// Returns `table findings` for the statement that makes that table.
+/// Returns `table findings` for the statement that makes the table `findings`.
 fn name_of(statement: &str) -> String {
     let words = statement.split_whitespace().skip(1);
     let mut words = words.filter(|it| !matches!(*it, "IF" | "NOT" | "EXISTS"));

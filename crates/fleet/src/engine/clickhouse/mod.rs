@@ -1,6 +1,6 @@
-//! ClickHouse over its HTTP interface, from version 18.16 (Debian's) on.
+//! ClickHouse over its HTTP interface, from version 18.16 (the version in Debian) on.
 //!
-//! Features that a version does not have are not used, and `fleet init` reports them: see [`abilities`].
+//! Features that a version lacks are not used, and `fleet init` reports them: see [`abilities`].
 
 mod abilities;
 mod ddl;
@@ -24,8 +24,8 @@ use crate::column::{Column, Kind, Table};
 
 pub(super) use ddl::script;
 
-/// Highest number of bytes in an answer to a query: a million rows of the widest view are some 400 MB, but no query
-/// requests that many.
+/// Maximum size of a reply to a query, in bytes. A million rows of the widest view would be some 400 MB, but no query
+/// requests that many rows.
 const MOST_BYTES: u64 = 256 << 20;
 
 pub(super) struct ClickHouse {
@@ -34,7 +34,7 @@ pub(super) struct ClickHouse {
 
 impl ClickHouse {
     /// # Errors
-    /// As [`super::Collector::open`].
+    /// The same as those of [`super::Collector::open`].
     pub(super) fn open(at: &ClickHouseAt, access: &Access) -> Result<Self, FleetError> {
         Server::open(at, access).map(|server| Self { server })
     }

@@ -1,4 +1,4 @@
-//! A ClickHouse server that answers, with its version.
+//! A ClickHouse server that looptax can reach, with its version.
 
 use super::super::access::Access;
 use super::super::destination::ClickHouseAt;
@@ -6,7 +6,7 @@ use super::abilities::Abilities;
 use super::http::Http;
 use crate::FleetError;
 
-/// Highest number of bytes in an answer to a statement that is not a query.
+/// Maximum size in bytes of a reply to a statement that is not a query.
 pub(super) const FEW_BYTES: u64 = 64 << 10;
 
 pub(super) struct Server {
@@ -17,7 +17,7 @@ pub(super) struct Server {
 
 impl Server {
     /// # Errors
-    /// As `Collector::open`.
+    /// The same as those of `Collector::open`.
     pub(super) fn open(at: &ClickHouseAt, access: &Access) -> Result<Self, FleetError> {
         let http = Http::new(at, access)?;
         let answer = http.run("SELECT version()", &[], &[], FEW_BYTES)?;

@@ -1,4 +1,4 @@
-//! Statements that turn a PostgreSQL database into a collector, made from the common description of the tables.
+//! Makes the statements that turn a PostgreSQL database into a collector, from the common description of the tables.
 
 use looptax_wire::postgres::OWN_NAMES;
 
@@ -10,9 +10,9 @@ use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 use crate::text::MOST_CHARS;
 
 const VIEWS: &str = include_str!("../../../sql/postgres/views.sql");
-/// The statements that record the newest report of each machine.
+/// The statements for the table that lists the newest report of each machine.
 const NEWEST: &str = include_str!("../../../sql/postgres/newest.sql");
-/// The table that records the version of the others.
+/// The table that records the version of the other tables.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
 pub(super) fn migrations(schema: &str) -> String {
     format!(
@@ -20,12 +20,13 @@ pub(super) fn migrations(schema: &str) -> String {
     )
 }
 
-/// The statement that records that a version is reached.
+/// Returns the statement that records that the tables now have the current version.
 pub(super) fn reached(schema: &str) -> String {
     format!("INSERT INTO {schema}.{MIGRATIONS} (version) VALUES ({VERSION})")
 }
 
-/// Version 1: the tables, and the views over them. `schema` is the schema in which they are made, quoted.
+/// Version 1: returns the statements that make the tables and the views over them, in the schema `schema`, which is
+/// quoted.
 pub(super) fn tables_and_views(schema: &str) -> Vec<String> {
     let mut all: Vec<String> = TABLES.iter().flat_map(|it| made(it, schema)).collect();
     let names = [("schema", schema)];
@@ -34,13 +35,14 @@ pub(super) fn tables_and_views(schema: &str) -> Vec<String> {
     all
 }
 
-/// A temporary table of the session, into which reports are copied.
+/// Returns the statement that makes a temporary table of the session, into which reports are copied.
 pub(super) fn incoming(table: &Table) -> String {
     let columns: Vec<String> = table.columns.iter().map(plain).collect();
     format!("CREATE TEMP TABLE incoming_{} ({}) ON COMMIT DROP", table.name, columns.join(", "))
 }
 
-/// A month's partition: the last part of its name (`2026_11`), its first day, and the next month's first day.
+/// Returns the statement that makes a month's partition: the last part of its name (`2026_11`), its first day, and the
+/// first day of the next month.
 pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 3]) -> String {
     format!(
         "CREATE TABLE IF NOT EXISTS {schema}.{name}_{ending} PARTITION OF {schema}.{name} FOR VALUES FROM ('{from} 00:00:00+00') TO ('{to} 00:00:00+00')",
@@ -48,8 +50,8 @@ pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 
     )
 }
 
-/// Like [`partition`], if rows of that month are in the partition for all other months: they are moved into the new
-/// one. Runs in a transaction.
+/// Does the same as [`partition`] if rows of that month are already in the partition for all other months; these rows
+/// are moved to the new partition. The statements run in a transaction.
 pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3]) -> [String; 5] {
     let name = table.name;
     let [ending, from, to] = month;
@@ -60,7 +62,7 @@ pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3])
         format!("CREATE TEMP TABLE moving ON COMMIT DROP AS SELECT * FROM {schema}.{name}_other WHERE {of_month}"),
         format!("DELETE FROM {schema}.{name}_other WHERE {of_month}"),
         partition(schema, table, month),
-        // Not inserted into the table itself, because its trigger is for reports that arrive.
+        // Inserted into the partition and not into the table: the table's trigger is only for reports that arrive.
         format!("INSERT INTO {schema}.{name}_{ending} SELECT * FROM pg_temp.moving"),
     ]
 }
@@ -79,7 +81,7 @@ fn made(table: &Table, schema: &str) -> Vec<String> {
     parts.push(format!("PRIMARY KEY ({key}, at)"));
     let mut all = vec![
         format!("CREATE TABLE {schema}.{name} (\n    {}\n) PARTITION BY RANGE (at)", parts.join(",\n    ")),
-        // For machines whose clocks are off by years.
+        // The partition for rows of all other months, from machines whose clocks are wrong by years.
         format!("CREATE TABLE {schema}.{name}_other PARTITION OF {schema}.{name} DEFAULT"),
     ];
     if name == "reports" {
@@ -88,8 +90,9 @@ fn made(table: &Table, schema: &str) -> Vec<String> {
     all
 }
 
-/// Whether a table has a partition for each month. There are few verdicts, and the same verdict may arrive with two
-/// reports. So its key does not contain the report's time, which the key of a partitioned table must contain.
+/// Whether a table has a partition for each month. The table of verdicts is not partitioned: there are few verdicts,
+/// and the same verdict may arrive with two reports. So its key does not contain the report's time, which the key of a
+/// table that is partitioned by time must contain.
 pub(super) fn is_by_month(table: &Table) -> bool {
     table.name != "verdicts"
 }
@@ -117,7 +120,7 @@ fn checked(column: &Column) -> String {
     }
 }
 
-/// All statements except those for the months' partitions, including the roles.
+/// Returns all statements except those for the months' partitions, including the roles.
 pub(in super::super) fn script() -> String {
     const SCHEMA: &str = "public";
     let mut all = vec![format!(
@@ -134,14 +137,15 @@ pub(in super::super) fn script() -> String {
     all.join(";\n\n")
 }
 
-/// From this statement on, names in the session refer to the server's own objects.
+/// Returns the statement after which names in the session refer only to the server's own objects.
 pub(super) fn own_names() -> String {
     format!("SET search_path = {OWN_NAMES}")
 }
 
 fn roles() -> String {
     let grants = TABLES.iter().map(|it| {
-        // No right to set `received`: a report with a date in the future would stay the newest forever.
+        // The sender gets no right to set `received`: otherwise a report with a date in the future would stay the
+        // newest forever.
         let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
         format!("-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n", columns.join(", "), it.name)
     });

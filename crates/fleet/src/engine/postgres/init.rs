@@ -1,4 +1,4 @@
-//! `fleet init` on PostgreSQL: one transaction per version, and then the months' partitions.
+//! `fleet init` on PostgreSQL: one transaction per version, then the months' partitions.
 
 use looptax_model::record::CollectorTables;
 
@@ -9,14 +9,14 @@ use crate::FleetError;
 use crate::batch::TABLES;
 use crate::column::Table;
 
-/// Number of the lock that is held while tables are made, so that two runs at the same time do it one after the other.
-/// The number is arbitrary: the letters `loop`.
+/// Number of the advisory lock that is held while tables are made, so that two simultaneous runs make them one after
+/// the other. The number itself is arbitrary: the letters `loop`.
 const LOCK: u32 = 0x6c6f_6f70;
 /// Number of months before and after the current one that have a partition.
 const MONTHS: u32 = 13;
 
-/// The FROM clause, to follow a list of columns, that selects the partitions of our own tables; another application may
-/// have tables of the same name.
+/// Returns a FROM clause that selects the partitions of looptax's tables. The schema is needed because another
+/// application may have tables with the same names.
 fn own_partitions(schema: &str) -> String {
     let table = |name: &str| format!("to_regclass('{}.{name}')", schema.replace('\'', "''"));
     let (findings, reports) = (table("findings"), table("reports"));
@@ -25,7 +25,7 @@ fn own_partitions(schema: &str) -> String {
     )
 }
 
-/// Makes the missing objects; for each version, either all of them or none.
+/// Makes the missing objects; for each version either all objects or none.
 pub(super) fn run(engine: &mut Session, options: &InitOptions) -> Result<CollectorTables, FleetError> {
     options.check()?;
     let mut lacks = Vec::new();
@@ -75,8 +75,8 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
     Ok(from_version)
 }
 
-/// Makes a partition for each month from a year ago, or from the time when rows are deleted, up to a year ahead. If a
-/// machine's clock is off by more, its rows are in the partition for all other months.
+/// Makes a partition for each month from a year ago (or from the oldest month whose rows are kept) to a year ahead. If
+/// a machine's clock is wrong by more, its rows go to the partition for all other months.
 fn partitions(
     engine: &mut Session,
     keep_days: Option<u32>,
@@ -123,8 +123,8 @@ fn by_month() -> impl Iterator<Item = &'static Table> {
     TABLES.into_iter().filter(|it| ddl::is_by_month(it))
 }
 
-/// Makes a month's partition, given by the last part of its name, its first day, and the next month's first day. Rows
-/// of that month that are in the partition for all other months are moved into it.
+/// Makes the partition of a month, given by the last part of its name, its first day, and the first day of the next
+/// month. Rows of that month in the partition for all other months are moved to it.
 fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<(), FleetError> {
     let schema = engine.schema.clone();
     match engine.execute(&ddl::partition(&schema, table, month)) {
@@ -136,8 +136,8 @@ fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<()
     }
 }
 
-/// Drops the partitions of months that ended more than `days` days ago, and in the tables without such partitions
-/// deletes the rows that arrived before that.
+/// Drops the partitions of months that ended more than `days` days ago. In tables without monthly partitions, deletes
+/// the rows that arrived before that time.
 fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(), FleetError> {
     let own = own_partitions(&engine.schema);
     let over = format!(
@@ -167,7 +167,7 @@ fn number(engine: &mut Session, sql: &str) -> Result<u32, FleetError> {
     found.map_err(|_| engine.strange(strange.to_owned()))
 }
 
-/// Returns `table findings` for the statement that makes that table.
+/// Returns `table findings` for the statement that makes the table `findings`.
 fn name_of(statement: &str) -> String {
     let words = statement.split_whitespace().skip(1);
     let mut words = words.filter(|it| !matches!(*it, "OR" | "REPLACE"));

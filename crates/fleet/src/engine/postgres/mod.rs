@@ -1,8 +1,8 @@
-//! PostgreSQL from version 13 on, over the project's own client.
+//! PostgreSQL from version 13 on, through the project's own client code.
 //!
-//! Reports are copied into temporary tables of the session with COPY, and from there into the collector's tables if
-//! they are not there yet: the sender needs the right to insert, but not the right to read. [`session`] checks the
-//! identity of the server.
+//! COPY writes reports into temporary tables of the session; an INSERT then adds to the collector's tables the rows
+//! that they do not have yet. So the sender needs the right to insert, but not the right to read. [`session`] checks
+//! the identity of the server.
 
 mod ddl;
 mod init;
@@ -24,8 +24,8 @@ use crate::column::{Column, Kind, Table};
 
 pub(super) use ddl::script;
 
-/// Number of rows of an answer that are fetched together: with the longest rows that a view has, some 40 MB, which is
-/// within the limit of an answer.
+/// Number of rows of a result that are fetched together. With the longest rows that a view has, these are some 40 MB,
+/// which is within the limit of a reply.
 const ROWS_AT_ONCE: usize = 10_000;
 
 pub(super) struct Postgres {
@@ -34,17 +34,17 @@ pub(super) struct Postgres {
 
 impl Postgres {
     /// # Errors
-    /// As [`super::Collector::open`].
+    /// The same as those of [`super::Collector::open`].
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
         let mut session = Session::open(at, access)?;
-        // JIT is off because compiling a plan for each month's partition takes longer than the views. All rows of a
-        // query are fetched, in pieces, so the first of them need not arrive soon.
+        // JIT is off because compiling a plan for each month's partition takes longer than running the views. The
+        // planner optimizes for the whole result, because all rows are fetched, although in pieces.
         session
             .execute("SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'; SET cursor_tuple_fraction TO 1")?;
         Ok(Self { session })
     }
 
-    /// Sends a group of reports; the collector stores all of it or nothing.
+    /// Sends a group of reports; the collector stores either the whole group or nothing.
     fn send_group(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
         in_transaction(&mut self.session, |session| {
             let mut tables = TABLES.into_iter().enumerate();

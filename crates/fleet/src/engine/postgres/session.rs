@@ -1,5 +1,5 @@
-//! A session with a PostgreSQL server that may be on another machine: its identity is checked before it receives a
-//! password.
+//! A session with a PostgreSQL server, which may be on another machine. The server's identity is checked before the
+//! password is sent.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::Ordering;
@@ -17,19 +17,19 @@ use super::ddl;
 use crate::text::cleaned;
 use crate::{FleetError, Refusal};
 
-/// Highest number of addresses of a host name that are tried.
+/// Maximum number of addresses of a host name that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// Prefixes of SQLSTATEs of a server that cannot do this now but may do it later: connection, resources, operator
-/// intervention, other transactions, objects in use, a standby.
+/// Prefixes of the SQLSTATEs of a server that cannot execute a statement now, but may be able to later: connection,
+/// resources, operator intervention, other transactions, objects in use, a standby.
 const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 
-/// A session that is logged in.
+/// A session in which looptax is logged in.
 pub(super) struct Session {
     pub(super) connection: Connection<Link>,
-    /// The schema of the tables, quoted. Every statement contains it, because names in a session refer to the server's
-    /// own objects. The account that sends reports or queries may have rights that the owner of an object of the same
-    /// name does not have.
+    /// The schema of the tables, quoted. It is part of every statement, because a name without a schema refers only to
+    /// the server's own objects in this session. Otherwise the owner of another object with the same name could use the
+    /// rights of the account that sends reports or queries.
     pub(super) schema: String,
     /// Host and port, or the socket, for error messages.
     to: String,
@@ -37,7 +37,7 @@ pub(super) struct Session {
 
 impl Session {
     /// # Errors
-    /// As `Collector::open`.
+    /// The same as those of `Collector::open`.
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
         let to = name_of(at);
         let limits = Limits { connect: access.connect_limit, io: access.answer_limit };
@@ -60,7 +60,7 @@ impl Session {
             database: address.database.clone(),
             ..Login::default()
         };
-        // A checked certificate proves the server's identity better than this check.
+        // If the certificate is checked, it proves the server's identity better than this check.
         if !matches!(at.sealing, Sealing::Authority | Sealing::Full) {
             admit(Protocol::Postgres, &link, &login).map_err(|error| FleetError::Refused {
                 to: to.clone(),
@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-/// Runs `work` in a transaction: either all of it takes effect, or nothing.
+/// Runs `work` in a transaction, so that either all of its changes are made or none.
 pub(super) fn in_transaction<T>(
     session: &mut Session,
     work: impl FnOnce(&mut Session) -> Result<T, FleetError>,
@@ -117,13 +117,13 @@ pub(super) fn in_transaction<T>(
     session.execute("BEGIN")?;
     let worked = work(session).and_then(|done| session.execute("COMMIT").map(|_| done));
     if worked.is_err() {
-        // If even this fails, the session is over, and so is the transaction.
+        // If ROLLBACK fails too, the session is over, and the transaction with it.
         let _ = session.execute("ROLLBACK");
     }
     worked
 }
 
-/// Returns what an error of the connection means for a report.
+/// Converts an error of the connection to an error about the report.
 fn meaning(to: &str, error: &WireError) -> FleetError {
     let to = to.to_owned();
     let what = cleaned(&looptax_model::failure::with_causes(error));
@@ -158,7 +158,7 @@ fn refusal(code: &str) -> Refusal {
 fn sealing(at: &PostgresAt, access: &Access) -> Result<Option<TlsClient>, FleetError> {
     let checked = match at.sealing {
         Sealing::None => return Ok(None),
-        // libpq's rule: if an authority is given, the certificate is always checked against it.
+        // libpq has the same rule: if an authority is given, the certificate is always checked against it.
         Sealing::Unchecked if access.ca_file.is_some() => Checked::Authority,
         Sealing::Unchecked => {
             let client = TlsClient::trusting_anybody();

@@ -1,4 +1,4 @@
-//! The lines to change in an application's configuration, to be copied.
+//! The lines to change in an application's configuration, for copying.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use looptax_model::record::{Change, CheckedConnection, Edit, PointCode, SwitchVe
 use crate::terminal::lines::fitted;
 use crate::terminal::style::{Style, cleaned};
 
-/// Returns the text cleaned, and broken to the terminal's width.
+/// Returns the text cleaned, and broken into lines of the terminal's width.
 pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
     fitted(&cleaned(part, style), style.width)
 }
 
-/// Lines for copying are not broken, however long they are.
+/// Returns the lines for copying, which are never broken.
 pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
-    // These lines are themselves the fix for the failure.
+    // In this case, the lines themselves are the remedy for the failure.
     let is_the_mend = answer.points.iter().any(|it| it.code == PointCode::ReachesNothing);
     let when = match answer.verdict {
         SwitchVerdict::WouldNotWork if !is_the_mend => "once that is fixed, ",
@@ -40,13 +40,13 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
     text + &beyond(change, many, style)
 }
 
-/// Lines about the steps after the change.
+/// Returns the lines about the steps after the change.
 fn beyond(change: &Change, many: bool, style: Style) -> String {
     let mut rest = String::new();
     if !change.restart.is_empty() {
         let _ = writeln!(rest, "        then: {}", change.restart);
     }
-    // If the application is not known, the traps of all applications would be too much text.
+    // If the application is not known, there would be too many traps to list.
     for trap in change.traps.iter().filter(|_| !many) {
         let _ = writeln!(rest, "        beware: {trap}");
     }
@@ -62,7 +62,7 @@ fn beyond(change: &Change, many: bool, style: Style) -> String {
 
 fn edited(edit: &Edit) -> String {
     let place = edit.line.map(|line| format!("line {line}, ")).unwrap_or_default();
-    // A setting with several lines is shown in one line.
+    // A setting of several lines is shown in one line.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     match (&edit.before, &edit.after) {
         (Some(before), Some(after)) => {

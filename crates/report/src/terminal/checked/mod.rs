@@ -1,4 +1,4 @@
-//! The result of `looptax check`, for a terminal: the conclusion, the obstacles with their fixes, and other useful
+//! The result of `looptax check`, for a terminal: the conclusion, the obstacles with their remedies, and other useful
 //! facts; on request also the evidence of each point. Every name comes from outside and is cleaned.
 
 pub(super) mod change;
@@ -11,8 +11,8 @@ use looptax_model::record::{Checked, CheckedConnection, Outcome, Point, PointCod
 use super::style::{Style, cleaned};
 use change::{change_of, wrapped};
 
-/// Returns the conclusion, the points and the lines to change; `unread` lists texts that looptax did not understand,
-/// each with its place. With `is_verbose` every point is printed with its evidence. Ends with a line break.
+/// Returns the conclusion, the points and the lines to change. `unread` lists texts that looptax did not understand,
+/// each with its place. If `is_verbose` is set, every point is printed with its evidence. Ends with a line break.
 pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: Style) -> String {
     let told = Told { is_verbose, style };
     match checked {
@@ -24,7 +24,7 @@ pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: St
     }
 }
 
-/// Returns only the points that are obstacles or undecided, with what to do.
+/// Returns only the points that are obstacles or that are undecided, with what to do about each.
 pub(super) fn obstacles(points: &[Point], style: Style) -> String {
     let told = Told { is_verbose: false, style };
     let in_the_way = { points.iter() }.filter(|it| it.outcome > Outcome::Note);
@@ -68,7 +68,7 @@ impl Told {
         text
     }
 
-    /// Statements for copying are not broken, however long they are.
+    /// Writes a point with its steps. Statements for copying are not broken into lines, however long they are.
     fn point(self, point: &Point, word: &str) -> String {
         let what = format!("  {word}  {}: {}\n", point.topic.name(), point.what);
         let mut text = wrapped(&what, self.style);
@@ -121,7 +121,8 @@ const fn where_it_belongs(place: StepPlace) -> &'static str {
     }
 }
 
-/// Facts about every socket, and those in the heading, are printed only on request.
+/// Whether a point gets a line without being requested: not if it is about losses, and not if the heading already shows
+/// the fact.
 fn is_worth_a_line(point: &Point) -> bool {
     let is_known = matches!(point.code, PointCode::TakesTcp | PointCode::ConnectedOverTcp);
     point.topic != Topic::Losses && (!is_known || point.next.is_some())
@@ -175,7 +176,7 @@ fn heading(answer: &CheckedConnection) -> String {
     text
 }
 
-/// Sums all connections up in a sentence.
+/// Summarizes all connections in a sentence.
 fn summary(answers: &[CheckedConnection]) -> String {
     let n = |verdict| answers.iter().filter(|it| it.verdict == verdict).count();
     let words = [

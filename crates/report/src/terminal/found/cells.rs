@@ -1,21 +1,21 @@
-//! The contents of the cells in the tables of `looptax find`.
+//! The contents of cells in the tables of `looptax find`.
 
 use crate::format::Text;
 
-/// Longest part of a name that is shown; the rest is cut, since anybody may choose a name of any length.
+/// Maximum number of characters of a name that are shown, because a program can give itself a name of any length.
 const MOST_NAME: usize = 60;
 
-/// Longest path of a socket, by the kernel's limit.
+/// Maximum length of a socket's path, which is the kernel's limit.
 const MOST_ADDRESS: usize = 108;
 
-/// Shown for a process that holds a connection and was not found.
+/// The text for a process that holds a connection and that looptax did not find.
 pub(in crate::terminal) const NOT_SEEN: &str = "(not seen)";
 
 pub(super) fn dash() -> String {
     "-".to_owned()
 }
 
-/// Returns a foreign name, cleaned and cut to the longest length.
+/// Returns a name from outside, cleaned and cut to the maximum length.
 pub(in crate::terminal) fn shown(name: &str, text: Text) -> String {
     up_to(MOST_NAME, name, text)
 }

@@ -1,4 +1,4 @@
-//! The chain of a page, hop by hop, and the cost of TCP for the whole chain.
+//! The chain of programs that serve a page, hop by hop, and the cost of TCP for the whole chain.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::cells::shown;
 use super::most::{Most, Part};
 use crate::format::{Text, counted, rate};
 
-/// At most this many names are printed in a row.
+/// Maximum number of names that are printed in a chain.
 const MOST_NAMES: usize = 12;
-/// Below this many ms per second, all digits shown would be zero.
+/// Minimum cost that is shown, in ms per second; for a lower cost all shown digits would be zero.
 const LEAST_SHOWN_MS: f64 = 0.05;
 
 pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
@@ -35,7 +35,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     lines.blank();
 }
 
-/// Writes a chain, and returns how many of its hops are not printed.
+/// Writes a chain; returns how many of its hops are not printed.
 fn write_chain(chain: &FoundChain, found: &Found, most_hops: usize, lines: &mut Lines) -> usize {
     let text = lines.style.text();
     lines.item(2, &names(chain, text));
@@ -51,7 +51,8 @@ fn write_chain(chain: &FoundChain, found: &Found, most_hops: usize, lines: &mut 
     chain.hops.len().saturating_sub(most_hops)
 }
 
-/// Returns the server that is the first program of a chain, if it gets requests from a program outside the chain.
+/// Returns the first program of a chain and its server, if the program is a server that gets requests from outside the
+/// chain.
 fn asked_first<'a>(chain: &'a FoundChain, found: &'a Found) -> Option<(&'a str, Option<&'a FoundServer>)> {
     let first = chain.hops.first().filter(|_| !chain.begins_here)?;
     let (name, pid) = (first.client.as_ref()?, first.client_pid?);
@@ -65,7 +66,7 @@ fn asked_from_elsewhere(chain: &FoundChain, found: &Found, text: Text) -> Option
         .then(|| format!("{} gets requests from elsewhere: {}", shown(name, text), counted(n_remote, "connection")))
 }
 
-/// `nginx 812 -> php-fpm8.2 901 -> mariadbd 640 + redis-server 650`.
+/// Returns `nginx 812 -> php-fpm8.2 901 -> mariadbd 640 + redis-server 650`.
 fn names(chain: &FoundChain, text: Text) -> String {
     let Some(first) = chain.hops.first() else {
         return String::new();
@@ -80,7 +81,7 @@ fn names(chain: &FoundChain, text: Text) -> String {
     format!("{before}{start}{onward}")
 }
 
-/// Returns the text after a process's name. A process that was printed already appears only by its name.
+/// Returns the part of the chain after a process's name; empty if the process's own servers were already printed.
 fn onward(chain: &FoundChain, client: Option<u32>, told: &mut BTreeSet<Option<u32>>, text: Text) -> String {
     if !told.insert(client) || told.len() > MOST_NAMES {
         return String::new();
@@ -106,7 +107,8 @@ fn onward(chain: &FoundChain, client: Option<u32>, told: &mut BTreeSet<Option<u3
     format!(" -> {}", named.join(" + "))
 }
 
-/// `php-fpm8.2 -> mariadbd: loopback, 5 connections of 5 processes, 1.20K requests/s, 4.1 [3.7, 4.4] ms/s lost`.
+/// Returns `php-fpm8.2 -> mariadbd: loopback, 5 connections of 5 processes, 1.20K requests/s, 4.1 [3.7, 4.4] ms/s
+/// lost`.
 fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
     let client = client(hop, text);
     let mut facts = vec![hop.way.to_string()];
@@ -146,7 +148,7 @@ fn rates(hop: &FoundHop) -> Vec<String> {
     open.into_iter().chain(closed).collect()
 }
 
-/// Returns a sentence about connections that were all closed, if there was only one look.
+/// Returns a text about connections that were all closed, if there was only one snapshot.
 fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
     let is_all = hop.client.is_none() && hop.n_connections == 0 && hop.closed_per_s.is_none();
     let server = { found.servers.iter() }.find(|it| it.pid == hop.server_pid)?;
@@ -154,7 +156,7 @@ fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
     is_all.then(|| format!("{} closed within the last minute", counted(n, "connection")))
 }
 
-/// Reports how much of a hop belongs to this chain.
+/// Returns how much of a hop's traffic belongs to this chain, if the hop is shared with other chains.
 fn shared(hop: &FoundHop) -> Option<String> {
     let part = hop.share.map(|it| format!(", {:.0} % from this chain", it * 100.0));
     let part = part.unwrap_or_default();
@@ -165,7 +167,7 @@ fn lost(cost: Option<&Figure>) -> Option<String> {
     Some(format!("{} ms/s lost", ms_per_s(cost?)?))
 }
 
-/// Reports the cost of all hops together.
+/// Returns the cost of all hops together.
 fn cost(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     if !chain.hops.iter().any(|it| it.way.is_tcp()) {
         let is_all = chain.may_miss.is_empty() && found.sees_all;
@@ -178,14 +180,14 @@ fn cost(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     Some(format!("total{without}: {sum} ms/s lost"))
 }
 
-/// Names the servers to which the chain may lead further.
+/// Returns the servers to which the chain may continue.
 fn onward_perhaps(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     let servers = found.servers.iter().filter(|it| chain.may_miss.contains(&it.pid)).take(MOST_NAMES);
     let named: Vec<String> = servers.map(|it| format!("{} {}", shown(&it.program, text), it.pid)).collect();
     (!named.is_empty()).then(|| format!("perhaps on to {}", named.join(", ")))
 }
 
-/// Sentences about all printed chains.
+/// The sentences about all printed chains.
 struct Words<'a> {
     chains: &'a [FoundChain],
     found: &'a Found,
@@ -193,7 +195,8 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Explains why no program is before the first one, although that one is a server that gets requests.
+    /// Explains why a chain begins with a server that gets requests, and not with the program that sends these
+    /// requests.
     fn who_asks(&self) -> Option<String> {
         let asked = self.chains.iter().filter_map(|it| asked_first(it, self.found));
         let unseen = asked.filter(|(_, server)| server.is_none_or(|it| it.n_remote == 0)).map(|it| it.0);
@@ -216,7 +219,7 @@ impl Words<'_> {
             .then(|| "a closed connection counts as one request, though it may have carried more".to_owned())
     }
 
-    /// Names the kinds of servers whose cost was not measured.
+    /// Names the kinds of server whose cost was not measured.
     fn not_measured(&self) -> Option<String> {
         let tcp = || self.chains.iter().filter(|it| it.hops.iter().any(|hop| hop.way.is_tcp()));
         let kept = listed(tcp().flat_map(|it| &it.kinds_without_cost).collect::<BTreeSet<_>>(), self.text);
@@ -246,7 +249,7 @@ impl Words<'_> {
         ))
     }
 
-    /// Names hops with a cost that cannot be divided between the chains.
+    /// Names the hops whose cost cannot be divided among the chains.
     fn unknown_parts(&self) -> Option<String> {
         let hops = self.chains.iter().flat_map(|it| &it.hops);
         let hops = hops.filter(|it| it.is_shared && it.share.is_none() && it.cpu_ms_per_s.is_some());
@@ -257,7 +260,7 @@ impl Words<'_> {
     }
 }
 
-/// `redis, http`.
+/// Joins names: `redis, http`.
 fn listed(names: BTreeSet<impl AsRef<str>>, text: Text) -> String {
     let names = names.into_iter().take(MOST_NAMES).map(|it| shown(it.as_ref(), text));
     names.collect::<Vec<_>>().join(", ")
@@ -267,7 +270,7 @@ fn nonempty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// `13.3 [12.0, 14.9]`.
+/// Formats a cost in ms per second: `13.3 [12.0, 14.9]`.
 fn ms_per_s(figure: &Figure) -> Option<String> {
     let it = figure.known()?;
     let is_shown = |ms: f64| ms.abs() >= LEAST_SHOWN_MS;

@@ -1,4 +1,4 @@
-//! The clients, those with the largest losses at the top.
+//! The list of clients, ordered by loss, with the largest loss first.
 
 use looptax_model::record::{Figure, Found, FoundClient, FoundListener, FoundPeer};
 
@@ -12,7 +12,8 @@ use crate::format::{Text, rate};
 const HEADER: [&str; 9] =
     ["client", "user", "where", "server", "by", "connections", "new/s", "requests/s", "% of a core lost"];
 
-/// The server's cell is not shortened: if the server is not seen, the cell explains why one may be there.
+/// The steps to narrow the table. The server's cell is not shortened: if looptax does not see the server, the cell
+/// explains which server it may be.
 const NARROWER: [Step; 5] = [
     Step::LeaveOut("where"),
     Step::Cut("client", 28),
@@ -21,26 +22,28 @@ const NARROWER: [Step; 5] = [
     Step::Cut("client", 20),
 ];
 
-/// A client, and what is known about the server's end.
+/// A client, with what is known about the server's end of its connections.
 #[derive(Debug, Clone)]
 struct Row {
     client: FoundClient,
-    /// `mariadbd 812`, `127.0.0.1:17306 of user mysql, may be mariadbd 812 (by its user)`.
+    /// The other end: `mariadbd 812`, or `127.0.0.1:17306 of user mysql, may be mariadbd 812 (by its user)`.
     end: String,
-    /// Whether the other end is a server, or may be one by some evidence.
+    /// Whether the other end is a server, or may be a server according to some evidence.
     may_be_a_server: bool,
 }
 
-/// All clients in three sorts by what they pay, each sorted by loss.
+/// All clients in three groups: those that pay, those that may pay, and those that do not. Each group is sorted by
+/// loss.
 #[derive(Debug)]
 pub(super) struct Clients {
     paying: Sort,
-    /// Clients of sockets for which no evidence of a database was found.
+    /// Clients of listening sockets for which there is no evidence of a database.
     open: Sort,
     on_socket: Sort,
 }
 
-/// Clients of one sort: each process, and groups of processes that are alike, such as the workers of a web server.
+/// The clients of one group, both as single processes and combined: similar processes, such as the workers of a web
+/// server, become one row.
 #[derive(Debug)]
 struct Sort {
     each: Vec<Row>,
@@ -72,7 +75,7 @@ impl Clients {
         }
     }
 
-    /// The client with the largest loss, except looptax itself, whose requests end with its run.
+    /// Returns the client with the largest loss, except looptax itself, whose requests end with its run.
     pub(super) fn most_costly(&self) -> Option<&FoundPeer> {
         let others = self.paying.each.iter().map(|it| &it.client.peer);
         others.filter(|it| it.program.as_deref() != Some("looptax")).find(|it| it.pid.is_some())
@@ -104,7 +107,7 @@ impl Sort {
     }
 }
 
-/// Returns all clients, including those of listening sockets whose process is not seen.
+/// Returns all clients, including clients of listening sockets whose process looptax does not see.
 fn rows(found: &Found, text: Text) -> Vec<Row> {
     let of_servers = found.clients.iter().map(|client| {
         let server = found.servers.iter().find(|it| it.pid == client.server_pid);
@@ -115,7 +118,7 @@ fn rows(found: &Found, text: Text) -> Vec<Row> {
         let may_be = may_be(listener, found, text);
         let end = end(listener, may_be.as_deref(), text);
         listener.clients.iter().map(move |peer| Row {
-            // The peer becomes a client whose server is not known.
+            // A peer of a listening socket becomes a client whose server is not known.
             client: FoundClient {
                 peer: peer.clone(),
                 server_pid: 0,
@@ -138,7 +141,7 @@ fn end(listener: &FoundListener, may_be: Option<&str>, text: Text) -> String {
     format!("{}{}{}", shown(&listener.address, text), user.unwrap_or_default(), may_be.unwrap_or_default())
 }
 
-/// Returns one row for all processes of a program that reach the same server over the same transport.
+/// Returns rows in which all processes of a program are combined that reach the same server over the same transport.
 fn together(clients: &[Row]) -> Vec<Row> {
     let mut groups: Vec<(Row, usize)> = Vec::new();
     for row in clients {
@@ -175,7 +178,8 @@ fn is_alike(one: &Row, other: &Row) -> bool {
     traits(one) == traits(other)
 }
 
-/// Costs are rates times the same figure, so the ends of their intervals add up too.
+/// Adds a client to a group. All costs are rates times the same figure, so the ends of their intervals can be added as
+/// well.
 fn add(group: &mut FoundClient, client: &FoundClient) {
     group.peer.n_connections += client.peer.n_connections;
     let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
@@ -193,12 +197,12 @@ fn add(group: &mut FoundClient, client: &FoundClient) {
     });
 }
 
-/// Returns a client's loss or, if it is not known, a weight from its requests.
+/// Returns the number by which a client is sorted: its loss, or if the loss is not known, an estimate from its
+/// requests.
 fn weight(client: &FoundClient) -> f64 {
     let lost = client.cpu_ms_per_s.as_ref().and_then(Figure::known);
     let asks = client.peer.requests_per_s.unwrap_or(0.0);
-    // A request costs about a millionth of a second, so clients without a known loss are sorted in at about the right
-    // place.
+    // A request costs about a millionth of a second, so clients without a known loss get about the right place.
     lost.map_or(asks * 1e-3, |it| it.value)
 }
 
@@ -236,10 +240,10 @@ fn transport(client: &FoundClient, text: Text) -> String {
     format!("{}{tls}{}{}", client.peer.way, via.unwrap_or_default(), onward.unwrap_or_default())
 }
 
-/// Below this percentage of a core, all digits shown would be zero.
+/// Minimum share of a core that is shown, in percent; for a lower share all shown digits would be zero.
 const LEAST_SHOWN_PCT: f64 = 0.05;
 
-/// `13.3 [12.0, 14.9]`, in percent of a core: ten milliseconds per second are one percent.
+/// Formats a cost in percent of a core, `13.3 [12.0, 14.9]`: ten milliseconds per second are one percent.
 fn core_share(figure: &Figure) -> String {
     let Some(it) = figure.known() else {
         return dash();

@@ -1,4 +1,4 @@
-//! Explains the sources of rates and costs.
+//! Explains from where the rates and costs come.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     let text = lines.style.text();
     let used = used(found);
     if used.is_empty() {
-        // The notes below report costs that --measure could not determine.
+        // If there is such a note, `--measure` was requested but could not determine all costs.
         let was_measured = { found.notes.iter() }.any(|it| it.code == NoteCode::CostNotMeasured);
         if !was_measured && !has_source(found, &kinds) {
             lines.item(
@@ -78,14 +78,14 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
 }
 
-/// Whether a private server of this kind can be compared over TLS by one hop.
+/// Whether looptax can compare a private server of this kind over TLS, without a pooler in between.
 fn has_private_tls(kind: &str) -> bool {
     let kind = Kind::ALL.into_iter().find(|it| it.name() == kind).map(Kind::facts);
     let private = kind.filter(|it| it.pools.is_none()).and_then(|it| it.private.as_ref());
     private.is_some_and(|it| !it.lacks.iter().any(|(arm, _)| *arm == Arm::Tls))
 }
 
-/// The kinds of servers whose encrypted requests are counted at the cost of plain ones.
+/// Returns the kinds of server whose encrypted requests are counted at the cost of unencrypted ones.
 fn priced_without_tls(found: &Found) -> BTreeSet<&str> {
     let is_plain = |places: &[usize]| {
         let mut sources = places.iter().filter_map(|it| found.cost_sources.get(*it));
@@ -100,7 +100,7 @@ fn priced_without_tls(found: &Found) -> BTreeSet<&str> {
     of_clients.chain(of_hops).collect()
 }
 
-/// Names the requests for which a source holds: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per
+/// Names the requests to which a source applies: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per
 /// request`.
 fn asked(source: &CostSource, text: Text) -> String {
     let kind = source.kind.as_ref();
@@ -114,7 +114,7 @@ fn asked(source: &CostSource, text: Text) -> String {
     format!("{asked}{tls}{per}")
 }
 
-/// The kinds of servers that have clients over TCP.
+/// Returns the kinds of server that have clients over TCP.
 fn paying_kinds(found: &Found) -> BTreeSet<&str> {
     let paying = found.clients.iter().filter(|it| it.peer.way.is_tcp());
     let of_clients = paying.filter_map(|client| {
@@ -130,13 +130,13 @@ fn hops(found: &Found) -> impl Iterator<Item = &FoundHop> {
     found.chains.iter().flat_map(|it| &it.hops)
 }
 
-/// Whether a run has a figure for one of these kinds, even if no such requests were seen.
+/// Whether some source has a figure for one of these kinds, even if no request to this kind was seen.
 fn has_source(found: &Found, kinds: &BTreeSet<&str>) -> bool {
     let mut sources = found.cost_sources.iter();
     sources.any(|it| it.kind.as_deref().is_none_or(|kind| kinds.contains(kind)))
 }
 
-/// Returns every source that a figure uses.
+/// Returns every source from which a shown figure was computed.
 fn used(found: &Found) -> Vec<&CostSource> {
     let of_clients = found.clients.iter().flat_map(|it| &it.cost_from);
     let of_hops = hops(found).flat_map(|it| &it.cost_from);

@@ -1,5 +1,5 @@
-//! The output of `looptax find`, for a terminal: the clients that pay and those that do not, the chains of pages, the
-//! servers, and the obstacles. It fills one screen, unless the user asks for everything.
+//! The output of `looptax find`, for a terminal: the clients that pay and those that do not, the chains of programs
+//! behind pages, the servers, and the obstacles. It fits one screen unless the user asks for everything.
 //!
 //! Every name comes from outside and is cleaned.
 
@@ -20,12 +20,12 @@ pub(super) use cells::{NOT_SEEN, shown};
 use clients::Clients;
 use most::{Most, Part};
 
-/// Lines of the short form, which fits a screen.
+/// Maximum number of lines in the short form, so that it fits a screen.
 const MOST_LINES: usize = 40;
-/// Names in one note of the short form.
+/// Maximum number of names in one note of the short form.
 const MOST_NAMES: usize = 8;
 
-/// The text of `looptax find`: one screen, or everything. Ends with a line break.
+/// Returns the text of `looptax find`: the short form, or everything. Ends with a line break.
 pub fn found(found: &Found, is_verbose: bool, style: Style) -> String {
     let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let clients = Clients::new(found, style.text());
@@ -51,7 +51,7 @@ pub fn found(found: &Found, is_verbose: bool, style: Style) -> String {
     text(Most::fitting(|most| text(most).lines().count() <= MOST_LINES))
 }
 
-/// Writes other facts, and obstacles.
+/// Writes the obstacles and other facts.
 fn write_words(found: &Found, notes: &[String], most: Most, lines: &mut Lines) {
     let n_remote: u64 = found.servers.iter().map(|it| it.n_remote).sum();
     if n_remote > 0 {
@@ -68,7 +68,7 @@ fn write_words(found: &Found, notes: &[String], most: Most, lines: &mut Lines) {
     }
 }
 
-/// Returns the command that shows whether a client may use the socket.
+/// Returns the command that checks whether a client can use the socket.
 fn next(peer: &FoundPeer, text: Text) -> Option<String> {
     let pid = peer.pid?;
     if !peer.asks_by_its_files {

@@ -1,32 +1,32 @@
-//! How much of each part is printed: up to a screen, or everything.
+//! How many rows of each part are printed: as many as fit a screen, or all.
 
-/// Largest number of rows for each part.
+/// The maximum number of rows of each part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most([usize; 11]);
 
-/// The parts that are cut if the text does not fit the screen.
+/// The parts that are shortened if the text does not fit the screen.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     /// Clients that use TCP.
     Paying,
-    /// Clients of sockets whose process is not seen.
+    /// Clients of listening sockets whose process looptax does not see.
     Open,
     /// Clients that use the socket.
     OnSocket,
     Chains,
-    /// Hops below the line of a chain.
+    /// Hops, which are printed below the line of their chain.
     Hops,
-    /// Sentences about chains, and about how requests are counted.
+    /// Sentences about chains and about how requests are counted.
     Explanations,
     Servers,
-    /// Lines for the addresses of a server.
+    /// Lines with the addresses of a server.
     Addresses,
     Listeners,
     Sources,
     Notes,
 }
 
-/// The parts in the order in which they are cut, each with the number of rows to which it is cut.
+/// The parts in the order in which they are shortened, each with the number of rows to which it is shortened.
 const CUTS: [(Part, usize); 22] = [
     (Part::Hops, 0),
     (Part::OnSocket, 3),
@@ -54,7 +54,7 @@ const CUTS: [(Part, usize); 22] = [
 
 impl Most {
     pub(super) const ALL: Self = Self([usize::MAX; 11]);
-    /// The limits before any part is cut.
+    /// The limits before any part is shortened.
     const SCREEN: Self = Self([12, 12, 12, 8, 12, 6, 30, 2, 12, 6, 12]);
 
     pub(super) fn of(self, part: Part) -> usize {
@@ -65,7 +65,7 @@ impl Most {
         self.0 == Self::ALL.0
     }
 
-    /// Returns the largest limits with which the text fits; the smallest if it never fits.
+    /// Returns the largest limits with which the text fits, or the smallest limits if it never fits.
     pub(super) fn fitting(fits: impl Fn(Self) -> bool) -> Self {
         let mut most = Self::SCREEN;
         for (part, least) in CUTS {
@@ -73,7 +73,8 @@ impl Most {
                 if fits(most) {
                     return most;
                 }
-                // Half of a chain's hops shows less than the chain's own line.
+                // Either all hops of a chain are printed or none: the chain's own line shows more than some of its
+                // hops.
                 let is_hops = matches!(part, Part::Hops);
                 most.0[part as usize] = if is_hops { 0 } else { most.of(part) - 1 };
             }

@@ -1,14 +1,15 @@
-//! Obstacles, with each sentence and each next step printed once.
+//! The notes about obstacles; each sentence and each next step is printed only once.
 
 use looptax_model::record::{Note, NoteCode};
 
 use crate::format::Text;
 
-/// If two notes share fewer words than this, they do not share a sentence.
+/// Minimum number of words at the beginning or at the end that notes must have in common to be merged into one
+/// sentence.
 const LEAST_SHARED: usize = 3;
 
-/// Returns the notes. Notes with the same next step follow each other, and notes with the same sentence become one note
-/// with all names.
+/// Returns the notes. Notes with the same next step are next to each other, and notes with the same sentence become one
+/// note with all names.
 pub(super) fn told(notes: &[Note], most_names: usize, text: Text) -> Vec<String> {
     let mut by_next: Vec<(Option<&str>, Vec<&Note>)> = Vec::new();
     for note in notes {
@@ -43,13 +44,14 @@ pub(super) fn told(notes: &[Note], most_names: usize, text: Text) -> Vec<String>
     lines
 }
 
-/// Counts the words that two sentences share at their ends.
+/// Counts the words at the end that two sentences have in common.
 fn n_shared(one: &str, other: &str) -> usize {
     let (one, other): (Vec<&str>, Vec<&str>) = (one.split(' ').collect(), other.split(' ').collect());
     n_equal(one.iter().rev(), other.iter().rev())
 }
 
-/// Returns one line for all notes of a code if they share their sentence, else one line for each.
+/// For all notes with the same code: returns one line if the notes have a common sentence, otherwise one line for each
+/// note.
 fn merged(notes: &[&Note], most_names: usize) -> Vec<String> {
     let mut groups: Vec<Vec<&Note>> = Vec::new();
     for note in notes {
@@ -65,7 +67,7 @@ fn merged(notes: &[&Note], most_names: usize) -> Vec<String> {
     lines.collect()
 }
 
-/// `memcached 5, memcached 9 can be reached only over TCP`; `None` if they share too few words.
+/// Returns `memcached 5, memcached 9 can be reached only over TCP`; `None` if the notes have too few words in common.
 fn one(whats: &[&str], most_names: usize) -> Option<String> {
     let [first, others @ ..] = whats else { return None };
     let first: Vec<&str> = first.split(' ').collect();
@@ -75,7 +77,8 @@ fn one(whats: &[&str], most_names: usize) -> Option<String> {
         before = before.min(n_equal(first.iter(), other.iter()));
         after = after.min(n_equal(first.iter().rev(), other.iter().rev()));
     }
-    // The same names before the number belong to the part that differs.
+    // Fewer common words are not counted as common: the same program name before different numbers is part of the
+    // names.
     let [before, after] = [before, after].map(|it| if it < LEAST_SHARED { 0 } else { it });
     if before.max(after) < LEAST_SHARED {
         return None;

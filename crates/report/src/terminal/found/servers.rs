@@ -1,4 +1,4 @@
-//! The servers, a line for each of their endpoints.
+//! The list of servers, with a line for each of their endpoints.
 
 use looptax_model::record::{EndpointTransport, Found, FoundEndpoint, FoundListener, FoundServer};
 
@@ -11,10 +11,10 @@ use crate::heading::version;
 
 const HEADER: [&str; 6] = ["server", "version", "user", "where", "listens on", "queue"];
 
-/// The steps to narrow the table. Paths are not cut, so that they can be copied.
+/// The steps to narrow the table. Paths are not shortened, so that they can be copied.
 const NARROWER: [Step; 4] =
     [Step::LeaveOut("where"), Step::LeaveOut("user"), Step::LeaveOut("queue"), Step::LeaveOut("version")];
-/// The steps for a screen, where each server has few lines; the full output cuts nothing.
+/// The steps for the short form, in which each server has few lines. The full output shortens nothing.
 const NARROWER_ON_SCREEN: [Step; 6] = [
     Step::LeaveOut("where"),
     Step::LeaveOut("user"),
@@ -24,9 +24,9 @@ const NARROWER_ON_SCREEN: [Step; 6] = [
     Step::LeaveOut("queue"),
 ];
 const LONGEST_NAME: usize = 28;
-/// The width of `4096 of 4096`, with the gaps.
+/// Number of columns that `4096 of 4096` needs, with the gaps.
 const LONGEST_QUEUE: usize = 16;
-/// Columns for addresses next to a server's name, on the narrowest usual terminal.
+/// Number of columns for addresses next to a server's name, on the narrowest usual terminal.
 const LONGEST_ADDRESSES: usize = 46;
 
 pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
@@ -71,18 +71,19 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
     below(server, endpoints, text)
 }
 
-/// The room for a server's addresses.
+/// The space for the addresses of a server.
 #[derive(Debug, Clone, Copy)]
 struct Room {
     columns: usize,
     lines: usize,
 }
 
-/// Puts a server's addresses next to each other while there is room; the others are counted and added to `n_left_out`.
+/// Writes a server's addresses next to each other as long as there is space; the number of other addresses is added to
+/// `n_left_out`.
 fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Text) -> Vec<Vec<String>> {
     let mut packed: Vec<String> = Vec::new();
     let mut n_more = 0;
-    // One address of each transport shows the most.
+    // The first address of each transport comes first, because these two addresses tell the most.
     let first_of = |is_tcp| server.endpoints.iter().position(|it| (it.transport == EndpointTransport::Tcp) == is_tcp);
     let firsts = [first_of(true), first_of(false)];
     let mut endpoints: Vec<(usize, &FoundEndpoint)> = server.endpoints.iter().enumerate().collect();
@@ -92,7 +93,7 @@ fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Te
         let n_lines = packed.len();
         match packed.last_mut() {
             _ if n_more > 0 => n_more += 1,
-            // Some room stays free for the number of the other addresses.
+            // Eight columns are reserved for the number of addresses that are left out.
             Some(line) if width(line) + width(&address) + 8 <= room.columns => line.extend([", ", &*address]),
             Some(_) if n_lines >= room.lines => n_more += 1,
             _ => packed.push(address),
@@ -108,7 +109,7 @@ fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Te
     below(server, rows.collect(), text)
 }
 
-/// The columns of a server, with its endpoints in the same row and in rows below.
+/// Returns the rows of a server: the first row has the server's own cells, and each endpoint has a row.
 fn below(server: &FoundServer, endpoints: Vec<Vec<String>>, text: Text) -> Vec<Vec<String>> {
     let first = [named(server, text), version_of(server, text), shown(&server.user, text), place(server, text)];
     if endpoints.is_empty() {
@@ -141,7 +142,8 @@ fn version_of(server: &FoundServer, text: Text) -> String {
 
 const LISTENERS: [&str; 4] = ["listens on", "user", "may be", "connections"];
 
-/// Writes listening sockets without a known process; those that servers usually have, or that have clients, come first.
+/// Writes listening sockets whose process is not known. Sockets that servers usually have, or that have clients, come
+/// first.
 pub(super) fn write_listeners(found: &Found, most: Most, lines: &mut Lines) {
     let text = lines.style.text();
     let mut listeners: Vec<&FoundListener> = found.listeners.iter().collect();
@@ -165,7 +167,7 @@ fn listener_cells(listener: &FoundListener, found: &Found, text: Text) -> Vec<St
     ]
 }
 
-/// Returns the server that may be behind a listener, and the evidence; `None` if nothing points to a database.
+/// Returns the server that may own a listening socket, with the evidence; `None` if nothing points to a database.
 pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Option<String> {
     let name_of = |pid: &u32| {
         let server = found.servers.iter().find(|it| it.pid == *pid);
@@ -180,7 +182,7 @@ pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Opt
     }
 }
 
-/// The server's container or unit, or at least the fact that its 127.0.0.1 is not ours.
+/// Returns the server's container or unit, or at least that its 127.0.0.1 is not this machine's.
 fn place(server: &FoundServer, text: Text) -> String {
     match (&server.home, &server.network) {
         (Some(home), _) => shown(home, text),

@@ -1,11 +1,11 @@
-//! The earlier switches, a few lines each.
+//! The list of earlier switches, with a few lines for each.
 
 use looptax_model::record::{FileHolds, ListedSwitch, SwitchStanding};
 
 use crate::terminal::checked::change::wrapped;
 use crate::terminal::style::Style;
 
-/// Returns all switches, the latest last.
+/// Returns the text about all switches, the latest last.
 pub fn switches(all: &[ListedSwitch], style: Style) -> String {
     if all.is_empty() {
         return "no switch was made yet\n".to_owned();

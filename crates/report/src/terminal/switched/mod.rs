@@ -1,4 +1,4 @@
-//! The output of `looptax switch`, for a terminal: the plan, each step, the end, and the earlier switches.
+//! The output of `looptax switch`, for a terminal: the plan, each step, and the end; also the list of earlier switches.
 
 mod list;
 mod steps;
@@ -17,7 +17,7 @@ use super::style::{Style, cleaned};
 pub use list::switches;
 pub use steps::{is_failure, switch_end, switch_step};
 
-/// Returns the plan: connections, lines, the checks, the consequences. Ends with a line break.
+/// Returns the plan: the connections, the lines, the checks, the consequences. Ends with a line break.
 pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
     let mut text = headings(&switched.connections, source, style);
     for file in &switched.files {
@@ -36,7 +36,7 @@ pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
     text
 }
 
-/// One line for each connection, with the reason if it does not move.
+/// Returns one line for each connection, with the reason if the connection is not moved.
 fn headings(connections: &[SwitchConnection], source: &str, style: Style) -> String {
     let name = Path::new(source).file_name().unwrap_or_default();
     let name = name.to_string_lossy();
@@ -55,7 +55,7 @@ fn headings(connections: &[SwitchConnection], source: &str, style: Style) -> Str
     text
 }
 
-/// `WordPress, mysql at 127.0.0.1:3306, user wp`.
+/// Returns `WordPress, mysql at 127.0.0.1:3306, user wp`.
 fn title(connection: &SwitchConnection) -> String {
     let check = &connection.check;
     let mut parts = vec![check.applications.join(" or ")];
@@ -69,7 +69,7 @@ fn title(connection: &SwitchConnection) -> String {
     parts.join(", ")
 }
 
-/// Why a connection stays as it is.
+/// Returns the reason why a connection is not moved.
 fn why(connection: &SwitchConnection) -> String {
     match connection.fate {
         SwitchFate::Moves => String::new(),
@@ -100,7 +100,8 @@ fn in_the_way(connection: &SwitchConnection, style: Style) -> String {
     }
 }
 
-/// The lines as a diff, with the file's name if it is not the one that was passed, or is one of several.
+/// Returns the changed lines as a diff. The name of the file is included unless the file is the only one, and the one
+/// that the user passed.
 fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> String {
     let mut text = String::new();
     if file.path != source || !is_only {
@@ -138,7 +139,7 @@ fn labelled(label: &str, words: &str, style: Style) -> String {
     wrapped(&format!("  {label:<7}  {words}\n"), style)
 }
 
-/// Returns the checks that passed.
+/// Returns the list of checks that have passed.
 fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
     let telling = [Topic::Path, Topic::SameServer, Topic::Account, Topic::Login, Topic::Hba, Topic::Backlog];
     let (mut fine, mut notes): (Vec<String>, Vec<String>) = Default::default();
@@ -147,7 +148,7 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
             Outcome::Pass if telling.contains(&point.topic) => (&mut fine, point.what.clone()),
             Outcome::Note | Outcome::Unknown if !matches!(point.topic, Topic::Configuration | Topic::Losses) => {
                 let mut words = format!("{}: {}", point.topic.name(), point.what);
-                // The move does not remove this obstacle, so the reader of the plan needs the line that does.
+                // Moving the connection does not remove this obstacle, so the plan shows the line that does.
                 if let (PointCode::SessionsSealedOnSocket, Some(next)) = (point.code, &point.next) {
                     let _ = write!(words, "; {next}");
                 }
@@ -218,7 +219,7 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     text + &labelled("proof", &words, style) + &labelled("risk", &risk(proof, back), style) + &undo
 }
 
-/// Returns what follows without a proof.
+/// Returns what happens if the switch cannot be proved.
 fn without(proof: &SwitchProof, back: &str) -> String {
     if proof.keeps_unproved {
         format!("on a failure {back}; without proof or failure the new file stays (--keep-unproved)")
@@ -227,7 +228,7 @@ fn without(proof: &SwitchProof, back: &str) -> String {
     }
 }
 
-/// Returns for how long requests of others may fail.
+/// Returns for how long requests of other users may fail.
 fn risk(proof: &SwitchProof, back: &str) -> String {
     match &proof.url {
         Some(url) => format!(
@@ -243,7 +244,7 @@ fn risk(proof: &SwitchProof, back: &str) -> String {
     }
 }
 
-/// Returns the proof of a web server and the servers behind it, which have no login.
+/// Describes the proof for a web server and the servers behind it, which have no login.
 fn of_stack(proof: &SwitchProof) -> String {
     let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
     format!(

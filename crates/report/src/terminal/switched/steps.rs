@@ -1,4 +1,4 @@
-//! The output during a switch, and at its end.
+//! The output of `looptax switch` during a switch, and at its end.
 
 use looptax_model::record::{FileRemarkCode, StepCode, SwitchOutcome, SwitchStep, Switched};
 
@@ -7,7 +7,7 @@ use crate::terminal::style::Style;
 
 const FAILURE: &str = "FAIL";
 
-/// Returns a step as soon as it is done.
+/// Returns the line about a step, which is printed as soon as the step is done.
 pub fn switch_step(step: &SwitchStep, style: Style) -> String {
     labelled(label(step), &step.words, style)
 }
@@ -41,7 +41,7 @@ fn label(step: &SwitchStep) -> &'static str {
     }
 }
 
-/// The end of a switch, in a line.
+/// Returns the last line, about the end of a switch.
 pub fn switch_end(switched: &Switched, style: Style) -> String {
     let id = switched.id.as_deref().unwrap_or("last");
     let id = &format!("{id}{}", way_back(switched));
@@ -68,7 +68,7 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
     super::wrapped(&format!("{words}\n{}", prepared.collect::<String>()), style)
 }
 
-/// Returns the additional steps of the way back if it has to restart a server.
+/// Returns the additional steps of an undo, if the undo has to restart a server.
 pub(super) fn way_back(switched: &Switched) -> String {
     let mut remarks = switched.files.iter().flat_map(|it| &it.remarks);
     if !remarks.any(|it| it.code == FileRemarkCode::Restart) {
@@ -78,7 +78,7 @@ pub(super) fn way_back(switched: &Switched) -> String {
     format!(" --restart{reload}")
 }
 
-/// Whether the application was not seen to work after the old file was back.
+/// Whether the old file is back, but the application was not seen to work afterwards.
 fn is_unseen(switched: &Switched) -> bool {
     let mut codes = switched.steps.iter().map(|it| it.code);
     codes.any(|it| it == StepCode::NotSeenAgain)

@@ -5,7 +5,7 @@ use looptax_model::record::{Estimate, ReproductionFinding, ReproductionReason};
 use super::super::withheld::withheld;
 use crate::format::{GLUE, Text, counted};
 
-/// Explains why a claim differs from the measurement.
+/// Returns a sentence about why a claim and the measurement may differ.
 pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
     let sentence = match reason {
         ReproductionReason::Known { words, figures } => {
@@ -41,7 +41,7 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
     plain(&sentence, text)
 }
 
-/// Returns the conclusion from a part's rows.
+/// Returns the sentence about a finding from a part's rows.
 pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
     let sentence = match finding {
         ReproductionFinding::MostServed { per_s: [unix, tcp], connections: [at_unix, at_tcp] } => {
@@ -98,7 +98,7 @@ fn plain(sentence: &str, text: Text) -> String {
     text.clean(&sentence.replace(GLUE, " "))
 }
 
-/// Puts a figure in the place of its name; a number of connections gets its noun.
+/// Replaces the name of a figure by its value; a number of connections also gets its noun.
 fn filled(words: &str, (name, figure): (&String, &f64)) -> String {
     let shown = match name.as_str() {
         "connections" => counted(*figure as u64, "connection"),
@@ -107,7 +107,7 @@ fn filled(words: &str, (name, figure): (&String, &f64)) -> String {
     words.replace(&format!("{{{name}}}"), &shown)
 }
 
-/// `+1.2 % [0.3, 2.1]`.
+/// Formats a difference: `+1.2 % [0.3, 2.1]`.
 fn added(pct: &Estimate) -> String {
     let (lo, hi) = ends(pct);
     format!("{:+.1} % [{lo:.1}, {hi:.1}]", pct.value)

@@ -1,6 +1,6 @@
 <?php
-// The numbers of a request, behind its page: what $wpdb counted and timed, and what the server says of
-// the connection. The questions to the server come after the clock has been read.
+// Appends the figures of a request to its page: what $wpdb counted and timed, and what the server reports
+// about the connection. The server is asked only after the clock has been read.
 
 function looptax_answer() {
 	global $wpdb;
@@ -9,7 +9,7 @@ function looptax_answer() {
 	$query_s = array_sum( array_column( $timed, 1 ) );
 	$before  = hrtime( true );
 	$link    = $wpdb->dbh;
-	// The first question is the last that the page is charged with: it counts itself.
+	// This query is the last one that is counted for the page: the number includes the query itself.
 	$questions = $link->query( "SHOW SESSION STATUS LIKE 'Questions'" )->fetch_row()[1];
 	$peer      = $link->query( 'SELECT host FROM information_schema.processlist WHERE id = CONNECTION_ID()' )->fetch_row()[0];
 	$answer    = array(

@@ -1,17 +1,17 @@
 <?php
-// What the sites hold: `bare` has posts alone, `full` what a site gathers over the years.
+// The content of the sites: `bare` has only posts, `full` has what a real site has collected over the years.
 
 const LOOPTAX_POSTS = 30;
 const LOOPTAX_COMMENTS = 12;
 
 function looptax_fill( $site ) {
 	switch_theme( 'twentytwentyone' );
-	// What every new site begins with: a post, a page and a draft of a privacy policy.
+	// Removes the content of every new site: a post, a page and a draft of a privacy policy.
 	foreach ( array( 1, 2, 3 ) as $post ) {
 		wp_delete_post( $post, true );
 	}
 	update_option( 'wp_page_for_privacy_policy', 0 );
-	// The web installer stores the language, too.
+	// The web installer also stores the language.
 	update_option( 'WPLANG', '' );
 	update_option( 'sidebars_widgets', array( 'wp_inactive_widgets' => array(), 'sidebar-1' => array() ) );
 	$posts = looptax_posts();
@@ -51,8 +51,8 @@ function looptax_terms( $posts ) {
 	}
 }
 
-// The latest comments are on a post that neither the front page nor a menu shows: whose comment is the
-// latest would else be chance, and with it the number of queries.
+// The latest comments are on a post that neither the front page nor a menu shows. Otherwise chance would decide
+// which post has the latest comment, and how many queries a page makes.
 function looptax_comments( $posts ) {
 	foreach ( $posts as $idx => $post ) {
 		$parent = 0;

@@ -1,5 +1,5 @@
 <?php
-// Installs one site and fills it. Nobody is written to, nothing is fetched.
+// Installs one site and fills it. No mail is sent, and nothing is downloaded.
 
 define( 'WP_INSTALLING', true );
 function wp_mail() {

@@ -1,6 +1,6 @@
 <?php
-// Stands for the plugins of a site: settings that are not loaded with the others, each read when it is
-// needed. Lies in mu-plugins, so that WordPress loads it by itself.
+// Represents the plugins of a site: options that WordPress does not load at once, and that are read one by one
+// when needed. The file is in mu-plugins, so WordPress loads it by itself.
 
 const LOOPTAX_SETTINGS = 12;
 
