@@ -1,4 +1,5 @@
-//! The random part of the plan. It depends only on the seed, so the same seed repeats it, however a run ended.
+//! The random part of the plan. It depends only on the seed, so a run with the same seed repeats it, even if the
+//! earlier run ended at another point.
 
 use std::time::Duration;
 

@@ -38,7 +38,7 @@ pub struct SliceOrder {
     pub epoch: u64,
     /// Whether the slice counts, or belongs to the warm-up.
     pub counts: bool,
-    /// How many slices of this arm were in this epoch before.
+    /// Number of earlier slices of this arm in the same epoch.
     pub rank: u64,
     /// Random bits of this epoch, the same for all of its slices.
     pub coins: u64,
@@ -52,7 +52,7 @@ pub struct FilledSlice {
     pub start_ns: u64,
     /// The latency of each request that counts.
     pub latencies_ns: Vec<u32>,
-    /// How late requests were sent (99th percentile); `None` if no schedule said when they were due.
+    /// How late requests were sent (99th percentile); `None` if requests have no due times.
     pub lag_p99_ns: Option<u32>,
 }
 
@@ -106,7 +106,8 @@ pub trait SliceSource {
 pub struct MeasuredEpoch {
     /// The counts as they are saved, except that the code that saves them fills in where the latencies are.
     pub raw: record::Epoch,
-    /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty beyond the cap.
+    /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty if the cap on latencies was
+    /// reached.
     pub samples: [Vec<u32>; 2],
     /// Number of priming requests on both sides' connections together.
     pub n_primed: u64,
@@ -137,7 +138,8 @@ impl EpochOrder {
         }
     }
 
-    /// Measures the epoch. `None` if looptax had to stop in the middle of it, which may also have made it fail.
+    /// Measures the epoch. `None` if looptax had to stop during the epoch; an error is then ignored, because the stop
+    /// may have caused it.
     pub(crate) fn measure(
         &self,
         source: &mut dyn SliceSource,
@@ -189,7 +191,7 @@ impl EpochOrder {
             lags[side.idx()].push(filled.lag_p99_ns);
         }
         let machine = Snapshot::read().since(machine);
-        // The programs that ran for a slice belong to the measurement.
+        // The CPU time of the programs that ran for a slice belongs to the measurement.
         let clients_ns: u64 = slices.iter().filter_map(|it| it.client_cpu_ns).sum();
         let own_ns = source.own_cpu_ns().zip(own_start_ns);
         let own_ns = own_ns.map(|(now, then)| now.saturating_sub(then) + clients_ns);
@@ -234,7 +236,7 @@ mod tests {
     use crate::plan::{Stopping, WarmUp};
     use crate::progress::Silent;
 
-    /// Fills slices whose requests take as long as their side says, and remembers what was asked.
+    /// Fills slices with requests that take the time of their side in `ns`, and records the orders in `asked`.
     struct Fake {
         ns: [u64; 2],
         asked: Vec<SliceOrder>,
@@ -247,7 +249,7 @@ mod tests {
             if self.fails_at == Some(self.asked.len()) {
                 return Err(Failure::usage("a page failed", "look at it").into());
             }
-            // Some noise that does not know the sides.
+            // Noise that does not depend on the side.
             let ns = self.ns[order.side.idx()] + 1_000 * (order.coins % 7 + order.rank);
             Ok(Some(FilledSlice {
                 slice: Slice { completions: 1, requests: 1, active_ns: ns, latency_sum_ns: ns, ..Slice::default() },

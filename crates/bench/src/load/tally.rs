@@ -67,7 +67,7 @@ fn mixed(hash: u64, word: u64) -> u64 {
 pub(crate) struct Tally {
     /// Answers in the counted window.
     pub(crate) completions: u64,
-    /// Of these, answers in the window's first 10 ms.
+    /// Answers in the first 10 ms of the counted window; `completions` includes them.
     pub(crate) early: u64,
     /// Answers that arrived after the counted window.
     pub(crate) drained: u64,
@@ -152,7 +152,7 @@ impl Tally {
         self.count(answered_ns, latency_ns, samples);
     }
 
-    /// Counts a request at a time inside the window.
+    /// Counts a request; `at_ns` is inside the window.
     #[inline]
     fn count(&mut self, at_ns: u64, latency_ns: u64, samples: &mut Vec<u32>) {
         self.completions += 1;

@@ -1,8 +1,8 @@
 //! Compares answers with their queries: the number of columns, the number of rows, the form of the cells.
 //!
-//! An answer that does not fit is an error; it never becomes a value that could be mistaken for an answer: a server
-//! that admits every client may answer anything. Called by `questions`, and by `server_view` for its lower-level
-//! queries.
+//! An answer that does not fit is an error and never becomes a value that could be mistaken for a right answer, because
+//! a server that accepts every client may answer anything. Called by `questions`, and by `server_view` for its
+//! lower-level queries.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ use crate::path::error::ASK;
 /// A row as the server writes it.
 pub(crate) type Row = Vec<Option<Vec<u8>>>;
 
-/// The rows, each of which must have `N` columns.
+/// Returns the rows; each of them must have `N` columns.
 pub(crate) fn table<const N: usize>(
     protocol: &'static str,
     rows: Vec<Row>,

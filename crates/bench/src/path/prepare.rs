@@ -75,7 +75,7 @@ impl Conversation {
         })
     }
 
-    /// `None` for a workload that is not SQL.
+    /// Makes the codec of a SQL workload; `None` for other workloads.
     fn sql(&mut self, workload: &Workload, sent: Sent) -> Result<Option<Box<dyn Codec>>, WireError> {
         if let Workload::Dump { table, rows } = workload {
             return Ok(match &self.connection {

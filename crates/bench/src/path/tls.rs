@@ -1,7 +1,7 @@
 //! TLS as a client: which servers it trusts, the agreed parameters, and the records of the measured loop.
 //!
-//! Sessions are not resumed: the C libraries that most programs use do not resume them either, so each connection pays
-//! for a whole handshake. [`crate::path::Link`] encrypts the bytes of a login; under load [`Seal`] does that.
+//! Sessions are not resumed: the C libraries that most programs use do not resume them either, so each connection makes
+//! a whole handshake. [`crate::path::Link`] encrypts the bytes of a login; under load [`Seal`] does this.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
@@ -44,7 +44,7 @@ pub struct TlsFacts {
 }
 
 impl TlsClient {
-    /// A client that trusts servers with a certificate for 127.0.0.1 issued by this authority, in DER.
+    /// Makes a client that trusts servers with a certificate for 127.0.0.1 issued by this authority, in DER.
     ///
     /// # Errors
     /// If `authority` is not a certificate.
@@ -58,7 +58,8 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// A client that trusts any server: for other people's servers, whose certificates looptax does not know and which
+    /// Makes a client that trusts any server: for other people's servers, whose certificates looptax does not know and
+    /// which
     /// it reaches only on this machine.
     ///
     /// # Errors
@@ -74,9 +75,9 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// A client for a server on another machine. The server's certificate must be issued by one of these authorities,
-    /// in DER, and, with [`Checked::AuthorityAndName`], for `host`, a name or an IP address. Authorities that cannot be
-    /// read are skipped.
+    /// Makes a client for a server on another machine. The server's certificate must be issued by one of these
+    /// authorities, in DER, and, with [`Checked::AuthorityAndName`], for `host`, a name or an IP address. Authorities
+    /// that cannot be read are skipped.
     ///
     /// # Errors
     /// If `host` is not a name, or if no authority can be read.
@@ -229,7 +230,7 @@ impl ServerCertVerifier for Nameless {
     }
 }
 
-/// The records of a connection under load: bytes in, bytes out, no socket.
+/// Encrypts and decrypts the bytes of a connection under load, without access to the socket.
 pub struct Seal(Box<ClientConnection>);
 
 impl Seal {

@@ -58,7 +58,7 @@ impl Running {
 fn end_with_answer(slice: &mut Slice) {
     slice.active_ns = slice.latency_sum_ns;
     slice.drain_ns = 0;
-    // The slice itself holds the latency of its only request.
+    // The latency of the only request is in the slice itself.
     slice.n_unsampled = 0;
 }
 
@@ -82,13 +82,14 @@ fn samples_of<'a>(specs: &[SliceSpec], idx: usize, thread: &'a ThreadBuffers) ->
     samples.get(thread.tallies[idx].first_sample..end).unwrap_or_default()
 }
 
-/// Slices of equal rank requested the same keys, so the common prefixes of their answers must be equal.
+/// Returns whether the answers of slices of equal rank agree: these slices requested the same keys, so the common
+/// prefixes of their answers must be equal.
 fn answers_agree<'a>(specs: &[SliceSpec], buffers: &'a [ThreadBuffers]) -> bool {
     let idx_of = |side: Side, rank: u64| specs.iter().position(|spec| spec.side == side && spec.rank == rank);
     specs.iter().filter(|spec| spec.side == Side::Baseline).all(|spec| {
         let rank = spec.rank;
         match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
-            // Even if each side has separate threads, this compares connection by connection in the same order.
+            // This compares connection by connection in the same order, even if each side has separate threads.
             (Some(one), Some(two)) => {
                 let digests_of = |idx: usize| {
                     let of_thread = move |thread: &'a ThreadBuffers| thread.digests[idx].iter();

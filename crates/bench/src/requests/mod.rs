@@ -1,8 +1,8 @@
 //! Requests as slices: fresh connections for each epoch, priming, then slices of the load engine.
 //!
-//! This is the coordinator's part: it opens, pins, primes and directs, and it sleeps while a slice runs. `connections`
-//! opens and distributes connections, `client_threads` and `workers` make the client threads, `gather` adds their
-//! counts. `experiment` contains the loop; `glimpse` measures a single epoch.
+//! This is the coordinator's part: it opens, pins and primes the connections, sends the commands, and sleeps while a
+//! slice runs. `connections` opens and distributes connections, `client_threads` and `workers` make the client threads,
+//! and `gather` adds up the threads' counts. The loop is in `experiment`; `glimpse` measures a single epoch.
 
 mod client_threads;
 mod connections;
@@ -60,7 +60,7 @@ pub(crate) struct Requests<'a> {
     cores: Vec<usize>,
     connector: &'a mut dyn Connector,
     stop: &'a AtomicBool,
-    /// Client threads' memory, passed on from epoch to epoch.
+    /// The client threads' buffers, passed on from epoch to epoch.
     buffers: Vec<ThreadBuffers>,
     /// Set between the beginning of an epoch and its end.
     running: Option<Running>,
@@ -68,7 +68,8 @@ pub(crate) struct Requests<'a> {
 
 /// An epoch whose client threads run.
 struct Running {
-    /// Declared before the connections, so that it is dropped before they close and the threads get their cores back.
+    /// Declared before the connections, so that it is dropped first and the threads get their cores back before the
+    /// connections close.
     held: Held,
     contrast_idx: usize,
     shape: Shape,
@@ -246,8 +247,8 @@ impl SliceSource for Requests<'_> {
             return shape;
         }
         let n_rounds = ADAPTING_ROUNDS.min(plan.course.warm_up.least_epochs as u64);
-        // The first connections make the server start whatever it keeps, such as a pooler's own connections, so their
-        // time does not count.
+        // The first connections make the server start what it then keeps, such as a pooler's own connections. So the
+        // time of the first connections does not count.
         let reconnect_us = if round + 1 < n_rounds { 0 } else { epoch.raw.reconnect_us + epoch.raw.prime_us };
         let p99 = p99(epoch);
         let reconnect = Duration::from_micros(reconnect_us);
@@ -267,7 +268,7 @@ impl SliceSource for Requests<'_> {
     }
 }
 
-/// Pins helpers that belong on the server's cores to the server's core, or to all cores if the server's threads have
+/// Pins helpers that belong on the server's cores to the server's core, or to all cores if the server's threads use
 /// several.
 fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
     let first = map.server.first().copied().flatten();

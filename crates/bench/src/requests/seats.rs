@@ -23,7 +23,7 @@ pub(super) struct Ends {
     /// The core that was assigned to each client thread.
     dealt: Vec<Option<usize>>,
     cores: Vec<usize>,
-    /// The placement that the client maintains when it follows the server.
+    /// The placement that the client threads keep by following the server; `None` if they do not follow it.
     follows: Option<Placement>,
 }
 
@@ -75,7 +75,7 @@ impl Ends {
         })
     }
 
-    /// A core that is not the server's: the assigned core, if that is a different one.
+    /// Returns a core that is not the server's: the assigned core if possible.
     fn beside(&self, server: usize, dealt: Option<usize>) -> Option<usize> {
         let others = || self.cores.iter().copied().filter(|core| *core != server);
         dealt
@@ -111,7 +111,7 @@ impl Ends {
 }
 
 impl Look {
-    /// Returns the seats of a slice, observed now and at the later moment.
+    /// Returns the seats of a slice from two observations: this one, and `later`.
     pub(super) fn until(&self, later: &Self) -> Seats {
         Seats {
             same: self.n_same + later.n_same,

@@ -192,7 +192,7 @@ impl Session {
     }
 }
 
-/// Whether a pipeline is open after the action.
+/// Returns whether a pipeline is open after `action`.
 fn in_pipeline(is_pipeline: bool, action: Action) -> Result<bool, RunFault> {
     match action {
         Action::StartPipeline if is_pipeline => Err(RunFault::PipelineOpen),

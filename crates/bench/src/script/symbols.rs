@@ -39,7 +39,7 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// The index of `name`, which is added if it is new.
+    /// Returns the index of `name`, and adds `name` if it is new.
     pub(crate) fn idx(&mut self, name: &str) -> u32 {
         if let Some(&idx) = self.idx_of.get(name) {
             return idx;

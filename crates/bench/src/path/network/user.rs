@@ -1,4 +1,4 @@
-//! The right to make namespaces: either the process has it, or it gets it in a user namespace.
+//! The right to make namespaces, which the process has already or gets in a user namespace.
 
 use std::io;
 

@@ -33,8 +33,8 @@ pub(super) fn named(uid: u32) -> String {
     }
 }
 
-/// The effective uid of our process, which is the second number of the line; the calling thread may have assumed a
-/// client's rights.
+/// Returns the effective uid of our process: the second number of the line `Uid:`. The calling thread's own uid may
+/// differ, because the thread may have assumed a client's rights.
 fn own(status: &str) -> u32 {
     let line = status.lines().find_map(|it| it.strip_prefix("Uid:"));
     let told = line.and_then(|it| it.split_whitespace().nth(1)?.parse().ok());

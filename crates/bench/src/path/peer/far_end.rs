@@ -1,9 +1,9 @@
-//! Which account is at the other end of a connection, from what the kernel reports about the sockets.
+//! Finds the account at the other end of a connection, from the kernel's data about the sockets.
 //!
-//! For a Unix socket this is the account of the process that called `listen`. For TCP it is that of the process that
-//! accepted the connection or, before that, of the process that listens. The query for the listener comes first: as
-//! long as a connection waits to be accepted, its listener exists, so no process can accept it and then replace the
-//! listener by another process's.
+//! For a Unix socket, this is the account of the process that called `listen`. For TCP, it is the account of the
+//! process that accepted the connection or, before that, of the process that listens. The listener is queried first: as
+//! long as a connection waits to be accepted, its listener exists, so no process can accept the connection and then
+//! replace the listener by another process's.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};

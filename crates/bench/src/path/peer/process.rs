@@ -1,4 +1,4 @@
-//! Which program the listening process of an account runs, by its name.
+//! Finds out which program the listening process of an account runs, by the program's name.
 //!
 //! For a person's process the name proves nothing, so names are checked only for the system's accounts.
 
@@ -36,7 +36,7 @@ pub(super) fn of_pid(pid: Option<u32>, protocol: Protocol) -> Process {
 }
 
 /// The kind of the account's process that holds one of these sockets. If we may not inspect the open files of
-/// processes, any process of the account that is such a server is accepted.
+/// processes, any process of the account that is a server of the protocol is accepted.
 pub(super) fn of_sockets(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known = |inode: &u64| known().contains(&(*inode, protocol));
