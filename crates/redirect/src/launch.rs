@@ -282,8 +282,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// `None` if the watchdog is already gone, in which case the program has been dealt with, or if it cannot be
-    /// observed.
+    /// `None` if the watchdog is already gone, which means that the program is already taken care of, or if it cannot
+    /// be observed.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {
@@ -301,7 +301,7 @@ impl Unguarded {
         wait::has_happened(self.watchdog.as_fd(), libc::POLLIN)
     }
 
-    /// The program is our child, so its number is not reused before we reap it.
+    /// Ends the program. It is our child, so its number is not reused before we reap it.
     fn end(page: &Page, program_pid: i32, keeps_running: bool, ends_all: bool) {
         let guard_pid = page.guard_pid();
         // If all processes are to be ended, the guard does that, including the program.

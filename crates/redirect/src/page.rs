@@ -2,8 +2,8 @@
 //! the counts.
 //!
 //! The kernel writes each call directly into its slot. So a supervisor that is killed at any instruction leaves no call
-//! that its watchdog does not know. It consists of plain atomics and of memory that the kernel writes; nothing in it is
-//! freed.
+//! that its watchdog does not know. The page consists of plain atomics and of memory that the kernel writes; nothing in
+//! it is freed.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -16,11 +16,11 @@ use looptax_host::seccomp::Call;
 
 /// The page has counters for this many routes; a machine has only a few database servers.
 pub(crate) const MAX_ROUTES: usize = 64;
-/// Number of calls that can be answered at the same time, and so of supervisor threads. Calls only wait here if a
-/// socket's queue is full; one that would need a further thread goes on over TCP.
+/// Number of calls that can be answered at the same time, and so of supervisor threads. A call waits in its thread only
+/// if a socket's queue is full; a call that would need a further thread continues over TCP.
 pub(crate) const N_SLOTS: usize = 256;
 
-/// Room for a call, enough even if later kernels report more about it.
+/// Number of bytes for a call: enough even if later kernels report more about it.
 const CALL_BYTES: usize = 256;
 
 pub(crate) mod stage {

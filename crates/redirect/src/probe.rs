@@ -1,7 +1,7 @@
 //! Finds out which features the kernel, and a sandbox around looptax, allow. Each feature is tried; none is inferred
 //! from a version.
-//!
-//! A child process installs the real filter and makes one call; we then do to it what the supervisor will do to the
+//! A child process installs the real filter and makes one call; this process then handles the call as the supervisor
+//! will handle the program's calls.
 //! program.
 
 use std::io;
@@ -17,22 +17,23 @@ use looptax_host::seccomp::{self, Answer, Listener};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Features {
-    /// The supervisor is woken on the caller's core.
+    /// Whether the supervisor is woken on the caller's core.
     pub has_sync_wake_up: bool,
-    /// Once the supervisor has seen a call, only a fatal signal ends it.
+    /// Whether only a fatal signal ends a call that the supervisor has seen.
     pub has_wait_killable: bool,
     pub has_thread_pidfd: bool,
-    /// A thread's descriptor reports the thread's user.
+    /// Whether a thread's descriptor reports the thread's user.
     pub has_pidfd_info: bool,
-    /// Processes have numbers that are never reused.
+    /// Whether processes have numbers that are never reused.
     pub has_pidfs: bool,
     pub has_netns_cookie: bool,
     pub has_kcmp: bool,
-    /// The program cannot gain rights when it executes a program (sudo): without root, a filter requires that.
+    /// Whether the program cannot gain rights when it executes another program (sudo); without root, a filter requires
+    /// this.
     pub needs_no_new_privileges: bool,
 }
 
-/// The reason why it does not work.
+/// The reason why connections cannot be moved.
 #[derive(Debug, thiserror::Error)]
 pub enum Obstacle {
     /// The kernel cannot stop calls for a supervisor.
@@ -81,7 +82,7 @@ pub fn probe(switches: Switches) -> Result<Features, Obstacle> {
     let pid = fork::fork(|| child(&its, &target)).map_err(failed("fork"))?;
     drop(its);
     let found = examine(&ours, pid, &target);
-    // Whatever the child waits for, it is our own and no longer needed.
+    // The child is our own and no longer needed, whatever it waits for.
     wait::kill_child(pid);
     found.map(|it| without(it, switches))
 }
@@ -133,7 +134,7 @@ fn install_as_we_are(wants_wait_killable: bool) -> io::Result<Installed> {
     seccomp::install(&program, 0).map(installed(false))
 }
 
-/// The child: installs the filter, sends the listener, makes one call.
+/// The main function of the child: installs the filter, sends the listener, makes one call.
 fn child(socket: &OwnedFd, target: &OwnedFd) -> Never {
     match install(true) {
         Ok(it) => {
@@ -167,7 +168,7 @@ fn examine(ours: &OwnedFd, pid: i32, target: &OwnedFd) -> Result<Features, Obsta
     Ok(Features { has_sync_wake_up, has_wait_killable: told[1] != 0, needs_no_new_privileges: told[2] != 0, ..found })
 }
 
-/// Does to the child's call what will later be done to the program's calls.
+/// Handles the child's call as the program's calls will be handled later.
 fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, Obstacle> {
     use std::os::fd::AsRawFd;
     let trial = |step| move |source| Obstacle::Trial { step, source };

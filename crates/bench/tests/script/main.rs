@@ -35,7 +35,7 @@ fn session_of(text: &str, definitions: &[&str]) -> Session {
     Session::new(Arc::new(set), PRESETS)
 }
 
-/// One transaction: the text of each statement, and `\…` for the rest.
+/// Runs one transaction, and returns the text of each statement, and `\…` for each other action.
 fn trace(session: &mut Session, random: &mut dyn FnMut() -> u64) -> Result<Vec<String>, String> {
     let mut seen = Vec::new();
     loop {

@@ -32,7 +32,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Whether the thread would reach the same socket by that name, if it could connect to it.
+    /// Returns whether the thread would reach the same socket by the name `to`, if it could connect to the socket.
     pub(crate) fn shares_socket(self, tid: i32, to: &SocketName) -> bool {
         match to {
             // If we see no file at this path there is nothing to compare; the failed connect then gives the reason.
@@ -75,7 +75,7 @@ impl Own {
         if changes.has_fenced() {
             return true;
         }
-        // One filter more than ours: that is the filter of this run.
+        // The thread has one filter more than this process: the filter of this run.
         let is_ours = |n: u32| self.n_filters.is_some_and(|own| n == own + 1);
         changes.has_filtered() && !status(tid).is_ok_and(|status| status.n_filters.is_some_and(is_ours))
     }

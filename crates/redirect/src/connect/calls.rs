@@ -6,12 +6,12 @@ use looptax_host::kernel;
 
 use crate::sys::wait;
 
-/// Longer than a call of `epoll_ctl` runs once it has a core and its queue's lock.
+/// A call of `epoll_ctl` takes less than this once it has a core and its queue's lock.
 const LAST_CALL: Duration = Duration::from_micros(30);
-/// The longest delay for a program with more threads than cores.
+/// The longest wait, for a program with more threads than cores.
 const LONGEST_NS: u64 = 20_000_000;
 
-/// Waits until such calls have ended, but no longer than [`LONGEST_NS`].
+/// Waits until calls that had looked up the old file have ended, but no longer than [`LONGEST_NS`].
 ///
 /// A running call ends by itself. A call that waits for its queue's lock, or that got the lock and waits for a core,
 /// ends only after its thread has run again. We may hold that lock ourselves, because reading a queue's `fdinfo` takes
@@ -38,7 +38,7 @@ struct HeldUp {
 }
 
 impl HeldUp {
-    /// `None` for a thread that runs, sleeps in another call, or has ended.
+    /// Inspects a thread. `None` if the thread runs, sleeps in another call, or has ended.
     ///
     /// # Source
     /// `proc_pid_stat(5)` and `proc_pid_syscall(5)`; the kernel's Documentation/scheduler/sched-stats.rst: the third
@@ -98,7 +98,7 @@ mod tests {
             }
             let names = || kernel::names(format!("/proc/{pid}/task")).into_iter().flatten();
             let tids = || names().filter_map(|it| it.to_str()?.parse().ok());
-            // More threads that run than cores: some of them have to wait for one.
+            // More threads run than there are cores, so some of them have to wait for a core.
             let begun_ns = wait::monotonic_ns();
             while tids().find_map(|tid| HeldUp::of(pid, tid)).is_none() {
                 assert!(wait::monotonic_ns() - begun_ns < 30_000_000_000, "each of {n_threads} threads has a core");

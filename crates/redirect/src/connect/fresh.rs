@@ -14,7 +14,7 @@ use crate::{FallbackReason, Route};
 /// How long to wait for a place in the socket's queue, for a program that would wait; after that the connection stays
 /// on TCP.
 const QUEUE_PATIENCE_MS: u64 = 1_000;
-/// An earlier supervisor with our process id may have used the same names, so several are tried.
+/// Number of names that are tried, because an earlier supervisor with our process id may have used the same names.
 const NAME_TRIES: usize = 8;
 
 impl Asked<'_> {

@@ -50,8 +50,8 @@ enum Outcome {
     Steered,
     /// The connection was moved, or the program repeats a call that moved it.
     Moved { is_non_blocking: bool },
-    /// The program's socket was moved before; `is_first_question` if the last answer was that the connection is in
-    /// progress.
+    /// The program's socket was moved before; `is_first_question` is whether the last answer was that the connection is
+    /// in progress.
     Connected { is_first_question: bool },
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, counted_
     }
 }
 
-/// A `connect` to an address that is not mapped: a moved socket is already connected, whatever the address is.
+/// Answers a `connect` to an address that is not mapped: a moved socket is already connected, whatever the address is.
 fn elsewhere(supervisor: &Supervisor, call: &Call, address: &[u8]) -> Answer {
     let is_inet = |family: i32| address.starts_with(&(family as u16).to_ne_bytes());
     if !is_inet(libc::AF_INET) && !is_inet(libc::AF_INET6) {
@@ -229,7 +229,7 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
         return Kind::Foreign;
     }
     let own = parse_raw(name.bytes());
-    // Applies even without a port yet, because the server may have other rules for that address.
+    // Applies even if the socket has no port yet, because the server may have other rules for that address.
     if own.is_some_and(|it| !it.ip().is_unspecified()) {
         return Kind::Bound;
     }

@@ -37,14 +37,14 @@ pub(crate) struct Supervisor {
     pub(crate) options: Options,
     /// Part of each name, so that the names differ from those of other supervisors.
     pub(crate) maker: u32,
-    /// Says which routes are moved right now; without it, all routes are.
+    /// Sets which routes are moved right now; without it, all routes are moved.
     pub(crate) steering: Option<Steering>,
     switches: Switches,
     events: Option<OwnedFd>,
     wants_events: bool,
     /// Sockets for which the last answer was "in progress", and whose program has not called again.
     pub(crate) on_their_way: Sockets,
-    /// Sockets that were put in place, by the call that has not received its answer yet.
+    /// By call that has not received its answer yet: the socket that was put in place for it.
     unanswered: Mutex<HashMap<u64, u64>>,
     pool: Pool,
 }

@@ -86,7 +86,8 @@ fn monitor(supervisor: &Weak<Supervisor>) {
     }
 }
 
-/// Ensures that another thread waits for calls while this one does something else. Returns false if that is impossible.
+/// Ensures that another thread waits for calls while this thread does something else. Returns false if that is
+/// impossible.
 pub(super) fn stand_in(supervisor: &Supervisor) -> bool {
     if supervisor.pool.n_waiting.load(Ordering::SeqCst) >= N_WAITING {
         return true;

@@ -52,8 +52,8 @@ pub(crate) fn pidfd_info(pidfd: BorrowedFd<'_>) -> io::Result<libc::pidfd_info> 
     Ok(info)
 }
 
-/// A number that distinguishes a process from all earlier and later ones with its id. `pidfd` is a descriptor of its
-/// thread `tid`.
+/// A number that distinguishes a process from all earlier and later processes with the same id. `pidfd` is a descriptor
+/// of its thread `tid`.
 pub(crate) fn number(pidfd: BorrowedFd<'_>, tid: i32, pid: i32, features: Features) -> Option<u64> {
     if features.has_pidfs {
         if features.has_thread_pidfd && tid == pid {
@@ -135,7 +135,8 @@ pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> 
 /// `get_epoll_tfile_raw_ptr` of the kernel's eventpoll.c: a queue may watch several files under one number, because the
 /// number may refer to another file by now.
 pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result<bool> {
-    // Other files of the number that are added or removed during the search change the order, so a file may be missed.
+    // If watches of other files under this number are added or removed during the search, their order changes, and a
+    // file may be missed.
     for _ in 0..LOOKS_AMONG_FILES {
         match find_watch(tid, queue, fd, file)? {
             Found::Watched => return Ok(true),
@@ -169,9 +170,9 @@ fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result
     Ok(Found::OtherFiles)
 }
 
-/// Number of searches through the files of a number before the file is taken to be absent.
+/// Number of searches through the files under a number before the file counts as absent.
 const LOOKS_AMONG_FILES: u32 = 4;
-/// More files than a number has had whose watches still exist.
+/// More than the number of files that one descriptor number has had and whose watches still exist.
 const MOST_FILES_OF_A_NUMBER: u32 = 4;
 
 /// The number of threads of a process.

@@ -145,7 +145,7 @@ pub(crate) fn until(fds: &[(BorrowedFd<'_>, i16)]) -> Vec<bool> {
         match poll(fds, -1) {
             Ok(found) if found.contains(&true) => return found,
             Ok(_) => {}
-            // If memory is short, it will be free again, or we will be killed.
+            // If memory is short, either memory becomes free again, or we are killed.
             Err(_) => std::thread::sleep(BEFORE_ANOTHER_TRY),
         }
     }
@@ -169,8 +169,8 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
     checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }.into()).map(drop)
 }
 
-/// Nanoseconds of the monotonic clock, which is the same in all processes: to compare the times of two signals, never
-/// for measuring.
+/// Returns the time of the monotonic clock in nanoseconds. This clock is the same in all processes, so times from
+/// different processes can be compared.
 pub(crate) fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is live.
