@@ -40,7 +40,7 @@ impl Schedule {
         schedule
     }
 
-    /// When the next request is due, in nanoseconds of the measuring clock.
+    /// Returns when the next request is due, in nanoseconds of the measuring clock.
     #[inline]
     pub(crate) fn due_ns(&self) -> u64 {
         self.due_ns as u64

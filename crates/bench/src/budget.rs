@@ -68,7 +68,7 @@ impl Budget {
     }
 }
 
-/// The plan after the warm-up; `None` if the earlier plan still holds.
+/// Returns the plan after the warm-up; `None` if the earlier plan still holds.
 ///
 /// Without a budget all epochs are measured, however long that takes. With a budget, as many epochs are measured as fit
 /// into its time, possibly 0.

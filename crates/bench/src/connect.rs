@@ -114,13 +114,13 @@ impl<E: Into<Failure>> From<E> for ConnectError {
 }
 
 pub trait Connector {
-    /// The origins from which the client threads of contrast `contrast_idx` are started. If at least one side has an
-    /// origin, each side has separate client threads.
+    /// Returns the origins from which the client threads of contrast `contrast_idx` are started. If at least one side
+    /// has an origin, each side has separate client threads.
     fn origins(&self, _contrast_idx: usize) -> Origins {
         [None, None]
     }
 
-    /// The helpers of contrast `contrast_idx`, by side.
+    /// Returns the helpers of contrast `contrast_idx`, by side.
     fn helpers(&self, _contrast_idx: usize) -> [Option<Helper>; 2] {
         [None, None]
     }

@@ -14,7 +14,7 @@ use crate::schedule::shuffled;
 /// Number of the random stream that shuffles the cores (see `schedule`).
 const CORES: u64 = 4;
 
-/// The cores that this process may use, in rising order.
+/// Returns the cores that this process may use, in rising order.
 ///
 /// # Errors
 /// If the kernel does not report them.
@@ -22,7 +22,7 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
     cores_of(0)
 }
 
-/// The cores of an experiment with `placement`.
+/// Returns the cores of an experiment with `placement`.
 ///
 /// # Errors
 /// [`BenchError::Machine`] if the cores cannot be read, or if `split` needs two cores and only one is allowed.
@@ -79,7 +79,7 @@ impl CoreMap {
         }
     }
 
-    /// Core of each connection's client end and of its server end; `None` if that end is not pinned.
+    /// Returns the core of each connection's client end and of its server end; `None` if that end is not pinned.
     pub(crate) fn by_connection(&self) -> [Vec<Option<u32>>; 2] {
         let n_clients = self.client.len().max(1);
         let client_of = |connection: usize| *self.client.get(connection % n_clients)?;

@@ -44,8 +44,9 @@ impl CpuGroup {
         Some(Self { levels: ancestors.map(|level| mount.join(level)).collect(), is_first_version })
     }
 
-    /// The limit of the nearest level that has one, in the form of version 2: microseconds per period, and the period
-    /// in microseconds, as in `50000 100000`. `max 100000` if no level has a limit. `None` if no level has the file.
+    /// Returns the limit of the nearest level that has one, in the form of version 2: microseconds per period, and the
+    /// period in microseconds, as in `50000 100000`. `max 100000` if no level has a limit. `None` if no level has the
+    /// file.
     pub fn limit(&self) -> Option<String> {
         let limits = || self.levels.iter().filter_map(|level| self.limit_of(level));
         let set = limits().find(|limit| !limit.starts_with("max"));
@@ -63,8 +64,8 @@ impl CpuGroup {
         names.into_iter().filter(|_| !self.is_first_version).filter_map(tightest).collect()
     }
 
-    /// How often the nearest level with a limit has been throttled; if no level has a limit, how often our own level
-    /// has been throttled.
+    /// Returns how often the nearest level with a limit has been throttled; if no level has a limit, how often our own
+    /// level has been throttled.
     pub fn n_throttled(&self) -> Option<u64> {
         let is_limited = |level: &&PathBuf| {
             let limit = self.limit_of(level);

@@ -285,7 +285,7 @@ impl Experiment<'_> {
         });
     }
 
-    /// The remaining time if no contrast ends early.
+    /// Returns the remaining time if no contrast ends early.
     fn left_at_most(&self) -> Duration {
         let most = self.course.stopping.analyses.n_max();
         let running = self.contrasts.iter();
@@ -295,7 +295,7 @@ impl Experiment<'_> {
     }
 }
 
-/// Whether this interim analysis of the epochs so far ends the contrast, and why.
+/// Decides whether this interim analysis of the epochs so far ends the contrast, and why.
 fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: InterimAnalysis) -> Option<StopCause> {
     let primary = primary(&Input {
         epochs,
@@ -320,7 +320,7 @@ fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: I
     }
 }
 
-/// A rough estimate for the progress line only; it never decides anything.
+/// Returns a rough estimate for the progress line only; it never decides anything.
 fn rough_theta(epochs: &[Epoch]) -> Option<Estimate> {
     let thetas: Vec<f64> = epochs.iter().filter_map(Epoch::theta).collect();
     hodges_lehmann::estimate(&thetas, 0.05)
@@ -331,7 +331,7 @@ fn total_rate(data: &MeasuredEpoch) -> f64 {
     mean(&rates)
 }
 
-/// Whether the median rate of the last four epochs is within 3 % of the median of the four before.
+/// Returns whether the median rate of the last four epochs is within 3 % of the median of the four before.
 fn is_steady(rates: &[f64]) -> bool {
     let last = rates.len().checked_sub(8).map(|from| rates[from..].to_vec());
     let medians = last.and_then(|mut last| {

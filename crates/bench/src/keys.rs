@@ -73,9 +73,9 @@ impl Keys {
     /// Number of bytes from the start of the struct that drawing a key touches.
     pub(crate) const N_HOT_BYTES: usize = offset_of!(Self, content);
 
-    /// For slices of equal rank the keys are the same for both sides and for all pairs of arms. The content differs,
-    /// because writing content that is already in the server is less work for it: with equal content, the side that
-    /// runs second would have an advantage.
+    /// Makes the random numbers of a connection in a slice. For slices of equal rank the keys are the same for both
+    /// sides and for all pairs of arms. The content differs, because writing content that is already in the server is
+    /// less work for it: with equal content, the side that runs second would have an advantage.
     pub(crate) fn new(seed: u64, slice: SliceOf, connection: u64, range: KeyRange, distribution: Distribution) -> Self {
         let SliceOf { epoch, contrast, side, rank } = slice;
         let writer = 2 * contrast + side.idx() as u64;
@@ -92,7 +92,7 @@ impl Keys {
         }
     }
 
-    /// The key drawn last, for error messages.
+    /// Returns the key drawn last, for error messages.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }

@@ -74,7 +74,7 @@ pub enum ServerThreads {
 }
 
 impl ServerThreads {
-    /// Whether the threads that serve all connections are pinned together, to one core at a time.
+    /// Returns whether the threads that serve all connections are pinned together, to one core at a time.
     pub(crate) fn are_one(self) -> bool {
         self != Self::PerConnection
     }
@@ -123,7 +123,7 @@ impl WarmUp {
         Self { least, at_most, ..Self::epochs(least_epochs) }
     }
 
-    /// Whether there is no warm-up.
+    /// Returns whether there is no warm-up.
     pub(crate) fn is_none(self) -> bool {
         self.least_epochs == 0 && self.at_most.is_zero()
     }

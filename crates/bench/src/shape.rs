@@ -54,7 +54,7 @@ impl Shape {
         Self { slice: Duration::ZERO, guard: Duration::ZERO, octets: 0, ..Self::short() }
     }
 
-    /// Whether a slice is one whole request.
+    /// Returns whether a slice is one whole request.
     pub fn is_whole(&self) -> bool {
         self.octets == 0
     }
@@ -63,7 +63,7 @@ impl Shape {
         if self.is_whole() { WHOLE_REQUESTS } else { 8 * self.octets }
     }
 
-    /// The same shape with slices of another length.
+    /// Returns the same shape with slices of another length.
     #[must_use]
     pub fn with_slice(self, slice: Duration) -> Self {
         let bucket = (slice >= Duration::from_millis(200)).then(|| Duration::from_millis(100));
@@ -92,7 +92,7 @@ impl Shape {
         Self { guard, octets: self.octets.max(octets), ..self.with_slice(slice) }
     }
 
-    /// The approximate length of an epoch, without reconnecting.
+    /// Returns the approximate length of an epoch, without reconnecting.
     pub fn epoch(&self) -> Duration {
         (self.slice + self.guard) * 8 * u32::try_from(self.octets).unwrap_or(u32::MAX) + self.jitter / 2
     }

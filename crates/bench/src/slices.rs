@@ -63,7 +63,7 @@ pub trait SliceSource {
     /// An error that makes the whole measurement worthless.
     fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError>;
 
-    /// The arms of a contrast, as their indexes among the arms of the comparison.
+    /// Returns the arms of a contrast, as their indexes among the arms of the comparison.
     fn pair(&self, _contrast_idx: usize) -> [u32; 2] {
         [0, 1]
     }
@@ -84,7 +84,7 @@ pub trait SliceSource {
         Ok(())
     }
 
-    /// CPU time so far of this process and of its helpers, without that of the slices' clients.
+    /// Returns the CPU time so far of this process and of its helpers, without that of the slices' clients.
     fn own_cpu_ns(&self) -> Option<u64> {
         process_cpu_ns(std::process::id())
     }
@@ -116,7 +116,7 @@ pub struct MeasuredEpoch {
 }
 
 impl MeasuredEpoch {
-    /// All requests of the epoch, counted or not.
+    /// Returns the number of all requests of the epoch, counted or not.
     pub fn n_requests(&self) -> u64 {
         let slices = self.raw.slices.iter();
         self.n_primed + slices.map(|slice| slice.requests).sum::<u64>()
@@ -124,7 +124,7 @@ impl MeasuredEpoch {
 }
 
 impl EpochOrder {
-    /// An epoch of the course; a warm-up epoch may have another number of slices.
+    /// Makes an epoch of the course; a warm-up epoch may have another number of slices.
     pub(crate) fn new(course: &Course, contrast_idx: usize, epoch: u64, counts: bool) -> Self {
         let shape = course.shape;
         let n_slices = course.warm_up.n_slices.filter(|_| !counts);
@@ -221,7 +221,7 @@ impl EpochOrder {
     }
 }
 
-/// The median over slices; `None` in a closed loop.
+/// Returns the median over slices; `None` in a closed loop.
 fn median_lag(lags: Vec<Option<u32>>) -> Option<u32> {
     let lags: Option<Vec<u32>> = lags.into_iter().collect();
     quantile_of(&[&lags?], Quantile::P50)

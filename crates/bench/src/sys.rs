@@ -26,7 +26,7 @@ pub(crate) struct ThreadUsage {
     pub(crate) involuntary: u64,
 }
 
-/// Usage of the calling thread (`getrusage(RUSAGE_THREAD)`).
+/// Returns the usage of the calling thread (`getrusage(RUSAGE_THREAD)`).
 pub(crate) fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a whole `rusage` that lives through the call; zeroes are valid for
@@ -38,7 +38,7 @@ pub(crate) fn thread_usage() -> ThreadUsage {
     ThreadUsage { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
 }
 
-/// User CPU time of all our threads so far, in nanoseconds, including threads that have ended
+/// Returns the user CPU time of all our threads so far, in nanoseconds, including threads that have ended
 /// (`getrusage(RUSAGE_SELF)`).
 ///
 /// This is not the sum of `RUSAGE_THREAD` over the threads: once per tick the kernel samples in which mode a task runs,
@@ -58,7 +58,7 @@ pub(crate) fn process_user_ns() -> u64 {
     usage.ru_utime.tv_sec as u64 * 1_000_000_000 + usage.ru_utime.tv_usec as u64 * 1_000
 }
 
-/// CPU time that all threads of process `pid` have used, in nanoseconds; `None` if the process has ended.
+/// Returns the CPU time that all threads of process `pid` have used, in nanoseconds; `None` if the process has ended.
 ///
 /// # Source
 /// `clock_getcpuclockid(3)`: as exact as the scheduler's accounting, unlike the ticks in `/proc`.

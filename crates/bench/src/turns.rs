@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Policy of a thread: field 41 of proc(5)'s `stat`.
+    /// Returns the policy of a thread: field 41 of proc(5)'s `stat`.
     fn policy(tid: u32) -> i32 {
         let stat = fs::read_to_string(format!("/proc/{tid}/stat")).unwrap();
         let after_name = stat.rsplit_once(')').unwrap().1;

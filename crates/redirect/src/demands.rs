@@ -41,14 +41,14 @@ impl Demands {
         Self { environment, by_route }
     }
 
-    /// Whether the process still runs the same program; false if the process has no environment, because then looptax
-    /// cannot know this.
+    /// Returns whether the process still runs the same program; false if the process has no environment, because then
+    /// looptax cannot know this.
     pub(crate) fn is_current(&self) -> bool {
         let first = |file: &File| file.read_at(&mut [0], 0);
         self.environment.as_ref().map(first).is_some_and(|it| it.is_ok_and(|n_bytes| n_bytes > 0))
     }
 
-    /// Whether the demands keep a route on TCP.
+    /// Returns whether the demands keep a route on TCP.
     pub(crate) fn keeps(&self, route_idx: usize) -> bool {
         self.by_route.get(route_idx).copied().unwrap_or_default()
     }

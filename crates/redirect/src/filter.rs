@@ -85,7 +85,7 @@ const CONFINING: [c_long; 2] = [libc::SYS_seccomp, LANDLOCK_RESTRICT_SELF];
 /// Source: asm-generic/unistd.h; the same number on every architecture.
 const LANDLOCK_RESTRICT_SELF: c_long = 446;
 
-/// Whether a confining call enters a Landlock domain.
+/// Returns whether a confining call enters a Landlock domain.
 pub(crate) fn is_landlock(number: i32) -> bool {
     c_long::from(number as u32 & !X32_BIT) == LANDLOCK_RESTRICT_SELF
 }
@@ -130,7 +130,7 @@ pub(crate) enum Kind {
     World,
 }
 
-/// The kind of a call, from its architecture and number.
+/// Returns the kind of a call, from its architecture and number.
 pub(crate) fn kind(arch: u32, number: i32) -> Kind {
     let plain = number as u32 & !X32_BIT;
     let is_confining = match arch {

@@ -265,7 +265,7 @@ fn supervise(config: &Config, page: &'static Page, program_pid: i32, from: &Owne
     }
 }
 
-/// The signals that watchdog and supervisor receive.
+/// Returns the signals that watchdog and supervisor receive.
 pub(crate) fn signals() -> SignalSet {
     let mut all = FORWARDED.to_vec();
     all.push(libc::SIGCHLD);
@@ -282,8 +282,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// `None` if the watchdog is already gone, which means that the program is already taken care of, or if it cannot
-    /// be observed.
+    /// Begins to observe the watchdog. `None` if the watchdog is already gone, which means that the program is already
+    /// taken care of, or if the watchdog cannot be observed.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {

@@ -83,8 +83,8 @@ impl Mapping {
         Ok(())
     }
 
-    /// Index of the route for an address to which a program connects; an IPv4 address inside an IPv6 one counts as
-    /// the IPv4 address.
+    /// Returns the index of the route for an address to which a program connects; an IPv4 address inside an IPv6 one
+    /// counts as the IPv4 address.
     pub(crate) fn find(&self, address: SocketAddr) -> Option<usize> {
         let wanted = plain(address);
         let mut routes = self.routes.iter();

@@ -134,7 +134,7 @@ fn install_as_we_are(wants_wait_killable: bool) -> io::Result<Installed> {
     seccomp::install(&program, 0).map(installed(false))
 }
 
-/// The main function of the child: installs the filter, sends the listener, makes one call.
+/// Runs in the child process: installs the filter, sends the listener, makes one call.
 fn child(socket: &OwnedFd, target: &OwnedFd) -> Never {
     match install(true) {
         Ok(it) => {
@@ -206,7 +206,7 @@ fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, O
     })
 }
 
-/// Whether two processes' descriptors have different inodes.
+/// Returns whether two processes' descriptors have different inodes.
 fn has_pidfs(other: &OwnedFd) -> bool {
     let own = process::pidfd_open(own_pid(), 0);
     let inode = |fd: &OwnedFd| process::inode(fd.as_fd()).ok();

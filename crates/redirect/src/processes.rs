@@ -60,7 +60,7 @@ impl Processes {
         known.entry(pid).or_default().made_ns = Some(wait::monotonic_ns());
     }
 
-    /// The event queues and rings of the caller's process.
+    /// Returns the event queues and rings of the caller's process.
     pub(crate) fn descriptors(&self, caller: &Caller, pid: i32, features: Features) -> Descriptors {
         let number = caller.number(pid, features).unwrap_or_default();
         let now = wait::monotonic_ns();
@@ -78,12 +78,12 @@ impl Processes {
         entry.descriptors.clone()
     }
 
-    /// Whether the caller's process has an event queue.
+    /// Returns whether the caller's process has an event queue.
     pub(crate) fn has_queues(&self, caller: &Caller, pid: i32, features: Features) -> bool {
         !self.descriptors(caller, pid, features).queues.is_empty()
     }
 
-    /// Whether the process's arguments or environment contain words that keep the route on TCP.
+    /// Returns whether the process's arguments or environment contain words that keep the route on TCP.
     pub(crate) fn is_demanded(
         &self,
         caller: &Caller,

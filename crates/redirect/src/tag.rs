@@ -30,7 +30,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// The tag of the `serial`-th connection.
+    /// Returns the tag of the `serial`-th connection.
     pub(crate) fn new(peer: SocketAddr, serial: u64) -> Self {
         let own_port = (FIRST_PORT + serial % N_PORTS) as u16;
         // If it were the peer's port, Go would consider the connection one to itself, and dial again.
@@ -111,7 +111,7 @@ impl Tag {
         SocketAddr::new(self.peer.ip(), self.own_port)
     }
 
-    /// The address family that the program knows.
+    /// Returns the address family that the program knows.
     pub(crate) fn family(self) -> i32 {
         if self.peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
     }
@@ -130,7 +130,7 @@ fn value(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// An address in the kernel's format: `sockaddr_in` or `sockaddr_in6`.
+/// Returns an address in the kernel's format: `sockaddr_in` or `sockaddr_in6`.
 pub(crate) fn raw(address: SocketAddr) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(28);
     match address {
@@ -151,7 +151,7 @@ pub(crate) fn raw(address: SocketAddr) -> Vec<u8> {
     bytes
 }
 
-/// The address in the bytes that a program passed, as the kernel would read them.
+/// Returns the address in the bytes that a program passed, as the kernel would read them.
 pub(crate) fn parse_raw(bytes: &[u8]) -> Option<SocketAddr> {
     let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk()?));
     let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);

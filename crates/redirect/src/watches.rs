@@ -44,7 +44,7 @@ impl Watch {
         *other == self.silent() && !self.is_over()
     }
 
-    /// Whether this one-shot watch has had its event.
+    /// Returns whether this one-shot watch has had its event.
     fn is_over(&self) -> bool {
         self.events & ALWAYS == 0
     }
@@ -158,7 +158,7 @@ pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     now
 }
 
-/// A copy with a number of at least `least`. It is closed together with the thread's table.
+/// Copies a descriptor to a number of at least `least`. The copy is closed together with the thread's table.
 fn above(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
     process::duplicate(fd, least)
 }

@@ -41,7 +41,7 @@ pub(crate) struct Kept<'a> {
     pub(crate) lags: &'a mut Vec<u32>,
 }
 
-/// The measured loop of an open loop, over all connections of this thread.
+/// Runs the measured loop of an open loop, over all connections of this thread.
 ///
 /// # Cost
 /// Per request: one send, one receive, two readings of the clock. In addition, at most one `epoll_wait` and one setting

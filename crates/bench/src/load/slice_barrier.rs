@@ -67,7 +67,7 @@ pub(crate) struct SliceBarrier {
 }
 
 impl SliceBarrier {
-    /// A barrier for `n_threads` client threads that drive `sockets`; an answer on a socket may take at most
+    /// Makes a barrier for `n_threads` client threads that drive `sockets`; an answer on a socket may take at most
     /// `answer_limit`.
     pub(crate) fn new(n_threads: usize, sockets: Vec<Arc<OwnedFd>>, answer_limit: Duration) -> Self {
         let state = State {
@@ -125,7 +125,7 @@ impl SliceBarrier {
         state.failure.take().map_or(Ok(()), Err)
     }
 
-    /// How long a command may take: the time until the slice's end, plus the limit of an answer.
+    /// Returns how long a command may take: the time until the slice's end, plus the limit of an answer.
     fn longest(&self, command: Command) -> Duration {
         let slice = match command {
             Command::Slice(spec) => Duration::from_nanos(spec.stop_at_ns.saturating_sub(now_ns())),

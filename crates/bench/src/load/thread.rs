@@ -49,7 +49,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// The random numbers of a connection in a slice.
+    /// Returns the random numbers of a connection in a slice.
     pub(crate) fn keys(&self, connection_idx: usize, side: Side, rank: u64) -> Keys {
         let slice = SliceOf { epoch: self.epoch, contrast: self.contrast, side, rank };
         let range = KeyRange::for_connection(self.keys, connection_idx, self.n_connections);
@@ -172,7 +172,7 @@ impl ClientThread {
         Ok(())
     }
 
-    /// Whether the thread has anything to do for a side.
+    /// Returns whether the thread has anything to do for a side.
     fn serves(&self, side: Side) -> bool {
         !self.connections[side.idx()].is_empty() || self.one_shot_clients[side.idx()].is_some()
     }
@@ -263,7 +263,7 @@ fn caught(side: Side, stage: Stage, part: impl FnOnce() -> Result<(), Failure>) 
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(Failure { side, stage, source: LoadError::Panicked }))
 }
 
-/// The measured loop of the models with a thread per connection.
+/// Runs the measured loop of the models with a thread per connection.
 ///
 /// A request begins when the previous answer has arrived, so the time to make the request is part of its latency, as in
 /// a real client. After a pause, a request begins when the pause is over.

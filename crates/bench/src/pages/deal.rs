@@ -63,7 +63,7 @@ impl Deal {
         Some(Dealt { page_idx: *self.order.get(idx)?, due_ns: self.due_ns.get(idx).map(|due| self.start_ns + due) })
     }
 
-    /// Number of pages in the slice.
+    /// Returns the number of pages in the slice.
     pub(crate) fn n_pages(&self) -> usize {
         self.order.len()
     }
@@ -94,7 +94,7 @@ fn draw_order(mut random: impl Rng, weights: &[u64], n_pages: usize) -> Vec<usiz
     order.into_iter().map(|idx| sample[idx]).collect()
 }
 
-/// When each page of an open loop is due, relative to the slice's start.
+/// Returns when each page of an open loop is due, relative to the slice's start.
 fn due_ns(seed: u64, slice: &PageSlice, rate_per_s: f64) -> Vec<u64> {
     let open = OpenLoop { rate_per_s, arrivals: Arrivals::Poisson, may_spin: false };
     // The due times are the same for both sides and all contrasts.

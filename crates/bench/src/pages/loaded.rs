@@ -199,7 +199,7 @@ impl PagesLoaded {
         self.failures.sort_by_key(|failed| (failed.page_idx, failed.kind, failed.status));
     }
 
-    /// Number of pages that were requested.
+    /// Returns the number of pages that were requested.
     pub fn n_asked(&self) -> u64 {
         self.facts.iter().map(|facts| facts.n_asked).sum()
     }
@@ -209,7 +209,7 @@ impl PagesLoaded {
         self.failures.iter().map(|failed| failed.n).sum()
     }
 
-    /// Right answers per second of the slice's active time.
+    /// Returns the number of right answers per second of the slice's active time.
     pub fn rate_per_s(&self) -> Option<f64> {
         let time = Duration::from_nanos(self.active_ns);
         let rate = self.latencies_ns.len() as f64 / time.as_secs_f64();

@@ -32,7 +32,7 @@ pub(crate) fn table<const N: usize>(
     rows.into_iter().map(row).collect()
 }
 
-/// The row, if there is exactly one.
+/// Returns the row, if there is exactly one.
 pub(crate) fn only<T>(protocol: &'static str, rows: Vec<T>) -> Result<T, WireError> {
     let n_rows = rows.len();
     let [row] =
@@ -40,18 +40,18 @@ pub(crate) fn only<T>(protocol: &'static str, rows: Vec<T>) -> Result<T, WireErr
     Ok(row)
 }
 
-/// The value of a cell that must not be NULL.
+/// Returns the value of a cell that must not be NULL.
 pub(crate) fn value(protocol: &'static str, cell: Option<String>) -> Result<String, WireError> {
     cell.ok_or_else(|| unfit(protocol, "a value", b"NULL"))
 }
 
-/// The value of a cell, parsed as this type.
+/// Returns the value of a cell, parsed as this type.
 pub(crate) fn number<T: FromStr>(protocol: &'static str, cell: Option<String>) -> Result<T, WireError> {
     let text = value(protocol, cell)?;
     parsed(protocol, &text)
 }
 
-/// The value of a text, parsed as this type.
+/// Returns the value of a text, parsed as this type.
 pub(crate) fn parsed<T: FromStr>(protocol: &'static str, text: &str) -> Result<T, WireError> {
     let told = text.trim().parse();
     told.map_err(|_| unfit(protocol, "a valid number", text.as_bytes()))

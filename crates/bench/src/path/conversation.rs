@@ -160,12 +160,12 @@ impl Conversation {
         Ok(Self { connection, facts, endpoint: endpoint.clone(), admitted })
     }
 
-    /// The proof that the peer was checked before the login, for one-shot connections to the same peer.
+    /// Returns the proof that the peer was checked before the login, for one-shot connections to the same peer.
     pub fn admitted(&self) -> Admitted {
         self.admitted
     }
 
-    /// The version that the server reports.
+    /// Returns the version that the server reports.
     pub fn server_version(&self) -> &str {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.server_version(),
@@ -205,7 +205,7 @@ impl Conversation {
         }
     }
 
-    /// The client address that the server reports for this connection, over TCP.
+    /// Returns the client address that the server reports for this connection, over TCP.
     pub(crate) fn told_peer(&self) -> Option<SocketAddr> {
         match &self.connection {
             ProtocolConnection::Http(it) => it.peer(),
@@ -214,8 +214,8 @@ impl Conversation {
         }
     }
 
-    /// How the server asked for authentication: for PostgreSQL, in the words of libpq's `require_auth`; for MySQL and
-    /// MariaDB, the name of the plugin.
+    /// Returns how the server asked for authentication: for PostgreSQL, in the words of libpq's `require_auth`; for
+    /// MySQL and MariaDB, the name of the plugin.
     pub fn method(&self) -> Option<&'static str> {
         match &self.connection {
             ProtocolConnection::Mysql(it) => Some(it.auth_plugin()),
@@ -224,7 +224,8 @@ impl Conversation {
         }
     }
 
-    /// Whether the server offers TLS to clients that connect to this address; `None` if it does not report that.
+    /// Returns whether the server offers TLS to clients that connect to this address; `None` if the server does not
+    /// report this.
     pub fn offers_tls(&mut self) -> Option<bool> {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
@@ -331,7 +332,7 @@ impl Conversation {
         self.memcached()?.store(pairs)
     }
 
-    /// memcached's statistics: `which` is `""` for its counters, `settings` or `conns`.
+    /// Returns memcached's statistics: `which` is `""` for its counters, `settings` or `conns`.
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] if the server is not memcached.
@@ -361,7 +362,7 @@ impl Conversation {
         }
     }
 
-    /// The session with a server that speaks `MongoDB`'s protocol.
+    /// Returns the session with a server that speaks `MongoDB`'s protocol.
     ///
     /// # Errors
     /// [`WireError::Unsupported`] if the server does not speak `MongoDB`'s protocol.
@@ -382,17 +383,17 @@ impl Conversation {
         }
     }
 
-    /// The facts that the kernel reported when the connection was opened.
+    /// Returns the facts that the kernel reported when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
     }
 
-    /// The endpoint that the connection leads to.
+    /// Returns the endpoint that the connection leads to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The connection below the protocol, for the load engine; the login stays valid.
+    /// Returns the connection below the protocol, for the load engine; the login stays valid.
     pub fn into_link(self) -> Link {
         match self.connection {
             ProtocolConnection::Mysql(it) => it.into_stream(),

@@ -77,7 +77,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// The code and the message with which a server refused.
+    /// Returns the code and the message with which a server refused.
     pub fn refusal(&self) -> Option<(&str, &str)> {
         match self {
             Self::Protocol {
@@ -88,12 +88,12 @@ impl PathError {
         }
     }
 
-    /// Whether the login was refused because nothing proves which process is at the other end.
+    /// Returns whether the login was refused because nothing proves which process is at the other end.
     pub fn is_of_stranger(&self) -> bool {
         matches!(self, Self::Stranger { .. })
     }
 
-    /// Whether the server refused a login that it may accept over TLS. MariaDB sends the same code for a wrong
+    /// Returns whether the server refused a login that it may accept over TLS. MariaDB sends the same code for a wrong
     /// password.
     pub(crate) fn may_want_tls(&self) -> bool {
         self.refusal().is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
@@ -112,8 +112,8 @@ impl PathError {
         }
     }
 
-    /// Whether the server asked for an authentication method that looptax does not have. MySQL also does that for users
-    /// who do not exist.
+    /// Returns whether the server asked for an authentication method that looptax does not have. MySQL also does this
+    /// for users that do not exist.
     pub fn is_of_plugin(&self) -> bool {
         matches!(self, Self::Protocol { action: LOG_IN, source: WireError::Unsupported { .. }, .. })
     }
@@ -136,7 +136,7 @@ impl PathError {
         }
     }
 
-    /// Whether Redis refused a password because it does not need a password.
+    /// Returns whether Redis refused a password because the server does not need a password.
     pub fn is_needless_password(&self) -> bool {
         matches!(self, Self::Protocol { source: WireError::NeedlessPassword { .. }, .. })
     }

@@ -115,12 +115,12 @@ impl Link {
         Ok(())
     }
 
-    /// The facts that the kernel reported when the connection was opened.
+    /// Returns the facts that the kernel reported when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
     }
 
-    /// The endpoint that the connection leads to.
+    /// Returns the endpoint that the connection leads to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.raw.endpoint
     }
@@ -149,7 +149,7 @@ impl Link {
         patience.map_or_else(Arc::default, Patience::is_logged_in)
     }
 
-    /// The number of system calls for data so far.
+    /// Returns the number of system calls for data so far.
     pub fn calls(&self) -> Calls {
         self.raw.calls
     }
@@ -197,7 +197,8 @@ impl Link {
         })
     }
 
-    /// The socket for the load engine, without time limits, because a limit would set a kernel timer for each wait.
+    /// Returns the socket for the load engine, without time limits, because a limit would set a kernel timer for each
+    /// wait.
     ///
     /// # Errors
     /// [`PathError::Option`] if the kernel refuses to remove the limits.

@@ -125,7 +125,7 @@ fn boxed<C: Codec + 'static>(codec: C) -> Box<dyn Codec> {
     Box::new(codec)
 }
 
-/// The statement of the workload, if it is a single statement with at most one key.
+/// Returns the statement of the workload, if it is a single statement with at most one key.
 fn single(workload: &Workload) -> Option<String> {
     match workload {
         Workload::Ping | Workload::SystemRow { .. } | Workload::PointSelect { .. } | Workload::SelectOnly { .. } => {

@@ -87,7 +87,7 @@ pub fn prove(
     })
 }
 
-/// Whether the proxy holds our connection and also the connection that the server sees.
+/// Returns whether the proxy holds our connection and also the connection that the server sees.
 fn is_relayed(relayed: Option<&Relayed>, facts: &LinkFacts, seen: SocketAddr) -> bool {
     let ours = facts.local;
     relayed.is_some_and(|relayed| {

@@ -32,7 +32,7 @@ impl Conversation {
         table(self.title(), rows)
     }
 
-    /// The only row of a query's answer.
+    /// Returns the only row of a query's answer.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -41,7 +41,7 @@ impl Conversation {
         only(self.title(), rows)
     }
 
-    /// The only cell of a query's answer, which may be NULL.
+    /// Returns the only cell of a query's answer, which may be NULL.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -50,7 +50,7 @@ impl Conversation {
         Ok(cell)
     }
 
-    /// The only cell of a query's answer.
+    /// Returns the only cell of a query's answer.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -59,7 +59,7 @@ impl Conversation {
         value(self.title(), cell)
     }
 
-    /// The only cell of a query's answer, which is a value of this type.
+    /// Returns the only cell of a query's answer, which is a value of this type.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -68,7 +68,7 @@ impl Conversation {
         number(self.title(), cell)
     }
 
-    /// The only column of a query's answer, without NULLs.
+    /// Returns the only column of a query's answer, without NULLs.
     ///
     /// # Errors
     /// As [`Self::rows`].

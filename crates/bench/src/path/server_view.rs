@@ -58,8 +58,8 @@ impl Conversation {
 }
 
 impl Conversation {
-    /// The PostgreSQL process that serves this connection right now, and the origin of its client as that process sees
-    /// it. With a pooler, the pooler is the client.
+    /// Returns the PostgreSQL process that serves this connection right now, and the origin of its client as that
+    /// process sees it. With a pooler, the pooler is the client.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses the query or is not PostgreSQL.
@@ -80,9 +80,9 @@ impl Conversation {
         })
     }
 
-    /// Whether both connections lead to one server, for servers that show an account only its own connections. The
-    /// connection `other` takes a lock under a unique name, and this connection checks that the server reports `other`
-    /// as the holder. The lock is then released immediately.
+    /// Returns whether both connections lead to one server, for servers that show an account only its own connections.
+    /// The connection `other` takes a lock under a unique name, and this connection checks that the server reports
+    /// `other` as the holder. The lock is then released immediately.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses, or does not speak SQL.
@@ -231,7 +231,7 @@ fn postgres_backend(row: [Option<String>; 5]) -> Result<Backend, WireError> {
     Ok(Backend { pid, seen_as, identity: postgres_identity([started, None, port])? })
 }
 
-/// The process id and the origin of a session.
+/// Returns the process id and the origin of a session.
 fn postgres_session([pid, address, port]: [Option<String>; 3]) -> Result<(u32, SeenAs), WireError> {
     let port = port.map(|it| parsed::<i32>(POSTGRES, &it)).transpose()?;
     Ok((number(POSTGRES, pid)?, postgres_client(address, port)))

@@ -106,7 +106,7 @@ impl Session {
         Ok(true)
     }
 
-    /// The number of system calls for data so far, including those of the login.
+    /// Returns the number of system calls for data so far, including those of the login.
     pub fn calls(&self) -> Calls {
         self.link.calls()
     }

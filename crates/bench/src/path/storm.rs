@@ -319,12 +319,12 @@ impl Try {
     }
 }
 
-/// The clock's current second, as time(2) returns it.
+/// Returns the clock's current second, as time(2) returns it.
 fn second() -> i64 {
     clock_gettime(ClockId::Realtime).tv_sec
 }
 
-/// The name of an error from errno(3); `refused by the server` is looptax's own.
+/// Returns the name of an error from errno(3); `refused by the server` is looptax's own.
 fn name_of(errno: Errno) -> String {
     let name = match errno {
         Errno::AGAIN => "EAGAIN",

@@ -126,14 +126,14 @@ impl TlsClient {
         Ok(StreamOwned::new(connection, stream))
     }
 
-    /// A TLS connection whose handshake has not begun.
+    /// Makes a TLS connection whose handshake has not begun.
     pub(crate) fn connection(&self) -> Result<ClientConnection, Error> {
         ClientConnection::new(Arc::clone(&self.config), self.name.clone())
     }
 }
 
 impl TlsFacts {
-    /// The parameters of a connection whose handshake is over.
+    /// Returns the parameters of a connection whose handshake is over.
     pub(crate) fn from_connection(connection: &ClientConnection) -> Self {
         let word = |it: Option<String>| it.unwrap_or_else(|| "unknown".to_owned());
         let version = connection.protocol_version();
@@ -234,7 +234,7 @@ impl ServerCertVerifier for Nameless {
 pub struct Seal(Box<ClientConnection>);
 
 impl Seal {
-    /// The TLS state of a connection whose login is over.
+    /// Makes a seal from the TLS state of a connection whose login is over.
     pub(crate) fn new(connection: Box<ClientConnection>) -> Self {
         Self(connection)
     }

@@ -46,7 +46,7 @@ impl Connections {
         })
     }
 
-    /// Number of untimed requests of each client before the first slice.
+    /// Returns the number of untimed requests of each client before the first slice.
     pub(super) fn n_priming(&self, n_connections: usize) -> u64 {
         match self {
             Self::OneShots(_) => PRIMING_ONE_SHOTS,
@@ -55,8 +55,8 @@ impl Connections {
         }
     }
 
-    /// The cores that the server's threads can be pinned to. `None` if they cannot be pinned, because the threads are
-    /// not known, they also serve other clients, or the kernel does not allow it.
+    /// Returns the cores that the server's threads can be pinned to. `None` if they cannot be pinned, because the
+    /// threads are not known, they also serve other clients, or the kernel does not allow it.
     pub(super) fn cores_to_hold(&self, cores: &[usize]) -> Option<Vec<usize>> {
         match self {
             Self::Kept(sides) => {
@@ -101,7 +101,7 @@ impl Connections {
         Ok(held)
     }
 
-    /// The worker that serves each connection, `[baseline, other]`; empty if at least one worker is not known.
+    /// Returns the worker that serves each connection, `[baseline, other]`; empty if at least one worker is not known.
     pub(super) fn workers(&self) -> [Vec<Worker>; 2] {
         match self {
             Self::Kept(sides) => sides.each_ref().map(|side| {
@@ -112,7 +112,7 @@ impl Connections {
         }
     }
 
-    /// The readers of the server's counters, `[baseline, other]`.
+    /// Returns the readers of the server's counters, `[baseline, other]`.
     pub(super) fn meters(&self, threads: ServerThreads) -> [ServerMeter; 2] {
         match self {
             Self::Kept([baseline, other]) => [baseline, other].map(|side| ServerMeter::new(side, threads)),

@@ -62,18 +62,18 @@ fn end_with_answer(slice: &mut Slice) {
     slice.n_unsampled = 0;
 }
 
-/// Whether two whole requests received the same number of bytes.
+/// Returns whether two whole requests received the same number of bytes.
 fn are_as_long(pair: &[Slice]) -> bool {
     pair[0].received_bytes == pair[1].received_bytes
 }
 
-/// The median latency of a slice over all threads, by nearest rank; `None` if there are no answers.
+/// Returns the median latency of a slice over all threads, by nearest rank; `None` if there are no answers.
 fn median_ns(specs: &[SliceSpec], idx: usize, buffers: &[ThreadBuffers]) -> Option<u32> {
     let mut latencies = buffers.iter().map(|thread| samples_of(specs, idx, thread)).collect::<Vec<_>>().concat();
     nearest_rank(&mut latencies, Quantile::P50)
 }
 
-/// A thread's latencies of one slice.
+/// Returns a thread's latencies of one slice.
 fn samples_of<'a>(specs: &[SliceSpec], idx: usize, thread: &'a ThreadBuffers) -> &'a [u32] {
     let side = specs[idx].side;
     let next = (idx + 1..specs.len()).find(|next| specs[*next].side == side);

@@ -232,7 +232,7 @@ impl SliceSource for Requests<'_> {
         Ok(())
     }
 
-    /// CPU time of this process and of its helpers, counting each helper once.
+    /// Returns the CPU time of this process and of its helpers; each helper counts once.
     fn own_cpu_ns(&self) -> Option<u64> {
         let helpers = self.running.as_ref().map_or([None; 2], |it| it.helpers);
         let [baseline, other] = helpers;
@@ -281,7 +281,7 @@ fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> 
     Ok(())
 }
 
-/// CPU time of the process that helps one side's client; 0 if there is no helper.
+/// Returns the CPU time of the process that helps one side's client; 0 if there is no helper.
 fn helper_cpu_ns(helper: Option<Helper>) -> u64 {
     let cpu_ns =
         helper.and_then(|it| if it.sits_with_server { process_tree::cpu_ns(it.pid) } else { process_cpu_ns(it.pid) });
@@ -301,7 +301,7 @@ fn slowest_per_s(epoch: &MeasuredEpoch) -> f64 {
     rates.fold(f64::INFINITY, f64::min)
 }
 
-/// The longer of the p99 latencies of an epoch's two sides.
+/// Returns the longer of the p99 latencies of an epoch's two sides.
 fn p99(epoch: &MeasuredEpoch) -> Duration {
     let p99 = epoch.samples.iter();
     let p99 = p99.filter_map(|samples| quantile_of(&[samples], Quantile::P99));

@@ -84,7 +84,7 @@ impl Ends {
             .or_else(|| others().next())
     }
 
-    /// The cores of a side's connections now; `None` if they are not known.
+    /// Returns the cores of a side's connections now; `None` if they are not known.
     pub(super) fn look(&self, side: Side) -> Option<Look> {
         let n = self.workers[side.idx()].len();
         if n == 0 {

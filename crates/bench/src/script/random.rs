@@ -20,7 +20,8 @@ pub(crate) fn uniform(first: i64, last: i64, random: &mut dyn FnMut() -> u64) ->
     range.map(|range| range.sample(&mut Bits(random))).map_err(|_| RunFault::EmptyRange { first, last })
 }
 
-/// Exponential distribution, truncated at `parameter` and stretched over the range; low values are frequent.
+/// Draws from an exponential distribution, truncated at `parameter` and stretched over the range; low values are
+/// frequent.
 pub(crate) fn exponential(
     first: i64,
     last: i64,
@@ -38,7 +39,7 @@ pub(crate) fn exponential(
     Ok(place(first, n_values, depth))
 }
 
-/// Normal distribution, truncated at `parameter` standard deviations and stretched over the range.
+/// Draws from a normal distribution, truncated at `parameter` standard deviations and stretched over the range.
 pub(crate) fn gaussian(
     first: i64,
     last: i64,
@@ -71,7 +72,7 @@ pub(crate) fn zipfian(first: i64, last: i64, parameter: f64, random: &mut dyn Fn
     Ok(first.wrapping_add_unsigned(zipfian.sample(random) - 1))
 }
 
-/// The number of values in the range: at least 1, at most 2^63 - 1.
+/// Returns the number of values in the range: at least 1, at most 2^63 - 1.
 fn n_values(first: i64, last: i64) -> Result<u64, RunFault> {
     if first > last {
         return Err(RunFault::EmptyRange { first, last });
@@ -82,7 +83,7 @@ fn n_values(first: i64, last: i64) -> Result<u64, RunFault> {
         .ok_or(RunFault::RangeTooLarge { first, last })
 }
 
-/// The value at a relative position from 0 to 1 in the range.
+/// Returns the value at a relative position from 0 to 1 in the range.
 fn place(first: i64, n_values: u64, depth: f64) -> i64 {
     let offset = (n_values as f64 * depth) as u64;
     first.wrapping_add_unsigned(offset.min(n_values - 1))

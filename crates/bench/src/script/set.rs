@@ -84,12 +84,12 @@ impl ScriptSet {
         Ok(set)
     }
 
-    /// All statements of all scripts, to be prepared. Sessions refer to them by their index in this list.
+    /// Returns all statements of all scripts, to be prepared. Sessions refer to them by their index in this list.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
     }
 
-    /// The name that the caller gave to the script.
+    /// Returns the name that the caller gave to the script.
     pub fn script_name(&self, script_idx: usize) -> Option<&str> {
         self.scripts.get(script_idx).map(|member| member.name.as_str())
     }

@@ -19,7 +19,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The value of a definition's text: NULL, a truth value or a number; `None` for other text.
+    /// Returns the value of a definition's text: NULL, a truth value or a number; `None` for other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let is = |word: &str| text.eq_ignore_ascii_case(word);
         if is("null") {

@@ -50,7 +50,7 @@ impl Outlet {
         self.kept.drain(..too_many);
     }
 
-    /// The last lines, each indented, without control characters for the terminal.
+    /// Returns the last lines, each indented, without control characters for the terminal.
     pub(super) fn last_lines(&mut self) -> String {
         self.drain();
         let text = String::from_utf8_lossy(&self.kept);

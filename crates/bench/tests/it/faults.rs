@@ -18,7 +18,7 @@ const N_PRIMING: usize = 20;
 /// Number of right answers for the priming and a part of the first slice of [`endless`].
 const INTO_A_SLICE: usize = 30;
 
-/// A plan whose first slice ends only by a failure.
+/// Returns a plan whose first slice ends only by a failure.
 fn endless(client: ClientModel, connections: usize) -> Plan {
     let mut plan = plan(client, connections, 2);
     plan.course.shape = plan.course.shape.with_slice(Duration::from_secs(60));

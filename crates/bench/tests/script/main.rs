@@ -16,7 +16,7 @@ mod values;
 
 const PRESETS: Presets = Presets { client_id: 3, scale: 10, random_seed: 42, default_seed: 5432 };
 
-/// A source of random bits with a fixed seed.
+/// Returns a source of random bits with a fixed seed.
 fn bits() -> impl FnMut() -> u64 {
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(1);
     move || generator.next_u64()

@@ -46,7 +46,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     }
 }
 
-/// The total size of a message's buffers.
+/// Returns the total size of a message's buffers.
 fn bytes_of_parts(call: &Call) -> io::Result<usize> {
     let fault = || io::Error::from_raw_os_error(libc::EFAULT);
     let read = |place: u64, into: &mut [u8]| {

@@ -150,7 +150,7 @@ impl Caller {
         Ok(memory)
     }
 
-    /// Whether one of the thread's descriptors is closed on exec.
+    /// Returns whether one of the thread's descriptors is closed on exec.
     pub(crate) fn is_cloexec(&self, fd: i32) -> io::Result<bool> {
         let mut known = self.known.descriptor.borrow_mut();
         if let Some(it) = known.as_ref().filter(|it| it.fd == fd)
@@ -161,7 +161,7 @@ impl Caller {
         known.insert(Descriptor::open(self.tid, fd)?).is_cloexec()
     }
 
-    /// A number that distinguishes the thread's process from all earlier and later processes with the same id.
+    /// Returns a number that distinguishes the thread's process from all earlier and later processes with the same id.
     pub(crate) fn number(&self, pid: i32, features: Features) -> Option<u64> {
         if self.known.number.get().is_none() {
             let number = process::number(self.pidfd(), self.tid, pid, features);

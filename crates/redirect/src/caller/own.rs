@@ -61,7 +61,7 @@ impl Own {
         })
     }
 
-    /// Whether a socket of the caller belongs to our network namespace, and so to our loopback.
+    /// Returns whether a socket of the caller belongs to our network namespace, and so to our loopback.
     pub(crate) fn shares_network(&self, tid: i32, its: BorrowedFd<'_>, features: Features) -> bool {
         if features.has_netns_cookie {
             let cookie = socket::cookie(its, libc::SO_NETNS_COOKIE).ok();
@@ -70,7 +70,7 @@ impl Own {
         process::link(&format!("/proc/{tid}/ns/net")).is_ok_and(|it| it == self.network)
     }
 
-    /// Whether a thread may do less than at its start. If so, its own `connect` must be checked by the kernel.
+    /// Returns whether a thread may do less than at its start. If so, its own `connect` must be checked by the kernel.
     pub(crate) fn is_confined(&self, tid: i32, changes: &Changes) -> bool {
         if changes.has_fenced() {
             return true;
@@ -112,7 +112,7 @@ fn is_same_account(one: &Identity, other: &Identity) -> bool {
     plain(one) == plain(other)
 }
 
-/// The thread's label from a security module; `None` if no module sets labels.
+/// Returns the thread's label from a security module; `None` if no module sets labels.
 fn label(tid: i32) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut file = kernel::open(format!("/proc/{tid}/attr/current")).ok()?;

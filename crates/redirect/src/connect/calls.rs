@@ -62,7 +62,7 @@ fn is_epoll_ctl(syscall: &str) -> bool {
     syscall.split_whitespace().next() == Some(&libc::SYS_epoll_ctl.to_string())
 }
 
-/// The number of turns; `None` if the kernel does not count them.
+/// Returns the number of turns; `None` if the kernel does not count them.
 fn turns(schedstat: &str) -> Option<u64> {
     let count: u64 = schedstat.split_whitespace().nth(2)?.parse().ok()?;
     (count > 0).then_some(count)

@@ -134,7 +134,7 @@ impl Exchange<'_> {
         renewed.map_err(failed(FallbackReason::Watched))
     }
 
-    /// Whether another thread may add or change watches of the old file while it is exchanged.
+    /// Returns whether another thread may add or change watches of the old file while it is exchanged.
     fn may_change(&self) -> bool {
         let (supervisor, asked) = (self.supervisor, self.asked);
         !self.is_only_thread && supervisor.processes.has_queues(asked.caller, asked.person.pid, supervisor.features)
@@ -236,7 +236,7 @@ impl Exchange<'_> {
 }
 
 impl Asked<'_> {
-    /// The watches on the old file under these numbers.
+    /// Returns the watches on the old file under these numbers.
     pub(super) fn watches(
         &self,
         supervisor: &Supervisor,
@@ -259,8 +259,8 @@ impl Asked<'_> {
         Ok(found)
     }
 
-    /// Whether the program's descriptor still refers to the file that was inspected: another thread may have closed it
-    /// and opened another file, or this thread may have a separate table.
+    /// Returns whether the program's descriptor still refers to the file that was inspected: another thread may have
+    /// closed it and opened another file, or this thread may have a separate table.
     pub(super) fn is_still(&self, inode: u64, old: &OwnedFd, has_kcmp: bool) -> bool {
         let tid = self.call.tid;
         if has_kcmp {

@@ -18,7 +18,7 @@ const QUEUE_PATIENCE_MS: u64 = 1_000;
 const NAME_TRIES: usize = 8;
 
 impl Asked<'_> {
-    /// A new socket that is connected with the caller's rights, not with ours.
+    /// Makes a new socket that is connected with the caller's rights, not with ours.
     pub(super) fn connected(
         &self,
         supervisor: &Supervisor,
@@ -68,7 +68,7 @@ impl Asked<'_> {
     }
 }
 
-/// How long the program would wait for a place in the queue; `None` if it would not wait.
+/// Returns how long the program would wait for a place in the queue; `None` if it would not wait.
 fn patience_ms(old: &OwnedFd) -> Option<u64> {
     let flags = socket::status_flags(old.as_fd()).ok()?;
     if flags & libc::O_NONBLOCK != 0 {

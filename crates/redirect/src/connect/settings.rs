@@ -19,8 +19,8 @@ const LOCKED: [(i32, i32); 2] = [(1, libc::SO_SNDBUF), (2, libc::SO_RCVBUF)];
 /// sending, timestamps of received data.
 const OF_TCP_ALONE: [i32; 4] = [libc::SO_ZEROCOPY, libc::SO_TIMESTAMP, libc::SO_TIMESTAMPNS, libc::SO_TIMESTAMPING];
 
-/// Whether all settings of the program's socket can also be made on a Unix socket. `has_rare` is whether the program
-/// may have set an option that the filter sees.
+/// Returns whether all settings of the program's socket can also be made on a Unix socket. `has_rare` is whether the
+/// program may have set an option that the filter sees.
 ///
 /// Signals (`O_ASYNC`) cannot be carried over: they contain the number of the descriptor on which they were enabled,
 /// which would be the supervisor's.

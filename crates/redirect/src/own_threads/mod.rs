@@ -97,7 +97,7 @@ impl OwnThreads {
         self.page.stats(MAX_ROUTES)
     }
 
-    /// The supervisor's process id: its work is part of the cost of connecting.
+    /// Returns the supervisor's process id. The supervisor's work is part of the cost of connecting.
     pub fn pid(&self) -> u32 {
         self.pid.cast_unsigned()
     }

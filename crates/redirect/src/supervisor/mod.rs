@@ -171,7 +171,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether a thread may wait with its call, because another thread takes its place.
+    /// Returns whether a thread may wait with its call, because another thread takes its place.
     pub(crate) fn may_wait(&self) -> bool {
         pool::stand_in(self)
     }
@@ -214,7 +214,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether this socket was moved by a call that a signal ended and that the program repeats with this call.
+    /// Returns whether this socket was moved by a call that a signal ended and that the program repeats with this call.
     pub(crate) fn is_repeated(&self, call: &Call, socket: &OwnedFd) -> bool {
         if self.features.has_wait_killable {
             return false;

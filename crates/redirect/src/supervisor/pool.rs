@@ -116,7 +116,7 @@ fn spawn(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     started.map(drop)
 }
 
-/// The main function of a thread, which counts as waiting from the start.
+/// Runs the main loop of a thread, which counts as waiting from the start.
 fn work(supervisor: &Supervisor, slot_idx: usize) {
     let pool = &supervisor.pool;
     let slot = supervisor.page.slot(slot_idx);

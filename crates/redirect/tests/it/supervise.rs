@@ -145,7 +145,7 @@ impl Done {
     }
 }
 
-/// The supervisor: `--route FROM=PATH --without NAME --quiet -- COMMAND`.
+/// Runs the supervisor: `--route FROM=PATH --without NAME --quiet -- COMMAND`.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     if std::env::var_os(ENDING_THREAD).is_some() {
         std::thread::spawn(|| std::thread::sleep(Duration::from_millis(100)));

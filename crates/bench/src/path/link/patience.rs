@@ -30,7 +30,7 @@ impl Patience {
         Self { limit, since: None, begun: None, is_logged_in: Arc::default() }
     }
 
-    /// The flag to set once the login is over.
+    /// Returns the flag to set once the login is over.
     pub(super) fn is_logged_in(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_logged_in)
     }
@@ -40,7 +40,7 @@ impl Patience {
         self.since = None;
     }
 
-    /// Called before each receive.
+    /// Checks the time limits; called before each receive.
     ///
     /// # Errors
     /// [`io::ErrorKind::TimedOut`] if the time of the answer, or of the login, is over.
@@ -58,8 +58,8 @@ impl Patience {
     }
 }
 
-/// How long one call on a socket may wait in the kernel. A longer wait is split into such parts, so that a signal is
-/// noticed between two parts.
+/// Returns how long one call on a socket may wait in the kernel. A longer wait is split into such parts, so that a
+/// signal is noticed between two parts.
 pub(crate) fn part_of(limit: Duration) -> Duration {
     limit.min(waiting::STEP)
 }
@@ -90,7 +90,7 @@ pub(crate) fn patiently<T>(
     }
 }
 
-/// The kernel's clock as of its last tick, which takes only a few nanoseconds to read.
+/// Returns the kernel's clock as of its last tick, which takes only a few nanoseconds to read.
 fn coarse_now() -> Duration {
     let now = clock_gettime(ClockId::MonotonicCoarse);
     let seconds = Duration::from_secs(now.tv_sec.unsigned_abs());

@@ -103,7 +103,7 @@ pub(super) fn facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     })
 }
 
-/// The facts that one `getsockname` returns.
+/// Returns the facts that one `getsockname` returns.
 pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     let name = rustix::net::getsockname(fd)?;
     let family = match name.address_family() {

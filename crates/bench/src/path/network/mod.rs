@@ -45,7 +45,7 @@ impl Host {
         Ipv4Addr::new(10, self.subnet(), 0, 1)
     }
 
-    /// The container's address on this host's bridge.
+    /// Returns the container's address on this host's bridge.
     pub fn container_address(self) -> Ipv4Addr {
         Ipv4Addr::new(10, self.subnet(), 0, 2)
     }
@@ -178,7 +178,7 @@ pub fn get_right() -> Result<(), NetworkError> {
     user::become_root_of_ours().map_err(failed("make a user namespace"))
 }
 
-/// The name of the calling thread's network namespace, as in `/proc`: `net:[4026531840]`.
+/// Returns the name of the calling thread's network namespace, as in `/proc`: `net:[4026531840]`.
 pub fn namespace_name() -> Option<String> {
     let link = kernel::link("/proc/thread-self/ns/net").ok()?;
     Some(link.to_string_lossy().into_owned())

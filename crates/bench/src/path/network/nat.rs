@@ -14,7 +14,7 @@ use super::{Host, Network};
 
 const NFT: &str = "nft";
 
-/// Whether `nft` is installed, so that rules can be loaded.
+/// Returns whether `nft` is installed, so that rules can be loaded.
 pub fn has_nft() -> bool {
     let Ok(nft) = find_program(NFT) else {
         return false;

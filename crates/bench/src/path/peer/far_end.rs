@@ -109,7 +109,7 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
     Found { who: FarEnd::Account(end.uid), by }
 }
 
-/// Whether the address belongs to this machine: only then can a socket be bound to it.
+/// Returns whether the address belongs to this machine: only then can a socket be bound to it.
 fn is_own(address: SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()

@@ -44,7 +44,7 @@ pub struct Admitted {
 }
 
 impl Admitted {
-    /// The login, with the setting that the environment adds.
+    /// Returns the login, with the setting that the environment adds.
     pub(crate) fn with(self, login: &Login) -> Cow<'_, Login> {
         if self.enables_clear == login.enables_clear {
             return Cow::Borrowed(login);
@@ -52,7 +52,7 @@ impl Admitted {
         Cow::Owned(Login { enables_clear: self.enables_clear, ..login.clone() })
     }
 
-    /// Whether a password may be sent unencrypted, or as an md5 hash.
+    /// Returns whether a password may be sent unencrypted, or as an md5 hash.
     pub fn clear(self) -> Clear {
         match self.channel {
             Channel::Foreign => Clear::NeverGoes,
@@ -126,7 +126,7 @@ fn says_nothing(protocol: Protocol, login: &Login) -> bool {
     }
 }
 
-/// Whether this login can only send its password in the clear.
+/// Returns whether this login can only send its password in the clear.
 fn is_clear(protocol: Protocol, login: &Login) -> bool {
     protocol == Protocol::Redis && !login.password.is_empty()
 }

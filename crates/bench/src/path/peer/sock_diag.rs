@@ -162,7 +162,8 @@ struct Row {
 }
 
 impl Row {
-    /// The columns: number, two addresses, state, four columns of queues and timers, uid, another column, inode.
+    /// Parses a line with these columns: number, two addresses, state, four columns of queues and timers, uid, another
+    /// column, inode.
     fn read(line: &str) -> Option<Self> {
         let columns: Vec<&str> = line.split_ascii_whitespace().collect();
         Some(Self {

@@ -46,8 +46,9 @@ impl ServerView {
     }
 }
 
-/// The far ends of the connections that the listener's processes have accepted on its port, each with the process that
-/// holds it. If `told` names processes, only these are inspected, because a server may have started hundreds.
+/// Returns the far ends of the connections that the listener's processes have accepted on its port, each with the
+/// process that holds it. If `told` names processes, only these are inspected, because a server may have started
+/// hundreds.
 fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(SocketAddr, u32)> {
     let mut pids: Vec<u32> =
         told.filter(|id| belongs_to(*id, listener)).filter_map(|id| Some(of_thread(id)?.0)).collect();
@@ -70,7 +71,7 @@ fn only_one(pid: u32, accepted: &[(SocketAddr, u32)]) -> Option<SocketAddr> {
     held.next().filter(|_| held.next().is_none()).map(|held| held.0)
 }
 
-/// Whether `id` is a thread of the listener, or of a process that the listener has started.
+/// Returns whether `id` is a thread of the listener, or of a process that the listener has started.
 fn belongs_to(id: u32, listener: u32) -> bool {
     of_thread(id).is_some_and(|(process, parent)| [process, parent].contains(&listener))
 }

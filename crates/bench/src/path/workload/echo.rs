@@ -35,7 +35,7 @@ impl Default for Echo {
 }
 
 impl Echo {
-    /// The request's name in options and records.
+    /// Returns the request's name in options and records.
     pub fn name(&self) -> &'static str {
         match self.request {
             EchoRequest::Ping { .. } => "ping",
@@ -51,7 +51,7 @@ impl Echo {
         Hello { traffic, is_nodelay: self.is_nodelay }
     }
 
-    /// Number of bytes in one write.
+    /// Returns the number of bytes in one write.
     pub(crate) fn write_bytes(&self) -> u32 {
         match self.request {
             EchoRequest::Ping { request_bytes, .. } => request_bytes,

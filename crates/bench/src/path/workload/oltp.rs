@@ -58,7 +58,7 @@ impl Oltp {
         self != Self::ReadOnly
     }
 
-    /// The transaction's statements on `table`.
+    /// Returns the transaction's statements on `table`.
     pub(super) fn transaction(self, table: &str) -> Transaction {
         let mut building = Building::on(table);
         let in_transaction = matches!(self, Self::ReadOnly | Self::ReadWrite | Self::WriteOnly);

@@ -120,7 +120,7 @@ impl Function {
         self.with_integers(left, right, random)
     }
 
-    /// Whether this function calculates with doubles if at least one argument is a double.
+    /// Returns whether this function calculates with doubles if at least one argument is a double.
     fn is_overloaded(self) -> bool {
         use Function as F;
         matches!(self, F::Add | F::Subtract | F::Multiply | F::Divide | F::Equal | F::NotEqual)

@@ -214,7 +214,7 @@ fn repeat(told: &Told<'_>) {
     println!("dials {n}");
 }
 
-/// The descriptors that the parent process has open.
+/// Returns the descriptors that the parent process has open.
 fn open_above() -> Vec<String> {
     let parent = unsafe { libc::getppid() };
     let open = std::fs::read_dir(format!("/proc/{parent}/fd")).unwrap();

@@ -398,7 +398,7 @@ fn ask_queue(coin: &mut Coin) -> Turn {
     })
 }
 
-/// A child process makes a call on a socket that both processes hold.
+/// Lets a child process make a call on a socket that both processes hold.
 fn in_child(coin: &mut Coin) -> Turn {
     let (at, which) = (slot(coin), coin.below(3));
     Box::new(move |world| {

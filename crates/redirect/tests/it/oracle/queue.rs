@@ -215,7 +215,7 @@ fn of_mio(interest: i16) -> Interest {
     }
 }
 
-/// The negative error, or zero.
+/// Returns the negative error, or zero.
 fn number(result: io::Result<()>) -> i64 {
     result.err().map_or(0, |it| -i64::from(it.raw_os_error().unwrap()))
 }
