@@ -22,7 +22,7 @@ const FOR_SLICES: f64 = 0.9;
 pub struct Budget {
     /// Time for the epochs of all contrasts together, without the warm-up.
     pub time: Duration,
-    /// Looptax shortens the slices until this many epochs of each contrast fit.
+    /// looptax shortens the slices until this many epochs of each contrast fit.
     pub wanted_epochs: usize,
 }
 

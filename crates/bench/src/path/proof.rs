@@ -151,7 +151,7 @@ mod tests {
             ..tcp.clone()
         };
         check(Arm::Tls, 7, &sealed, here.clone(), true);
-        check(Arm::Tcp, 7, &sealed, here, false); // with TLS, although the arm has none
+        check(Arm::Tcp, 7, &sealed, here, false); // with TLS on an arm without TLS
     }
 
     #[test]

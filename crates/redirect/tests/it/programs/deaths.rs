@@ -26,7 +26,7 @@ pub(super) const CASES: &[Case] = &[
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The variable by which all processes of a tree are found, whatever has become of them.
 const MARK: &str = "LOOPTAX_TREE";
-/// Names of our own processes; the measuring process has none of these names.
+/// Names of our own processes; the measuring process does not have any of these names.
 const HELPERS: [&str; 4] = ["looptax-launch", "looptax-watch", "looptax-run", "looptax-guard"];
 
 /// A program with child processes, in the background and not, that ignore the request to end. The first shell stops
