@@ -46,8 +46,8 @@ pub(crate) struct CoreMap {
 }
 
 impl CoreMap {
-    /// Distributes the connections of an epoch over `cores`, the result of [`cores_for`]. Connection `i` belongs
-    /// to client thread `i % n_clients`.
+    /// Distributes the connections of an epoch over `cores`, the result of [`cores_for`]. Connection `i` belongs to
+    /// client thread `i % n_clients`.
     pub(crate) fn deal(
         placement: Placement,
         threads: ServerThreads,

@@ -331,7 +331,7 @@ fn total_rate(data: &MeasuredEpoch) -> f64 {
     mean(&rates)
 }
 
-/// Returns whether the median rate of the last four epochs is within 3 % of the median of the four before.
+/// Returns whether the median rate of the last four epochs is within 3 % of the median of the four epochs before.
 fn is_steady(rates: &[f64]) -> bool {
     let last = rates.len().checked_sub(8).map(|from| rates[from..].to_vec());
     let medians = last.and_then(|mut last| {

@@ -19,7 +19,7 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
 }
 
 /// Returns the CPU time of all processes that process `pid` has started, including those that have ended and were
-/// waited for, without its own CPU time.
+/// waited for, without the CPU time of `pid` itself.
 ///
 /// An application's workers start and end below its supervisor, which waits for processes that lost their parent. The
 /// remark about ticks at [`cpu_ns`] applies to this function, too.

@@ -40,7 +40,7 @@ fn r44_a_signal_ends_waits_for_answers_and_for_connections() {
         Box::new(over(Endpoint::Unix(path.clone()))),
         Box::new(page(None)),
         Box::new(page(Some("localhost"))),
-        // Connects until the queue is full; the connect that then waits has no connection yet.
+        // Connects until the queue is full; the last connect then waits and is not connected.
         Box::new(|| {
             let mut held = Vec::new();
             loop {

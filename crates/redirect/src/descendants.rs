@@ -64,7 +64,7 @@ pub(crate) fn kill_until(roots: &[i32], spared: &[i32], mut take_away: impl FnMu
     }
 }
 
-/// Sends a signal only if the number still belongs to the process that was found, not to a newer one.
+/// Sends a signal only if the number still belongs to the process that was found, not to a newer process.
 fn send(seen: Stat, signal: i32) {
     let Ok(pidfd) = process::pidfd_open(seen.pid.cast_signed(), 0) else {
         return;

@@ -124,7 +124,8 @@ pub(crate) fn start(config: &Config, page: &'static Page, inherited: Inherited) 
     let args = &args;
     let supervisor = fork(move || {
         page.note_helper(Helper::Supervisor, own_pid());
-        // Done before the program exists, so that its background processes are below us from the first moment on.
+        // Done before the program exists, so that the program's background processes are below us from the first moment
+        // on.
         let program =
             wait::adopt_orphans().and_then(|()| fork(|| program(page, args, inherited, config, [&ours, &its])));
         drop((ours, its));
@@ -282,8 +283,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// Begins to observe the watchdog. `None` if the watchdog is already gone, which means that the program is already
-    /// taken care of, or if the watchdog cannot be observed.
+    /// Begins to observe the watchdog. `None` if the watchdog is already gone, and the program is then taken care of,
+    /// or if the watchdog cannot be observed.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {
@@ -291,7 +292,7 @@ impl Unguarded {
                 Self::end(page, program_pid, keeps_running, config.ends_all);
                 return None;
             }
-            // The watchdog lives but cannot be observed; its guard does that.
+            // The watchdog lives but cannot be observed by us; its guard observes it.
             found => found.ok()?,
         };
         Some(Self { watchdog, program_pid, keeps_running, ends_all: config.ends_all })

@@ -42,8 +42,8 @@ pub struct Owner {
     pub bound: SocketName,
 }
 
-/// Words in a process's arguments or environment which show that it needs something that a Unix socket does not
-/// provide.
+/// Words in a process's arguments or environment which show that the process needs something that a Unix socket does
+/// not provide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
     /// The words; only their letters and digits, `?` and `&` are compared, and case does not matter.

@@ -205,7 +205,7 @@ impl Slot {
         self.stage.store(stage::REPLACING, Ordering::Release);
     }
 
-    /// Records that it was not replaced after all.
+    /// Records that the program's descriptor was not replaced after all.
     pub(crate) fn end_replacing(&self) {
         self.stage.store(stage::SEEN, Ordering::Release);
     }

@@ -1,8 +1,8 @@
 //! Finds out which features the kernel, and a sandbox around looptax, allow. Each feature is tried; none is inferred
 //! from a version.
+//!
 //! A child process installs the real filter and makes one call; this process then handles the call as the supervisor
 //! will handle the program's calls.
-//! program.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -50,7 +50,7 @@ pub enum Obstacle {
     },
     #[error("the trial failed at {step}")]
     Trial {
-        /// The step at which it was refused.
+        /// The step that was refused.
         step: &'static str,
         source: io::Error,
     },

@@ -178,7 +178,8 @@ impl Shared {
 }
 
 impl Counter {
-    /// Slices that share a place have different marks; a mark is repeated only after 67 million slices.
+    /// Returns the mark of a slice. Slices that share a place have different marks; a mark is repeated only after 67
+    /// million slices.
     fn mark(slice: u32) -> u64 {
         u64::from(slice / N_SLICES as u32) << COUNT_BITS
     }

@@ -224,8 +224,8 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Returns whether this process may end with the program. If everything ends with an owner, it has to stay until
-    /// the last process has ended.
+    /// Returns whether this process may end with the program. If everything ends with an owner, this process has to
+    /// stay until the last process has ended.
     fn may_end(&self) -> bool {
         self.owner.is_none() || self.started.listener.is_deserted(0)
     }

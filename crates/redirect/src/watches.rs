@@ -111,8 +111,8 @@ fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
     (watched == fd && found_inode == inode).then_some(Watch { queue, fd, events, data })
 }
 
-/// Makes the queues watch `new` in the same way as they now watch the old file; `before` are the watches that they
-/// already have for `new`.
+/// Makes the queues watch `new` in the same way as they now watch the old file; `before` are the watches that the
+/// queues already have for `new`.
 ///
 /// # Errors
 /// The first step that failed; earlier queues already watch `new`, until it is closed. `is_wanted` is called right

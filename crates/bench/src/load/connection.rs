@@ -120,7 +120,7 @@ impl Connection {
         (self.digest, self.n_digested) = (0, 0);
     }
 
-    /// Digests of the first answers since [`Connection::begin`].
+    /// Returns the digests of the first answers since [`Connection::begin`].
     pub(crate) fn digests(&self) -> Digests {
         self.digests
     }

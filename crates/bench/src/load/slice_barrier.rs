@@ -18,7 +18,7 @@ use crate::error::LoadError;
 
 /// If an answer takes longer than this, the waiting coordinator also checks whether the experiment is to stop.
 const LATE: Duration = Duration::from_secs(1);
-/// Time between two such checks.
+/// Time between two checks whether the experiment is to stop, while an answer is late.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The times of one slice, by the measuring clock.
@@ -92,8 +92,8 @@ impl SliceBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Coordinator: starts `command` on all threads and waits until every one has done it. Once `stop` is set, it no
-    /// longer waits for late answers.
+    /// Coordinator: starts `command` on all threads and waits until every one has done it. Once `stop` is set, the
+    /// coordinator no longer waits for late answers.
     ///
     /// # Errors
     /// The first failure of any thread.

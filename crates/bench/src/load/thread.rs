@@ -32,9 +32,9 @@ use crate::sys::thread_usage;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) sides: [SidePlan; 2],
-    /// The run's seed and the epoch's number, for the keys.
+    /// The run's seed, from which the keys are drawn.
     pub(crate) seed: u64,
-    /// See `seed`.
+    /// The epoch's number, on which the keys depend, too.
     pub(crate) epoch: u64,
     /// Index of the pair of arms.
     pub(crate) contrast: u64,

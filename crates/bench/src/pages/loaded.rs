@@ -15,7 +15,7 @@ const MOST_CHECKSUMS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureKind {
     Connect,
-    /// The server closed the connection before the answer or within it.
+    /// The server closed the connection before the answer or during it.
     Closed,
     /// No complete answer arrived within the time limit.
     Timeout,

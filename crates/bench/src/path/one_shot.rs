@@ -132,7 +132,7 @@ impl Conversation {
         })
     }
 
-    /// Ends the session as a client should, so that the server does not count or log an aborted one, but does not wait
+    /// Ends the session as a client should, so that the server does not count or log an aborted session. Does not wait
     /// for the server's end.
     pub fn leave(self) {
         let goodbye = self.goodbye();

@@ -47,7 +47,7 @@ pub struct Storm<'a> {
     /// Whether a connection stays open until the end of the storm; a web server's connection to PHP is closed after its
     /// answer.
     pub stays: bool,
-    /// Whether this answer refuses the connection.
+    /// Returns whether an answer refuses the connection.
     pub refuses: fn(&[u8]) -> bool,
     /// A connection without an answer after this time, counted from the first connect, has failed.
     pub patience: Duration,
@@ -80,9 +80,9 @@ pub fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
 /// The result of one connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fate {
-    /// Time from the first connect to the moment at which this one was due.
+    /// Time from the first connect to the moment at which this connect was due.
     pub due: Duration,
-    /// Time from the first connect to the answer or the failure of this one.
+    /// Time from the first connect to the answer or the failure of this connect.
     pub at: Duration,
     /// The name of the error, if the connect failed.
     pub error: Option<String>,

@@ -58,9 +58,8 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// Makes a client that trusts any server: for other people's servers, whose certificates looptax does not know and
-    /// which
-    /// it reaches only on this machine.
+    /// Makes a client that trusts any server. For other people's servers: looptax does not know their certificates, and
+    /// reaches these servers only on this machine.
     ///
     /// # Errors
     /// No case is known: the library's own settings fit together.

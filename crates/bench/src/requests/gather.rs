@@ -54,7 +54,8 @@ impl Running {
     }
 }
 
-/// Makes a slice that is one request exactly as long as its answer took, so that nothing is drained after its end.
+/// Makes a slice with a single whole request exactly as long as the answer took, so that nothing is drained after its
+/// end.
 fn end_with_answer(slice: &mut Slice) {
     slice.active_ns = slice.latency_sum_ns;
     slice.drain_ns = 0;

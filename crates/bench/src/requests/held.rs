@@ -9,7 +9,7 @@ use crate::connect::Worker;
 use crate::cores::pin_thread;
 
 /// The pinned threads, with the cores that they had before. Dropping this value restores these cores. Drop it before
-/// the connections close, because after that the server may use a thread for another client.
+/// the connections close: after they have closed, the server may use a thread for another client.
 #[derive(Debug, Default)]
 pub(super) struct Held(Vec<Lent>);
 

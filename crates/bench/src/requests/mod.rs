@@ -293,7 +293,7 @@ fn slice_spec(side: Side, rank: u64, start_ns: u64, shape: Shape) -> SliceSpec {
     SliceSpec { side, rank, count_from_ns, stop_at_ns: count_from_ns + shape.slice.as_nanos() as u64 }
 }
 
-/// Requests per second of the slower side of an epoch.
+/// Returns the requests per second of the slower side of an epoch.
 fn slowest_per_s(epoch: &MeasuredEpoch) -> f64 {
     let counts = epoch.raw.counts();
     let rates = Side::BOTH.into_iter();

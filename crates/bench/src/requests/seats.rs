@@ -16,7 +16,7 @@ pub(super) const MOST_CONNECTIONS: usize = 16;
 /// The threads at the two ends of each connection of an epoch; empty if they are pinned.
 #[derive(Default)]
 pub(super) struct Ends {
-    /// By side and connection; empty if at least one of them is not known.
+    /// The worker of each connection, by side and connection; empty if at least one worker is not known.
     workers: [Vec<Worker>; 2],
     /// Client threads, by side and connection.
     clients: [Vec<u32>; 2],

@@ -36,7 +36,7 @@ fn n_completions(epoch: &MeasuredEpoch) -> usize {
 }
 
 /// Checks that epochs keep all their latencies until the first epoch that exceeds the cap, and that no epoch keeps any
-/// from then on: a later epoch that would fit has few answers, so it is a slow epoch.
+/// from then on. A later epoch that would still fit has few answers, so it is a slow epoch.
 #[track_caller]
 fn check(cap_samples: usize) {
     let epochs = epochs(cap_samples * size_of::<u32>());
@@ -57,7 +57,7 @@ fn check(cap_samples: usize) {
 #[test]
 fn epochs_beyond_the_cap_keep_their_counts_only() {
     check(0);
-    // Somewhat more than one epoch of each contrast needs, and than two epochs need.
+    // Somewhat more than one epoch of each contrast needs; then somewhat more than two epochs of each need.
     check(70);
     check(110);
     check(6 * 8 * (5 + 3));

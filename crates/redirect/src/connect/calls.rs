@@ -28,7 +28,7 @@ pub(super) fn let_end(pid: i32, caller: i32) {
     }
 }
 
-/// A thread that may be in such a call and is not running.
+/// A thread that is not running, and may be in a call that had looked up the old file.
 struct HeldUp {
     tid: i32,
     /// Whether the thread waits for a queue's lock.

@@ -134,7 +134,7 @@ impl Exchange<'_> {
         renewed.map_err(failed(FallbackReason::Watched))
     }
 
-    /// Returns whether another thread may add or change watches of the old file while it is exchanged.
+    /// Returns whether another thread may add or change watches of the old file while the file is exchanged.
     fn may_change(&self) -> bool {
         let (supervisor, asked) = (self.supervisor, self.asked);
         !self.is_only_thread && supervisor.processes.has_queues(asked.caller, asked.person.pid, supervisor.features)

@@ -1,8 +1,8 @@
 //! A supervisor next to this process, for some of its threads.
 //!
-//! `run` installs a filter for a whole program. A process that measures the gain needs it only for some of its threads,
-//! so that it does not slow down the other threads. So the supervisor is forked while there is only one thread; later a
-//! thread installs the filter, which also applies to all threads that it starts, and passes the listener to the
+//! `run` installs a filter for a whole program. A process that measures the gain needs the filter only for some of its
+//! threads, so that the other threads are not slowed down. So the supervisor is forked while there is only one thread;
+//! later a thread installs the filter, which also applies to all threads that it starts, and passes the listener to the
 //! supervisor. There is no watchdog: if this supervisor dies, connecting fails, and so does the measurement.
 
 mod routes;
@@ -77,7 +77,7 @@ impl OwnThreads {
         let message = routes::written(mapping);
         pass::send(socket.as_fd(), &message, Some(installed.listener.as_fd()))
             .map_err(RedirectError::failed("pass the filter to the supervisor"))?;
-        // Only the supervisor may hold the listener: then calls fail, instead of waiting, if it dies.
+        // Only the supervisor may hold the listener: then, if the supervisor dies, calls fail instead of waiting.
         drop(installed);
         let mut answer = [0; 4];
         let (n_bytes, _) = pass::receive(socket.as_fd(), &mut answer)

@@ -117,7 +117,8 @@ impl Supervisor {
         if let Some(call) = slot.call() {
             self.die_at(DieAt::Received);
             let answer = self.answer_to(&call, slot, &mut counted_in);
-            // Done before the answer: the kernel may let the program run first on this core once it has the answer.
+            // Done before the answer: once the program has the answer, the kernel may let the program run first on this
+            // core.
             if let (Some(steering), Some(begun_ns), Some(slice)) = (self.steering, begun_ns, counted_in) {
                 steering.add_busy(slice, wait::monotonic_ns() - begun_ns);
             }

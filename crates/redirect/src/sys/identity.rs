@@ -109,7 +109,7 @@ pub(crate) fn become_user(uid: u32) -> io::Result<()> {
     call(libc::SYS_setresuid, uid, uid, uid).map(drop)
 }
 
-/// Sets the file-system ids. The kernel does not report whether it did, so they are read again.
+/// Sets the file-system ids. The kernel does not report whether it has set them, so they are read again.
 fn set_file_ids(wanted: &Identity) -> io::Result<()> {
     for (number, id) in [(libc::SYS_setfsgid, wanted.fsgid), (libc::SYS_setfsuid, wanted.fsuid)] {
         call(number, id.into(), 0, 0)?;

@@ -35,7 +35,7 @@ pub(crate) fn pidfd_getfd(pidfd: BorrowedFd<'_>, fd: i32) -> io::Result<OwnedFd>
     new_fd(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), fd, 0) })
 }
 
-/// Process and user of a thread; if the descriptor is a process's, those of its first thread.
+/// Returns the process and the user of a thread; if `pidfd` is a process's descriptor, those of its first thread.
 ///
 /// # Errors
 /// `ESRCH` if the thread has ended; other errors on kernels before 6.13.
@@ -237,7 +237,8 @@ impl Descriptor {
     }
 }
 
-/// Allows another process to inspect this one, if Yama requires that; without Yama it already may.
+/// Allows another process to inspect this one, if Yama requires that; without Yama, the other process may do so
+/// already.
 ///
 /// # Source
 /// Linux, Documentation/admin-guide/LSM/Yama.rst: `PR_SET_PTRACER`.

@@ -67,7 +67,7 @@ pub(crate) struct Arrival {
     pub(crate) is_sent: bool,
 }
 
-/// Returns the next signal at such a descriptor; `None` if there is none now.
+/// Returns the next signal at a descriptor of [`SignalSet::arrivals`]; `None` if there is none now.
 pub(crate) fn next_signal(arrivals: BorrowedFd<'_>) -> Option<Arrival> {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };

@@ -24,7 +24,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Checks that ignored signals, timers and the mask for new files are set before the start and seen by the program.
+/// Checks that the program sees the ignored signals, the timers and the mask for new files that were set before its
+/// start.
 fn inherited() {
     let server = Server::start();
     // Rust's start-up code changes one of the signals, so a shell prints them.

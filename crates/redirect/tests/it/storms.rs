@@ -52,7 +52,8 @@ fn threads() {
 }
 
 fn signals(without: &[&str]) {
-    // On such a kernel, names are read while signals are blocked, because an answer may arrive when a signal has ended
+    // On a kernel without this feature, names are read while signals are blocked, because an answer may arrive when a
+    // signal has ended
     // its call.
     let in_peace: &[&str] = if without.is_empty() { &[] } else { &["in-peace"] };
     let storm = |kind: &str| run(&[&["signals", kind, "300"], in_peace].concat(), without);
@@ -61,8 +62,8 @@ fn signals(without: &[&str]) {
     if without.is_empty() {
         assert!(restarted.stdout.contains("good 300 wrong 0"), "{restarted:#?}");
     } else {
-        // Such a kernel may lose an answer that it has accepted. The repeated call then reports that the socket is
-        // connected, which is true.
+        // A kernel without this feature may lose an answer that it has accepted. The repeated call then reports that
+        // the socket is connected, which is true.
         let wrong = restarted.stdout.lines().filter(|line| line.starts_with("wrong"));
         let wrong: Vec<&str> = wrong.collect();
         let is_connected = |line: &&str| **line == *"wrong (-106, 0)";

@@ -121,7 +121,7 @@ fn group_signal() {
     assert_eq!(child.wait().unwrap().code(), Some(9));
 }
 
-/// The program stops itself, and is seen as a shell sees it that waits for its job.
+/// The program stops itself; the test waits for this as a shell waits for its job.
 fn stopped() {
     let run = Run::command(&["bash", "-c", "echo ready; kill -STOP $$; echo on; exit 5"]);
     let (mut child, mut lines) = started(&run);

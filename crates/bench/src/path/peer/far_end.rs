@@ -32,7 +32,7 @@ enum By {
         uid: u32,
         inodes: Vec<u64>,
     },
-    /// The listener belongs to root, which runs its workers as this account.
+    /// The listener belongs to root, which runs its workers under the account of the far end.
     Root,
 }
 
@@ -101,7 +101,7 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
         Some(listener) if listener.uid == 0 => By::Root,
         Some(listener) if listener.uid == end.uid => By::Sockets {
             uid: end.uid,
-            // The listener's socket stays the same, while each connection has a new one.
+            // The listener's socket stays the same, while each connection has a new socket.
             inodes: vec![listener.inode],
         },
         _ => By::Sockets { uid: end.uid, inodes: vec![end.inode] },

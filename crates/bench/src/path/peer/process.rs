@@ -91,7 +91,8 @@ fn holds(process: &Path, links: &[String]) -> Option<bool> {
     Some(false)
 }
 
-/// Returns the effective user of a process. Its folder in `/proc` belongs to root if other users may not inspect it.
+/// Returns the effective user of a process. The process's folder in `/proc` belongs to root if other users may not
+/// inspect the process.
 fn uid_of(process: &Path) -> Option<u32> {
     let owner = kernel::metadata(process).ok()?.uid();
     if owner != 0 {

@@ -1,5 +1,6 @@
 //! How a pooler in front of PostgreSQL treats its server connections: whether clients share them, and whether a
 //! client's prepared statements then stay with that client.
+//!
 //! For a running pooler, `experiment` checks this before it prepares any statement, because no statement of ours may
 //! stay on a server connection that another client gets next.
 

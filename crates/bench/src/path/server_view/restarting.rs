@@ -37,7 +37,7 @@ pub enum Saved {
         /// server does not report it.
         ago_s: Option<u64>,
         n_changes_since: u64,
-        /// Whether the server takes a snapshot when it ends; `None` if it does not report that.
+        /// Whether the server takes a snapshot when it ends; `None` if the server does not report this.
         takes_one_at_end: Option<bool>,
     },
 }

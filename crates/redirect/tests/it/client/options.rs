@@ -93,7 +93,7 @@ fn reuse_port(told: &Told<'_>) {
     talk(fd);
 }
 
-/// A socket that sends signals contains the number of the descriptor on which they were enabled.
+/// Signals that a socket sends contain the number of the descriptor on which they were enabled.
 fn signals(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let flags = unsafe {

@@ -21,7 +21,7 @@ use crate::raw;
 /// How long a program may take. If it takes longer, it hangs, and its process runs no further program.
 const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_CONNECTIONS: u64 = 4;
-/// Highest number of turns of a loop that delays one of two threads that run at the same time.
+/// One of two threads that run at the same time is delayed by at most this many turns of a loop.
 const MOST_SPINS: u64 = 16_000;
 /// How often a thread makes a call (`stir`) during a `connect`.
 const STIRS: u32 = 30;
