@@ -283,8 +283,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// Begins to observe the watchdog. `None` if the watchdog is already gone, and the program is then taken care of,
-    /// or if the watchdog cannot be observed.
+    /// Begins to observe the watchdog. `None` if the watchdog cannot be observed, or if it is already gone; in the
+    /// latter case the program is taken care of.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {

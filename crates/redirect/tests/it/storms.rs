@@ -53,8 +53,7 @@ fn threads() {
 
 fn signals(without: &[&str]) {
     // On a kernel without this feature, names are read while signals are blocked, because an answer may arrive when a
-    // signal has ended
-    // its call.
+    // signal has ended its call.
     let in_peace: &[&str] = if without.is_empty() { &[] } else { &["in-peace"] };
     let storm = |kind: &str| run(&[&["signals", kind, "300"], in_peace].concat(), without);
     let (restarted, _) = storm("restart");
