@@ -132,8 +132,8 @@ impl<'a, 's> Scanner<'a, 's> {
         Ok(())
     }
 
-    /// Returns whether `text` starts with a comment that the server ignores: MySQL and MariaDB run the text in `/*! …
-    /// */` and `/*M! … */`.
+    /// Returns whether `text` starts with a comment that the server ignores. MySQL and MariaDB run the text in
+    /// `/*! … */` and `/*M! … */`.
     fn is_plain_comment(&self, text: &str) -> bool {
         let is_run = text.starts_with("/*!") || text.starts_with("/*M!");
         text.starts_with("/*") && !(is_run && self.dialect == Dialect::Mysql)

@@ -3,8 +3,8 @@
 //!
 //! A program is defined by a seed: `program` makes its calls in an order, with flags, sizes and threads that depend
 //! only on the seed, and prints the result of each call; a threaded program prints the outcome of its connections.
-//! `known` lists the accepted differences. `oracle --programs N --threaded N --seed S` runs many programs, and `oracle
-//! --table` prints the differences in the form of the documentation page; a few programs run as a test.
+//! `known` lists the accepted differences. `oracle --programs N --threaded N --seed S` runs many programs, and
+//! `oracle --table` prints the differences in the form of the documentation page; a few programs run as a test.
 
 mod calls;
 mod data;
