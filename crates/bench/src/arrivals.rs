@@ -15,8 +15,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The requests of thread `thread` of `n_threads` from `start_ns` on. Slices of equal rank have the same gaps
-    /// between requests on both sides.
+    /// Returns the schedule of the requests that thread `thread` of `n_threads` threads sends from `start_ns` on. In
+    /// slices of equal rank, both sides have the same gaps between requests.
     pub(crate) fn new(
         open: OpenLoop,
         seed: u64,
@@ -40,7 +40,7 @@ impl Schedule {
         schedule
     }
 
-    /// When the next request is due, in nanoseconds of the measuring clock.
+    /// Returns when the next request is due, in nanoseconds of the measuring clock.
     #[inline]
     pub(crate) fn due_ns(&self) -> u64 {
         self.due_ns as u64
@@ -91,7 +91,7 @@ mod tests {
     fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential() {
         let gaps = gaps(schedule(Arrivals::Poisson, 1e6, Side::Other, 0), 100_000);
         let mean = mean(&gaps);
-        assert!((mean - 2_000.0).abs() < 30.0, "{mean}"); // two threads share a million a second
+        assert!((mean - 2_000.0).abs() < 30.0, "{mean}"); // two threads share 1,000,000 requests per second
         assert!((deviation(&gaps).unwrap() / mean - 1.0).abs() < 0.03);
     }
 

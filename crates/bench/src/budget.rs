@@ -22,7 +22,7 @@ const FOR_SLICES: f64 = 0.9;
 pub struct Budget {
     /// Time for the epochs of all contrasts together, without the warm-up.
     pub time: Duration,
-    /// To fit this many epochs of each contrast, looptax shortens the slices.
+    /// looptax shortens the slices until this many epochs of each contrast fit.
     pub wanted_epochs: usize,
 }
 
@@ -68,7 +68,7 @@ impl Budget {
     }
 }
 
-/// The plan after the warm-up; `None` if the earlier plan still holds.
+/// Returns the plan after the warm-up; `None` if the earlier plan still holds.
 ///
 /// Without a budget all epochs are measured, however long that takes. With a budget, as many epochs are measured as fit
 /// into its time, possibly 0.
@@ -102,11 +102,12 @@ mod tests {
     /// The promise of `--quick`: 40 epochs of eight slices.
     const QUICK: Budget = Budget { time: Duration::from_millis(19_600), wanted_epochs: 10 };
 
-    /// The plan of `--quick` after a warm-up with these answers: epochs, slice in ms, seconds in all.
+    /// Compares the plan of `--quick` after a warm-up in which every answer takes `answer` with `expected`: number of
+    /// epochs, length of a slice in ms, seconds of all epochs.
     #[track_caller]
     fn check(answer: Duration, budget: Option<Budget>, expected: Option<(usize, u128, f64)>) {
         let planned = Shape::short();
-        // One connection, whose answers all take as long.
+        // One connection, on which every answer takes `answer`.
         let grown = planned.adapted(1.0 / answer.as_secs_f64(), answer, MS);
         let shape = budget.map_or(grown, |it| it.shortened(grown, 1, answer * 10));
         let seen = WarmedUp { shape: [planned, shape], beside: MS * 5, n_contrasts: 1, n_epochs: 40 };
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn r44_what_was_promised_is_kept_by_fewer_epochs_however_slow_answers_are() {
         check(MS / 10, Some(QUICK), None);
-        // 200 requests take 0.4 s: shorter slices, so that ten epochs fit.
+        // 200 requests take 0.4 s, so the slices are shortened until ten epochs fit.
         check(MS * 2, Some(QUICK), Some((11, 210, 20.0)));
         check(MS * 10, Some(QUICK), Some((11, 190, 20.0)));
         check(MS * 30, Some(QUICK), Some((6, 300, 19.0)));

@@ -2,7 +2,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A point in time, in nanoseconds since an arbitrary start.
+/// Returns the current time of the measuring clock, in nanoseconds since an arbitrary start.
 ///
 /// # Cost
 /// No system call if the clock source is the processor's counter; a reading then takes some 20 to 40 ns.
@@ -12,7 +12,7 @@ pub(crate) fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// CPU time of the calling thread so far, in nanoseconds.
+/// Returns the CPU time of the calling thread so far, in nanoseconds.
 pub(crate) fn thread_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -40,8 +40,8 @@ pub trait Records: Send {
     /// If the connection is over.
     fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()>;
 
-    /// Accepts received bytes, whose last record may continue in the next call, and appends the data in them to
-    /// `plain`.
+    /// Decrypts received bytes and appends their data to `plain`. The last record may be incomplete; the next call
+    /// brings the rest of it.
     ///
     /// # Errors
     /// If a record was changed on its way.
@@ -52,37 +52,37 @@ pub trait Records: Send {
 ///
 /// The load engine repeats it and times it from outside.
 pub trait OneShotClient: Send {
-    /// Does the whole request, with the numbers that `draws` gives, and returns when the server has closed the
-    /// connection, too. It has its own time limits.
+    /// Performs the whole request with random numbers from `draws`. Returns when the server, too, has closed the
+    /// connection. The request has its own time limits.
     ///
     /// # Errors
     /// Any error of the request; it ends the run.
     fn run(&mut self, draws: &mut dyn Draws) -> Result<OneShotCalls, Failure>;
 }
 
-/// The system calls for data that one request took.
+/// The number of system calls with which one request sent and received its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OneShotCalls {
     pub sends: u64,
     pub receives: u64,
 }
 
-/// The clients of an epoch whose requests bring their own connections.
+/// The clients of an epoch in which every request opens its own connection.
 pub struct OneShotClients {
     /// The one-shot clients, `[baseline, other]`.
     pub sides: [Vec<Box<dyn OneShotClient>>; 2],
     /// The server that they connect to, if known.
     pub server_pid: Option<u32>,
-    /// Processes that the server started beforehand, any of which may serve: looptax pins them together with the
-    /// server.
+    /// Processes that the server started in advance. Any of them may serve a request, so looptax pins them together
+    /// with the server.
     pub standing_pids: Vec<u32>,
-    /// Whether looptax may pin all threads of the server: it is not known beforehand which of them will serve.
+    /// Whether looptax may pin all threads of the server; which of them will serve is not known in advance.
     pub may_pin: bool,
 }
 
 /// A thread from which client threads can be started, so that they inherit its properties.
 pub trait Origin: Send + Sync {
-    /// Runs a job on that thread. If the job is dropped instead, the thread has ended and the job was not run.
+    /// Runs `job` on the origin's thread. If the thread has ended, `job` is dropped and does not run.
     fn run(&self, job: Box<dyn FnOnce() + Send>);
 }
 
@@ -90,8 +90,8 @@ pub trait Origin: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Helper {
     pub pid: u32,
-    /// Whether looptax pins the helper, with all processes that it has started, to the server's cores: a pooler may
-    /// have a process for each client.
+    /// Whether looptax pins the helper, and all processes that the helper has started, to the server's cores. A pooler
+    /// may have a process for each client.
     pub sits_with_server: bool,
 }
 
@@ -114,19 +114,19 @@ impl<E: Into<Failure>> From<E> for ConnectError {
 }
 
 pub trait Connector {
-    /// The origins from which the client threads of contrast `contrast_idx` are started. If at least one side has an
-    /// origin, each side has separate client threads.
+    /// Returns the origins from which the client threads of contrast `contrast_idx` are started. If at least one side
+    /// has an origin, each side has separate client threads.
     fn origins(&self, _contrast_idx: usize) -> Origins {
         [None, None]
     }
 
-    /// The helpers of contrast `contrast_idx`, by side.
+    /// Returns the helpers of contrast `contrast_idx`, by side.
     fn helpers(&self, _contrast_idx: usize) -> [Option<Helper>; 2] {
         [None, None]
     }
 
-    /// The epoch's one-shot clients, if requests bring their own connections. Otherwise `None`; then
-    /// [`Connector::connect`] is called with the same arguments. Proves as much about the arms as it can.
+    /// Returns the epoch's one-shot clients if every request opens its own connection. Otherwise returns `None`, and
+    /// [`Connector::connect`] is then called with the same arguments. Proves as much about the arms as possible.
     ///
     /// # Errors
     /// As [`Connector::connect`].
@@ -140,8 +140,8 @@ pub trait Connector {
         Ok(None)
     }
 
-    /// Opens `n` connections for each side of contrast `contrast_idx`, first those of the side `first`, and proves
-    /// every one of them. `coins` are random bits of this epoch, for other random decisions about its connections.
+    /// Opens `n` connections for each side of contrast `contrast_idx` and proves each of them. The side `first` comes
+    /// first. `coins` are random bits of this epoch, for the other random decisions about its connections.
     ///
     /// # Errors
     /// The reason why a connection could not be opened or proved; it ends the run.

@@ -14,7 +14,7 @@ use crate::schedule::shuffled;
 /// Number of the random stream that shuffles the cores (see `schedule`).
 const CORES: u64 = 4;
 
-/// The cores that this process may use, in rising order.
+/// Returns the cores that this process may use, in rising order.
 ///
 /// # Errors
 /// If the kernel does not report them.
@@ -22,7 +22,7 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
     cores_of(0)
 }
 
-/// The cores of an experiment with `placement`.
+/// Returns the cores of an experiment with `placement`.
 ///
 /// # Errors
 /// [`BenchError::Machine`] if the cores cannot be read, or if `split` needs two cores and only one is allowed.
@@ -46,8 +46,8 @@ pub(crate) struct CoreMap {
 }
 
 impl CoreMap {
-    /// Distributes the connections of an epoch over `cores`, which are those of [`cores_for`]. Connection `i` belongs
-    /// to client thread `i % n_clients`.
+    /// Distributes the connections of an epoch over `cores`, the result of [`cores_for`]. Connection `i` belongs to
+    /// client thread `i % n_clients`.
     pub(crate) fn deal(
         placement: Placement,
         threads: ServerThreads,
@@ -79,7 +79,7 @@ impl CoreMap {
         }
     }
 
-    /// Core of each connection's client end and of its server end; `None` if that end is not pinned.
+    /// Returns the core of each connection's client end and of its server end; `None` if that end is not pinned.
     pub(crate) fn by_connection(&self) -> [Vec<Option<u32>>; 2] {
         let n_clients = self.client.len().max(1);
         let client_of = |connection: usize| *self.client.get(connection % n_clients)?;
@@ -98,8 +98,9 @@ pub(crate) fn pin_thread(tid: u32, core: usize) -> io::Result<()> {
     let_use(tid, &[core])
 }
 
-/// Pins all threads of a server to `core`, or lets them run on all of `cores`. The second is set explicitly, too,
-/// because an earlier epoch may have left the threads fewer cores. New threads and children inherit the setting.
+/// Pins all threads of a server to `core`; if `core` is `None`, lets them run on all of `cores`. This, too, is set
+/// explicitly, because an earlier epoch may have limited the threads to fewer cores. New threads and child processes
+/// inherit the setting.
 pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     // Twice, because a thread with the old mask may have started during the first round.
     for _ in 0..2 {
@@ -117,7 +118,7 @@ pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io:
     Ok(())
 }
 
-/// Does the same as [`pin_process`], also for all processes that the server has started.
+/// Does the same as [`pin_process`] for the server and all processes that it has started.
 pub(crate) fn pin_tree(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     pin_process(pid, core, cores)?;
     for child in descendant_pids(pid, usize::MAX) {

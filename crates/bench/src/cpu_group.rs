@@ -24,7 +24,7 @@ impl CpuGroup {
     /// Finds the control groups below `root`, which is `/` or the folder of a test. `None` if the kernel lists no CPU
     /// controller.
     ///
-    /// If both versions are mounted and version 1 lists a CPU controller, that is the one that counts.
+    /// If both versions are mounted and version 1 lists a CPU controller, version 1 counts.
     pub fn find(root: &Path) -> Option<Self> {
         let text = |path: &str| read::config(&root.join(path)).unwrap_or_default();
         let groups = text("proc/self/cgroup");
@@ -44,16 +44,17 @@ impl CpuGroup {
         Some(Self { levels: ancestors.map(|level| mount.join(level)).collect(), is_first_version })
     }
 
-    /// The limit of the nearest level that has one, in the form of version 2: microseconds per period, and the period
-    /// in microseconds, as in `50000 100000`. `max 100000` if no level has a limit. `None` if no level has the file.
+    /// Returns the limit of the nearest level that has one, in the form of version 2: microseconds per period, and the
+    /// period in microseconds, as in `50000 100000`. `max 100000` if no level has a limit. `None` if no level has the
+    /// file.
     pub fn limit(&self) -> Option<String> {
         let limits = || self.levels.iter().filter_map(|level| self.limit_of(level));
         let set = limits().find(|limit| !limit.starts_with("max"));
         set.or_else(|| limits().next())
     }
 
-    /// Other limits at our level or above, memory in bytes and number of processes: the tightest of each. Version 2
-    /// only.
+    /// Returns the tightest of the other limits at our level or above: memory in bytes, and number of processes. Only
+    /// for cgroup version 2.
     pub fn other_limits(&self) -> BTreeMap<String, String> {
         let tightest = |name: &str| {
             let set = self.levels.iter().filter_map(|level| read(level, name)?.parse::<u64>().ok());
@@ -63,8 +64,8 @@ impl CpuGroup {
         names.into_iter().filter(|_| !self.is_first_version).filter_map(tightest).collect()
     }
 
-    /// How often the nearest level with a limit has been throttled. If no level has a limit, how often our own level
-    /// has been.
+    /// Returns how often the nearest level with a limit has been throttled; if no level has a limit, how often our own
+    /// level has been throttled.
     pub fn n_throttled(&self) -> Option<u64> {
         let is_limited = |level: &&PathBuf| {
             let limit = self.limit_of(level);
@@ -154,7 +155,7 @@ cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0
             ]
         };
         check(&of("50000\n"), Some("50000 100000"), Some(7));
-        // The group above holds us up where our own has no limit.
+        // If our own group has no limit, the limit of the group above throttles us.
         check(&of("-1\n"), Some("20000 50000"), Some(3));
         check(&of("-1\n")[..5], Some("max 100000"), Some(7));
     }

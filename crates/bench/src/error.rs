@@ -122,7 +122,7 @@ pub enum CommandError {
     WrongTransport { found: String },
 }
 
-/// The last part of a command's stderr, as the end of a sentence.
+/// Returns the last part of a command's stderr, as the end of a sentence.
 fn words_after(said: &str) -> String {
     if said.is_empty() {
         ", and it printed nothing on stderr".to_owned()

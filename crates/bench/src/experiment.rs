@@ -22,10 +22,11 @@ use crate::slices::{EpochOrder, MeasuredEpoch, SliceSource};
 
 /// Warm-up epochs have separate numbers, so that a run with the same seed repeats the measured epochs.
 const WARM_UP_EPOCHS: u64 = 1 << 32;
-/// The warm-up continues while the median rate of its last four epochs differs by more than this from the four epochs
-/// before.
+/// The warm-up continues while the median rate of its last four epochs differs by more than this from the median rate
+/// of the four epochs before.
 const STEADY: f64 = 0.03;
-/// Least number of epochs in a run with a time limit: fewer have no interval at the level of a single interim analysis.
+/// Least number of epochs in a run with a time limit: fewer epochs give no interval at the level of a single interim
+/// analysis.
 const LEAST_EPOCHS: usize = 6;
 /// A run with a time limit ends early when it has this many epochs.
 const MOST_EPOCHS: usize = 10_000;
@@ -122,7 +123,7 @@ impl Experiment<'_> {
     /// Reduces the number of epochs to those that fit into the promised time, and reports what has changed.
     ///
     /// # Errors
-    /// [`BenchError::TooSlow`] if none fits.
+    /// [`BenchError::TooSlow`] if not even one epoch fits.
     fn replan(&mut self) -> Result<(), BenchError> {
         let stopping = &mut self.course.stopping;
         if let Some(time) = stopping.time {
@@ -163,7 +164,7 @@ impl Experiment<'_> {
         Ok(data)
     }
 
-    /// Runs epochs that are not counted, of all contrasts in turn, until the rate is steady or the time is up.
+    /// Runs uncounted epochs of all contrasts in turn until the rate is steady or the time is up.
     fn warm_up(&mut self) -> Result<(), BenchError> {
         if self.course.warm_up.is_none() {
             return Ok(());
@@ -222,7 +223,7 @@ impl Experiment<'_> {
             self.sample_room_bytes -= bytes;
         } else {
             // Drops the latencies of later epochs, too: only epochs with few requests would still fit, and these are
-            // the slow ones.
+            // the slow epochs.
             self.sample_room_bytes = 0;
             data.samples = [Vec::new(), Vec::new()];
         }
@@ -284,7 +285,7 @@ impl Experiment<'_> {
         });
     }
 
-    /// The remaining time if no contrast ends early.
+    /// Returns the remaining time if no contrast ends early.
     fn left_at_most(&self) -> Duration {
         let most = self.course.stopping.analyses.n_max();
         let running = self.contrasts.iter();
@@ -294,7 +295,7 @@ impl Experiment<'_> {
     }
 }
 
-/// Whether this interim analysis of the epochs so far ends the contrast, and why.
+/// Decides whether this interim analysis of the epochs so far ends the contrast, and why.
 fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: InterimAnalysis) -> Option<StopCause> {
     let primary = primary(&Input {
         epochs,
@@ -319,7 +320,7 @@ fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: I
     }
 }
 
-/// A rough estimate for the progress line only; it never decides anything.
+/// Returns a rough estimate for the progress line only; it never decides anything.
 fn rough_theta(epochs: &[Epoch]) -> Option<Estimate> {
     let thetas: Vec<f64> = epochs.iter().filter_map(Epoch::theta).collect();
     hodges_lehmann::estimate(&thetas, 0.05)
@@ -330,7 +331,7 @@ fn total_rate(data: &MeasuredEpoch) -> f64 {
     mean(&rates)
 }
 
-/// Whether the median rate of the last four epochs is within 3 % of the median of the four before.
+/// Returns whether the median rate of the last four epochs is within 3 % of the median of the four epochs before.
 fn is_steady(rates: &[f64]) -> bool {
     let last = rates.len().checked_sub(8).map(|from| rates[from..].to_vec());
     let medians = last.and_then(|mut last| {

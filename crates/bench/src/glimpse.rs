@@ -13,7 +13,7 @@ use crate::requests::Requests;
 use crate::shape::Shape;
 use crate::slices::EpochOrder;
 
-/// Time at the start of each quarter of a glimpse that is not counted, so that the scheduler can settle.
+/// Length of the uncounted time at the start of each quarter of a glimpse. It lets the scheduler settle.
 const SETTLE: Duration = Duration::from_millis(400);
 const BUCKET: Duration = Duration::from_millis(100);
 

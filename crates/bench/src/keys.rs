@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::Rng;
 
 use crate::plan::{Distribution, KeyShare, KeySpace};
 
-/// A random generator for one purpose, from the run's seed and the purpose's coordinates.
+/// Returns a random generator for one purpose, seeded with the run's seed and the coordinates of the purpose.
 pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
     let mixed = coordinates.iter().fold(seed, |state, coordinate| {
         SplitMix64::seed_from_u64(state ^ coordinate.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
@@ -23,10 +23,10 @@ pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceOf {
     pub(crate) epoch: u64,
-    /// The pair of arms, if several share a run.
+    /// Index of the pair of arms; a run may compare several pairs.
     pub(crate) contrast: u64,
     pub(crate) side: Side,
-    /// How many slices of this side were in the epoch before this one.
+    /// Number of earlier slices of this side in the same epoch.
     pub(crate) rank: u64,
 }
 
@@ -63,7 +63,7 @@ impl KeyRange {
 pub(crate) struct Keys {
     order: SplitMix64,
     range: KeyRange,
-    /// Set if keys are not drawn evenly.
+    /// `None` if all keys are equally likely.
     zipf: Option<Box<Zipfian>>,
     last: u64,
     content: SplitMix64,
@@ -73,9 +73,9 @@ impl Keys {
     /// Number of bytes from the start of the struct that drawing a key touches.
     pub(crate) const N_HOT_BYTES: usize = offset_of!(Self, content);
 
-    /// For slices of equal rank the keys are the same for both sides and for all pairs of arms. The content is
-    /// different: writing content that is already there is less work for a server, so the side that runs second would
-    /// have had an advantage.
+    /// Makes the random numbers of a connection in a slice. For slices of equal rank the keys are the same for both
+    /// sides and for all pairs of arms. The content differs, because writing content that is already in the server is
+    /// less work for it: with equal content, the side that runs second would have an advantage.
     pub(crate) fn new(seed: u64, slice: SliceOf, connection: u64, range: KeyRange, distribution: Distribution) -> Self {
         let SliceOf { epoch, contrast, side, rank } = slice;
         let writer = 2 * contrast + side.idx() as u64;
@@ -92,7 +92,7 @@ impl Keys {
         }
     }
 
-    /// The key drawn last, for error messages.
+    /// Returns the key drawn last, for error messages.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }

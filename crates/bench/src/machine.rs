@@ -45,7 +45,7 @@ impl Snapshot {
     }
 }
 
-/// The counters in the first line of `/proc/stat`; `None` if it does not have them.
+/// Returns the counters in the first line of `/proc/stat`; `None` if the line does not have them.
 pub fn cpu_ticks() -> Option<CpuTicks> {
     parse(kernel::text("/proc/stat").ok()?.lines().next()?)
 }

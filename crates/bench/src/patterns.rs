@@ -1,7 +1,7 @@
 //! Small messages written in different patterns, over a socket and over TCP: shows which patterns make TCP wait.
 //!
-//! This experiment is separate from comparisons: its server is one of its own threads, nothing is pinned, and its two
-//! transports take turns in a fixed order. That is enough for the delays that it looks for, which are milliseconds.
+//! This experiment is separate from comparisons: its servers are threads of looptax, nothing is pinned, and its two
+//! transports take turns in a fixed order. This is enough to show the delays in question, which are milliseconds.
 //! Called by `reproduce`.
 
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ use crate::clock::now_ns;
 pub const MESSAGE_BYTES: usize = 8;
 /// A block lasts at least this long and contains at least [`LEAST_EXCHANGES`].
 const BLOCK_NS: u64 = 50_000_000;
-/// An exchange that waits for a delayed acknowledgement takes 40 ms and more.
+/// Least number of exchanges in a block. An exchange that waits for a delayed acknowledgement takes 40 ms and more.
 const LEAST_EXCHANGES: u64 = 3;
 
 /// The pattern of the writes before each wait for an answer.
@@ -40,7 +40,7 @@ pub struct PatternRun {
 /// A block takes 50 ms or three exchanges, whichever is longer.
 ///
 /// # Errors
-/// The kernel's refusal of a socket, or of a read or write on a socket.
+/// If the kernel refuses a socket, or a read or write on a socket.
 pub fn run_pattern(pattern: Pattern, n_blocks: usize) -> io::Result<PatternRun> {
     let (mut unix, unix_far) = UnixStream::pair()?;
     let (mut tcp, tcp_far) = tcp_pair()?;

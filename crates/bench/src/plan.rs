@@ -11,7 +11,7 @@ use crate::Shape;
 use crate::budget::Budget;
 pub use looptax_model::record::Placement;
 
-/// How the load engine's client waits for an answer: each [`Client`] except the whole command.
+/// How the load engine's client waits for an answer. Has a variant for each [`Client`] except the whole command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClientModel {
     /// A thread per connection: tries to receive, polls, receives.
@@ -74,7 +74,7 @@ pub enum ServerThreads {
 }
 
 impl ServerThreads {
-    /// Whether the threads that serve all connections are pinned together, to one core at a time.
+    /// Returns whether the threads that serve all connections are pinned together, to one core at a time.
     pub(crate) fn are_one(self) -> bool {
         self != Self::PerConnection
     }
@@ -105,24 +105,25 @@ pub struct WarmUp {
     pub least: Duration,
     /// At most this long, if the rate still changes by over 3 %.
     pub at_most: Duration,
-    /// Slices of such an epoch; `None` for as many as a counted epoch has.
+    /// Number of slices in a warm-up epoch; `None` for as many as a counted epoch has.
     pub n_slices: Option<usize>,
 }
 
 impl WarmUp {
     pub const NONE: Self = Self::epochs(0);
 
-    /// Exactly `least_epochs` epochs, however long they take.
+    /// Returns a warm-up of exactly `least_epochs` epochs, however long they take.
     pub const fn epochs(least_epochs: usize) -> Self {
         Self { least_epochs, least: Duration::ZERO, at_most: Duration::ZERO, n_slices: None }
     }
 
-    /// At least `least_epochs` epochs and the time `least`; at most the time `at_most`, if the rate still changes.
+    /// Returns a warm-up of at least `least_epochs` epochs and at least the time `least`. If the rate still changes, it
+    /// continues, but not beyond the time `at_most`.
     pub const fn steady(least_epochs: usize, least: Duration, at_most: Duration) -> Self {
         Self { least, at_most, ..Self::epochs(least_epochs) }
     }
 
-    /// Whether there is no warm-up.
+    /// Returns whether there is no warm-up.
     pub(crate) fn is_none(self) -> bool {
         self.least_epochs == 0 && self.at_most.is_zero()
     }
@@ -133,24 +134,26 @@ impl WarmUp {
 pub struct Stopping {
     /// The numbers of epochs after which interim analyses are made.
     pub analyses: InterimAnalyses,
-    /// If set, replaces `analyses` by one analysis after as many epochs as fit into this time, judged by the warm-up.
+    /// If set, replaces `analyses` by one analysis after as many epochs as fit into this time. The warm-up shows how
+    /// many fit.
     pub time: Option<Duration>,
     pub rule: StopRule,
     /// The largest difference that counts as negligible, as a fraction of throughput; it applies in both directions.
     pub delta: f64,
     /// No epoch begins after this time. `None`: only the interim analyses decide.
     pub deadline: Option<Instant>,
-    /// If the next interim analysis would come later than this by more than half, the contrast ends at the one before.
+    /// A contrast ends at an interim analysis if the next one is expected after more than 1.5 times this time.
     pub patience: Option<Duration>,
 }
 
 impl Stopping {
-    /// Without a time limit and without a target precision.
+    /// Returns a rule without a time limit and without a target precision.
     pub fn at(analyses: InterimAnalyses, delta: f64) -> Self {
         Self { analyses, time: None, rule: StopRule { is_precise: false }, delta, deadline: None, patience: None }
     }
 
-    /// Whether the time for further epochs is over, after each contrast has had `n_epochs` of them in the time `spent`.
+    /// Returns whether the time for further epochs is over, if each contrast has had `n_epochs` epochs in the time
+    /// `spent`.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn is_over(&self, n_epochs: usize, spent: Duration) -> bool {
         let is_past = |deadline| Instant::now() >= deadline;
@@ -187,14 +190,15 @@ pub struct OpenLoop {
     /// Requests per second over all connections of a side; must be above 0.
     pub rate_per_s: f64,
     pub arrivals: Arrivals,
-    /// Whether client threads may spin through short waits: only if no other thread needs their cores.
+    /// Whether client threads may spin during short waits; they may only if no other thread needs their cores.
     pub may_spin: bool,
 }
 
 /// The event that makes a connection send its next request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pacing {
-    /// A closed loop: the answer to the request before. The thread sleeps for `think` (0 for no pause) between the two.
+    /// A closed loop: the event is the answer to the previous request. Between that answer and the next request, the
+    /// thread sleeps for `think` (0 for no pause).
     Closed {
         /// Pause between an answer and the next request.
         think: Duration,
@@ -205,7 +209,7 @@ pub enum Pacing {
 impl Pacing {
     pub const FLAT_OUT: Self = Self::Closed { think: Duration::ZERO };
 
-    /// Whether the rate depends only on the server. If not, the response time is what is compared.
+    /// Returns whether the rate depends only on the server. If it does not, the response times are compared.
     pub fn is_flat_out(self) -> bool {
         self == Self::FLAT_OUT
     }
@@ -267,7 +271,8 @@ pub struct Plan {
     pub server_threads: ServerThreads,
     /// Whether the warm-up may lengthen the slices to fit the measured latencies.
     pub may_adapt_shape: bool,
-    /// The time that measuring may take; epochs that do not fit are left out. `None`: as long as all epochs take.
+    /// The time that measuring may take; epochs that do not fit are left out. `None` if measuring may take as long as
+    /// all epochs need.
     pub budget: Option<Budget>,
     /// The keys that the requests use.
     pub keys: KeySpace,

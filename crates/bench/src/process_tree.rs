@@ -8,21 +8,21 @@ use looptax_model::record::TICK_NS;
 
 use crate::sys::process_cpu_ns;
 
-/// CPU time of process `pid`, of the running processes below it, and of those below it that have ended and were waited
-/// for; `None` if `pid` has ended.
+/// Returns the CPU time of process `pid` and of its descendants: those that run, and those that have ended and were
+/// waited for. `None` if `pid` has ended.
 ///
-/// The kernel reports a part of it in ticks of 10 ms, so that the figure of one short run may be too low and that of
-/// the next too high; over many runs that averages out.
+/// The kernel reports a part of this time in ticks of 10 ms, so the result can be too low for one short run and too
+/// high for the next; over many runs the error averages out.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
     let own = process_cpu_ns(pid)?;
     Some(own + descendants_cpu_ns(pid)?)
 }
 
-/// CPU time of all processes that process `pid` has started, including those that have ended and were waited for,
-/// without its own CPU time.
+/// Returns the CPU time of all processes that process `pid` has started, including those that have ended and were
+/// waited for, without the CPU time of `pid` itself.
 ///
 /// An application's workers start and end below its supervisor, which waits for processes that lost their parent. The
-/// remark about ticks at [`cpu_ns`] applies here, too.
+/// remark about ticks at [`cpu_ns`] applies to this function, too.
 pub fn descendants_cpu_ns(pid: u32) -> Option<u64> {
     let ended = |pid: u32| Some(stat(pid)?.ended_children_ticks * TICK_NS);
     let own_ns = ended(pid)?;
@@ -39,7 +39,7 @@ mod tests {
     fn the_time_of_all_that_a_process_started_counts_once() {
         let work = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
         let before_ns = descendants_cpu_ns(std::process::id()).unwrap();
-        // A grandchild that is waited for, and one that goes on.
+        // The child waits for a grandchild that works, then works itself and keeps running.
         let script = format!("sh -c '{work}'; {work}; read line");
         let mut child =
             std::process::Command::new("sh").args(["-c", &script]).stdin(std::process::Stdio::piped()).spawn().unwrap();

@@ -23,7 +23,7 @@ pub struct Progress<'a> {
     pub phase: Phase,
     pub n_epochs: usize,
     pub n_epochs_at_most: usize,
-    /// The epoch that just ended. Beyond the plan's cap on latencies, its latencies are empty.
+    /// The epoch that just ended. It has no latencies if the plan's cap on latencies was reached.
     pub epoch: &'a MeasuredEpoch,
     /// θ of this epoch only, if both sides have answers.
     pub epoch_theta: Option<f64>,

@@ -1,4 +1,5 @@
-//! The random part of the plan. It depends only on the seed, so the same seed repeats it, however a run ended.
+//! The random part of the plan. It depends only on the seed, so a run with the same seed repeats it, even if the
+//! earlier run ended at another point.
 
 use std::time::Duration;
 
@@ -32,13 +33,13 @@ impl EpochDraw {
         Self { first, jitter: longest_jitter.mul_f64(share), core_seed: random.next_u64(), coins: random.next_u64() }
     }
 
-    /// The sides of the epoch's slices in Thue-Morse order, so that linear and quadratic drift cancel.
+    /// Returns the sides of the epoch's slices in Thue-Morse order, so that linear and quadratic drift cancel.
     pub(crate) fn order(&self, n_slices: usize) -> Vec<Side> {
         (0..n_slices).map(|slice| if slice.count_ones() % 2 == 0 { self.first } else { opposite(self.first) }).collect()
     }
 }
 
-/// The opposite side.
+/// Returns the opposite side.
 pub(crate) fn opposite(side: Side) -> Side {
     match side {
         Side::Baseline => Side::Other,
@@ -46,12 +47,12 @@ pub(crate) fn opposite(side: Side) -> Side {
     }
 }
 
-/// The order in which the contrasts have their epochs in round `round`.
+/// Returns the order in which the contrasts have their epochs in round `round`.
 pub(crate) fn round_order(seed: u64, round: u64, n_contrasts: usize) -> Vec<usize> {
     shuffled(generator(seed, &[ROUND, round]), n_contrasts)
 }
 
-/// Fisher and Yates's shuffle of the numbers from 0 to `n - 1`.
+/// Shuffles the numbers from 0 to `n - 1` as Fisher and Yates do.
 pub(crate) fn shuffled(mut random: impl Rng, n: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     for last in (1..n).rev() {

@@ -31,8 +31,8 @@ pub(crate) struct ServerReading {
 }
 
 impl ServerMeter {
-    /// A meter for the workers of `wired`. It reads nothing if any worker is unknown, and no context switches if the
-    /// threads of a process start and end.
+    /// Makes a meter for the workers of `wired`. It reads nothing if any worker is unknown, and no context switches if
+    /// the threads of a process start and end.
     pub(crate) fn new(wired: &[Wired], threads: ServerThreads) -> Self {
         let workers: Option<Vec<Worker>> = wired.iter().map(|it| it.worker).collect();
         Self::of_workers(&workers.unwrap_or_default(), threads)
@@ -58,7 +58,7 @@ impl ServerMeter {
         }
     }
 
-    /// A meter for a whole process, whose threads or children start and end.
+    /// Makes a meter for a whole process, whose threads or children start and end.
     pub(crate) fn of_tree(pid: Option<u32>) -> Self {
         Self { tree: pid, pids: Vec::new(), tids: Vec::new() }
     }
@@ -82,7 +82,7 @@ impl ServerReading {
     }
 }
 
-/// Context switches of thread `tid`; `/proc/<tid>/status` also exists for threads.
+/// Returns the number of context switches of thread `tid`; `/proc/<tid>/status` also exists for threads.
 fn switches_of(tid: u32) -> Option<u64> {
     let status = kernel::text(format!("/proc/{tid}/status")).ok()?;
     let values = status.lines().filter_map(|line| line.split_once("voluntary_ctxt_switches:"));

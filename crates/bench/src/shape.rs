@@ -23,37 +23,38 @@ pub struct Shape {
     /// An epoch has this many times eight slices. With 0 it has four slices, each of them one whole request, however
     /// long that takes.
     pub octets: usize,
-    /// Longest random wait before the first slice; it prevents that slices stay in phase with periodic timers of the
-    /// system.
+    /// Longest random wait before the first slice; it keeps slices out of phase with periodic timers of the system.
     pub jitter: Duration,
     /// Width of the rate buckets inside a slice; `None` if slices are too short for buckets.
     pub bucket: Option<Duration>,
 }
 
 impl Shape {
-    /// For pinned placements: 50 ms slices after 10 ms guards.
+    /// Returns the shape for pinned placements: 50 ms slices after 10 ms guards.
     pub fn short() -> Self {
         Self { slice: LEAST_SLICE, guard: LEAST_GUARD, octets: 1, jitter: Duration::from_millis(20), bucket: None }
     }
 
-    /// For an open loop: 250 ms slices, long enough to show whether a rate can be kept, after guards in which a backlog
-    /// drains.
+    /// Returns the shape for an open loop: 250 ms slices, long enough to show whether a rate can be kept, after guards
+    /// in which a backlog drains.
     pub fn open() -> Self {
         Self { guard: Duration::from_millis(50), ..Self::short().with_slice(Duration::from_millis(250)) }
     }
 
-    /// For `free`: 250 ms slices after guards of 250 ms, in which the scheduler settles; with rates every 100 ms.
+    /// Returns the shape for `free`: 250 ms slices, after guards of 250 ms in which the scheduler settles. Rates are
+    /// recorded every 100 ms.
     pub fn settling() -> Self {
         let settled = Duration::from_millis(250);
         Self { guard: settled, ..Self::short().with_slice(settled) }
     }
 
-    /// For requests that are longer than any slice: two of each side make an epoch, ABBA or BAAB.
+    /// Returns the shape for requests that are longer than any slice: an epoch has two of each side, in the order ABBA
+    /// or BAAB.
     pub fn whole() -> Self {
         Self { slice: Duration::ZERO, guard: Duration::ZERO, octets: 0, ..Self::short() }
     }
 
-    /// Whether a slice is one whole request.
+    /// Returns whether a slice is one whole request.
     pub fn is_whole(&self) -> bool {
         self.octets == 0
     }
@@ -62,7 +63,7 @@ impl Shape {
         if self.is_whole() { WHOLE_REQUESTS } else { 8 * self.octets }
     }
 
-    /// The same shape with slices of another length.
+    /// Returns the same shape with slices of another length.
     #[must_use]
     pub fn with_slice(self, slice: Duration) -> Self {
         let bucket = (slice >= Duration::from_millis(200)).then(|| Duration::from_millis(100));
@@ -91,7 +92,7 @@ impl Shape {
         Self { guard, octets: self.octets.max(octets), ..self.with_slice(slice) }
     }
 
-    /// The approximate length of an epoch, without reconnecting.
+    /// Returns the approximate length of an epoch, without reconnecting.
     pub fn epoch(&self) -> Duration {
         (self.slice + self.guard) * 8 * u32::try_from(self.octets).unwrap_or(u32::MAX) + self.jitter / 2
     }
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn costly_reconnecting_adds_octets() {
-        // 8 slices take 480 ms; 300 ms of reconnecting are a fifth of 1.5 s: three octets.
+        // Eight slices take 480 ms. Reconnecting takes 300 ms, a fifth of 1.5 s, so the epoch gets three octets.
         assert_eq!(Shape::short().adapted(80_000.0, MS, MS * 300).octets, 3);
     }
 }

@@ -38,7 +38,7 @@ pub struct SliceOrder {
     pub epoch: u64,
     /// Whether the slice counts, or belongs to the warm-up.
     pub counts: bool,
-    /// How many slices of this arm were in this epoch before.
+    /// Number of earlier slices of this arm in the same epoch.
     pub rank: u64,
     /// Random bits of this epoch, the same for all of its slices.
     pub coins: u64,
@@ -52,7 +52,7 @@ pub struct FilledSlice {
     pub start_ns: u64,
     /// The latency of each request that counts.
     pub latencies_ns: Vec<u32>,
-    /// How late requests were sent (99th percentile); `None` if no schedule said when they were due.
+    /// How late requests were sent (99th percentile); `None` if requests have no due times.
     pub lag_p99_ns: Option<u32>,
 }
 
@@ -63,7 +63,7 @@ pub trait SliceSource {
     /// An error that makes the whole measurement worthless.
     fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError>;
 
-    /// The arms of a contrast, as their indexes among the arms of the comparison.
+    /// Returns the arms of a contrast, as their indexes among the arms of the comparison.
     fn pair(&self, _contrast_idx: usize) -> [u32; 2] {
         [0, 1]
     }
@@ -84,7 +84,7 @@ pub trait SliceSource {
         Ok(())
     }
 
-    /// CPU time so far of this process and of its helpers, without that of the slices' clients.
+    /// Returns the CPU time so far of this process and of its helpers, without that of the slices' clients.
     fn own_cpu_ns(&self) -> Option<u64> {
         process_cpu_ns(std::process::id())
     }
@@ -106,7 +106,8 @@ pub trait SliceSource {
 pub struct MeasuredEpoch {
     /// The counts as they are saved, except that the code that saves them fills in where the latencies are.
     pub raw: record::Epoch,
-    /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty beyond the cap.
+    /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty if the cap on latencies was
+    /// reached.
     pub samples: [Vec<u32>; 2],
     /// Number of priming requests on both sides' connections together.
     pub n_primed: u64,
@@ -115,7 +116,7 @@ pub struct MeasuredEpoch {
 }
 
 impl MeasuredEpoch {
-    /// All requests of the epoch, counted or not.
+    /// Returns the number of all requests of the epoch, counted or not.
     pub fn n_requests(&self) -> u64 {
         let slices = self.raw.slices.iter();
         self.n_primed + slices.map(|slice| slice.requests).sum::<u64>()
@@ -123,7 +124,7 @@ impl MeasuredEpoch {
 }
 
 impl EpochOrder {
-    /// An epoch of the course; a warm-up epoch may have another number of slices.
+    /// Makes an epoch of the course; a warm-up epoch may have another number of slices.
     pub(crate) fn new(course: &Course, contrast_idx: usize, epoch: u64, counts: bool) -> Self {
         let shape = course.shape;
         let n_slices = course.warm_up.n_slices.filter(|_| !counts);
@@ -137,7 +138,8 @@ impl EpochOrder {
         }
     }
 
-    /// Measures the epoch. `None` if looptax had to stop in the middle of it, which may also have made it fail.
+    /// Measures the epoch. `None` if looptax had to stop during the epoch; an error is then ignored, because the stop
+    /// may have caused it.
     pub(crate) fn measure(
         &self,
         source: &mut dyn SliceSource,
@@ -189,7 +191,7 @@ impl EpochOrder {
             lags[side.idx()].push(filled.lag_p99_ns);
         }
         let machine = Snapshot::read().since(machine);
-        // The programs that ran for a slice belong to the measurement.
+        // The CPU time of the programs that ran for a slice belongs to the measurement.
         let clients_ns: u64 = slices.iter().filter_map(|it| it.client_cpu_ns).sum();
         let own_ns = source.own_cpu_ns().zip(own_start_ns);
         let own_ns = own_ns.map(|(now, then)| now.saturating_sub(then) + clients_ns);
@@ -219,7 +221,7 @@ impl EpochOrder {
     }
 }
 
-/// The median over slices; `None` in a closed loop.
+/// Returns the median over slices; `None` in a closed loop.
 fn median_lag(lags: Vec<Option<u32>>) -> Option<u32> {
     let lags: Option<Vec<u32>> = lags.into_iter().collect();
     quantile_of(&[&lags?], Quantile::P50)
@@ -234,7 +236,7 @@ mod tests {
     use crate::plan::{Stopping, WarmUp};
     use crate::progress::Silent;
 
-    /// Fills slices whose requests take as long as their side says, and remembers what was asked.
+    /// Fills slices with requests that take the time of their side in `ns`, and records the orders in `asked`.
     struct Fake {
         ns: [u64; 2],
         asked: Vec<SliceOrder>,
@@ -247,7 +249,7 @@ mod tests {
             if self.fails_at == Some(self.asked.len()) {
                 return Err(Failure::usage("a page failed", "look at it").into());
             }
-            // Some noise that does not know the sides.
+            // Noise that does not depend on the side.
             let ns = self.ns[order.side.idx()] + 1_000 * (order.coins % 7 + order.rank);
             Ok(Some(FilledSlice {
                 slice: Slice { completions: 1, requests: 1, active_ns: ns, latency_sum_ns: ns, ..Slice::default() },

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-/// Borrows the socket `owner` by its number, which the hot loop keeps at hand.
+/// Borrows the socket `owner` by its descriptor number, which the hot loop has at hand.
 #[inline]
 pub(crate) fn lent(number: RawFd, owner: &Arc<OwnedFd>) -> BorrowedFd<'_> {
     debug_assert_eq!(number, owner.as_raw_fd(), "the owner's own number");
@@ -26,7 +26,7 @@ pub(crate) struct ThreadUsage {
     pub(crate) involuntary: u64,
 }
 
-/// Usage of the calling thread (`getrusage(RUSAGE_THREAD)`).
+/// Returns the usage of the calling thread (`getrusage(RUSAGE_THREAD)`).
 pub(crate) fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a whole `rusage` that lives through the call; zeroes are valid for
@@ -38,12 +38,12 @@ pub(crate) fn thread_usage() -> ThreadUsage {
     ThreadUsage { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
 }
 
-/// User CPU time of all our threads so far, in nanoseconds, including threads that have ended
+/// Returns the user CPU time of all our threads so far, in nanoseconds, including threads that have ended
 /// (`getrusage(RUSAGE_SELF)`).
 ///
 /// This is not the sum of `RUSAGE_THREAD` over the threads: once per tick the kernel samples in which mode a task runs,
-/// and it books all time of a thread that was never sampled as user time. The threads of an epoch have not run long,
-/// and many of them share a core.
+/// and it books all time of a thread that was never sampled as user time. This concerns the threads of an epoch,
+/// because they run only briefly, and many of them share a core.
 ///
 /// # Source
 /// Linux, `kernel/sched/cputime.c`, `cputime_adjust`.
@@ -58,7 +58,7 @@ pub(crate) fn process_user_ns() -> u64 {
     usage.ru_utime.tv_sec as u64 * 1_000_000_000 + usage.ru_utime.tv_usec as u64 * 1_000
 }
 
-/// CPU time that all threads of process `pid` have used, in nanoseconds; `None` if the process has ended.
+/// Returns the CPU time that all threads of process `pid` have used, in nanoseconds; `None` if the process has ended.
 ///
 /// # Source
 /// `clock_getcpuclockid(3)`: as exact as the scheduler's accounting, unlike the ticks in `/proc`.
@@ -80,7 +80,7 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
 /// The resources used by a child and by those of its own children that it waited for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChildUsage {
-    /// User CPU time in nanoseconds; how the total is divided into user and system time comes from tick samples.
+    /// User CPU time in nanoseconds. The kernel divides the total into user and system time by samples at ticks.
     pub(crate) user_ns: u64,
     /// System CPU time in nanoseconds.
     pub(crate) system_ns: u64,
@@ -89,7 +89,7 @@ pub(crate) struct ChildUsage {
     pub(crate) involuntary: u64,
 }
 
-/// Waits for the end of child `pid` and collects it (`wait4(2)`).
+/// Waits for the end of child `pid` and reaps it (`wait4(2)`).
 pub(crate) fn reap(pid: u32) -> io::Result<(ExitStatus, ChildUsage)> {
     let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
     let mut status = 0;

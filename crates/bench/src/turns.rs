@@ -1,9 +1,9 @@
 //! Scheduling in turns: the other end of a connection gets a core only when the first end gives it up.
 //!
-//! Under normal scheduling, a process that has used less of the core takes it from the other as soon as it is woken. So
-//! any change in the balance of the two ends also changes how often that happens, and its measured cost includes this
-//! effect. With real-time priority (`SCHED_FIFO`, the same for both ends) it never happens. Only for positive controls:
-//! programs are not run that way in practice.
+//! Under normal scheduling, a process that has used less CPU time takes the core from the other process as soon as it
+//! is woken. So any change in the balance of the two ends also changes how often the core is taken, and the measured
+//! cost of the change includes this effect. With real-time priority (`SCHED_FIFO`, the same for both ends) the core is
+//! never taken. Used only for positive controls: in practice programs do not run that way.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use looptax_host::processes;
 
 use crate::sys;
 
-/// `SCHED_FIFO` priority of both ends: the lowest, because they only need to be equal.
+/// `SCHED_FIFO` priority of both ends: the lowest, because the two priorities only need to be equal.
 const PRIORITY: i32 = 1;
 
-/// The two ends take turns until this is dropped.
+/// Makes the two ends take turns until this value is dropped.
 #[derive(Debug)]
 pub struct InTurns {
     server_pids: Vec<u32>,
@@ -44,7 +44,7 @@ impl Drop for InTurns {
         let pids = self.server_pids.iter();
         let server = pids.flat_map(|pid| processes::threads(*pid).unwrap_or_default());
         for tid in std::iter::once(0).chain(server) {
-            // Lowering is always allowed, and for a thread that has ended it is unnecessary.
+            // Lowering the priority is always allowed, and unnecessary for a thread that has ended.
             let _ = sys::schedule(tid, libc::SCHED_OTHER, 0);
         }
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Policy of a thread: field 41 of proc(5)'s `stat`.
+    /// Returns the policy of a thread: field 41 of proc(5)'s `stat`.
     fn policy(tid: u32) -> i32 {
         let stat = fs::read_to_string(format!("/proc/{tid}/stat")).unwrap();
         let after_name = stat.rsplit_once(')').unwrap().1;

@@ -1,4 +1,5 @@
-//! A signal ends waits for a peer, whatever their limits. A separate process: the signal ends all of its waits.
+//! Checks that a signal ends each wait for a peer, however long its limit is. This is a separate process, because the
+//! signal ends all waits of the process.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::io::{self, Read, Write};
@@ -18,7 +19,7 @@ const LIMITS: Limits = Limits { connect: HOUR, io: HOUR };
 fn r44_a_signal_ends_waits_for_answers_and_for_connections() {
     let folder = looptax_testkit::scratch::Scratch::new();
     let path = folder.file("s");
-    // They take connections into their queues, and never answer.
+    // Both listeners queue connections, and never answer.
     let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
     let unix = UnixListener::bind(&path).expect("a socket");
     let at = tcp.local_addr().expect("it has one");
@@ -39,7 +40,7 @@ fn r44_a_signal_ends_waits_for_answers_and_for_connections() {
         Box::new(over(Endpoint::Unix(path.clone()))),
         Box::new(page(None)),
         Box::new(page(Some("localhost"))),
-        // Until there is no room in the queue; who waits then is not connected.
+        // Connects until the queue is full; the last connect then waits and is not connected.
         Box::new(|| {
             let mut held = Vec::new();
             loop {
@@ -60,7 +61,7 @@ fn r44_a_signal_ends_waits_for_answers_and_for_connections() {
         }
     });
     waiting::allow_again();
-    // A connection that was stopped in the middle of a question asks no other one.
+    // A connection that was stopped in the middle of a query sends no other query.
     let again = waits[0]().expect_err("it is over");
     assert_eq!(again.to_string(), waiting::stopped().to_string());
     drop((tcp, unix));

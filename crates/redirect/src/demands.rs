@@ -2,8 +2,9 @@
 //! provide.
 //!
 //! Only letters, digits, `?` and `&` are compared, so a blank, quote, escape, dash or equals sign does not hide a
-//! demand. A URL escape such as `%71` is compared both as it is and decoded. A demand is its words followed by any
-//! value that is not harmless. If the arguments or the environment cannot be read, all demands count as present.
+//! demand. A URL escape such as `%71` is compared both as it is and decoded. A text contains a demand if it has the
+//! demand's words, followed by any value that is not harmless. If the arguments or the environment cannot be read, all
+//! demands count as present.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -40,20 +41,21 @@ impl Demands {
         Self { environment, by_route }
     }
 
-    /// Whether the process still runs the same program; false if it has no environment, because then that is not known.
+    /// Returns whether the process still runs the same program; false if the process has no environment, because then
+    /// looptax cannot know this.
     pub(crate) fn is_current(&self) -> bool {
         let first = |file: &File| file.read_at(&mut [0], 0);
         self.environment.as_ref().map(first).is_some_and(|it| it.is_ok_and(|n_bytes| n_bytes > 0))
     }
 
-    /// Whether the demands keep a route on TCP.
+    /// Returns whether the demands keep a route on TCP.
     pub(crate) fn keeps(&self, route_idx: usize) -> bool {
         self.by_route.get(route_idx).copied().unwrap_or_default()
     }
 }
 
 impl Demand {
-    /// Whether a text, in the form that `plain` returns, contains the demand.
+    /// Returns whether a text, in the form that `plain` returns, contains the demand.
     fn is_in(&self, text: &[u8]) -> bool {
         let words = plain(self.words.as_bytes());
         let mut places = text.windows(words.len().max(1)).enumerate();
@@ -80,13 +82,13 @@ fn spellings(mut text: Vec<u8>) -> Vec<Vec<u8>> {
     found
 }
 
-/// Keeps letters, digits and the characters that begin a parameter of a URL.
+/// Returns the letters, digits and the characters that begin a parameter of a URL.
 fn plain(text: &[u8]) -> Vec<u8> {
     let kept = text.iter().filter(|byte| byte.is_ascii_alphanumeric() || b"?&".contains(byte));
     kept.map(u8::to_ascii_lowercase).collect()
 }
 
-/// Source: RFC 3986, 2.1.
+/// Decodes URL escapes. Source: RFC 3986, 2.1.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let mut found = Vec::with_capacity(text.len());

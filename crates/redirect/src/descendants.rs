@@ -1,8 +1,8 @@
 //! All descendants of some processes: finds, signals and ends them.
 //!
-//! Reads `/proc`. Only some kernels list the children of a process there, so the parents of all processes are read. A
-//! process that ends during the search is left out; a process that starts during it is found the next time. Used by
-//! code that must leave no process behind.
+//! Reads `/proc`. Only some kernels list the children of a process in `/proc`, so the parents of all processes are
+//! read. A process that ends during the search is left out; a process that starts during it is found the next time.
+//! Used by code that must leave no process behind.
 
 use std::os::fd::AsFd;
 
@@ -15,7 +15,7 @@ const PAUSE_MS: i32 = 1;
 /// Number of searches without a result before [`kill_until`] gives up: some ten seconds.
 const MOST_LOOKS: usize = 5_000;
 
-/// The running descendants of these processes; these themselves are included only if they descend from another of them.
+/// Returns the running descendants of `roots`; a root is included only if it descends from another root.
 ///
 /// # Cost
 /// Reads a short file for every process of the machine.
@@ -53,7 +53,7 @@ pub(crate) fn kill_all(roots: &[i32], spared: &[i32], mut take_away: impl FnMut(
     }
 }
 
-/// Repeats [`kill_all`] until `is_over`, which knows whether any process is left, returns true; at most [`MOST_LOOKS`]
+/// Repeats [`kill_all`] until `is_over` returns true, which it does if no process is left; at most [`MOST_LOOKS`]
 /// times.
 pub(crate) fn kill_until(roots: &[i32], spared: &[i32], mut take_away: impl FnMut(), is_over: impl Fn() -> bool) {
     for _ in 0..MOST_LOOKS {
@@ -64,7 +64,7 @@ pub(crate) fn kill_until(roots: &[i32], spared: &[i32], mut take_away: impl FnMu
     }
 }
 
-/// Sends a signal only if the number still belongs to the process that was found, not to a newer one.
+/// Sends a signal only if the number still belongs to the process that was found, not to a newer process.
 fn send(seen: Stat, signal: i32) {
     let Ok(pidfd) = process::pidfd_open(seen.pid.cast_signed(), 0) else {
         return;
@@ -99,7 +99,7 @@ mod tests {
         kill_all(&[pid], &[spared], || {});
         assert_eq!(find(&[pid]), [spared]);
         kill_all(&[pid], &[], || {});
-        // The shell hears that both are gone, and ends by itself.
+        // The shell notices that both processes are gone, and ends by itself.
         child.wait().unwrap();
     }
 }

@@ -70,7 +70,7 @@ impl FallbackReason {
         Self::Failed,
     ];
 
-    /// The reason as text that follows “left on TCP: ”.
+    /// Returns the reason as text that follows “left on TCP: ”.
     pub fn words(self) -> &'static str {
         match self {
             Self::NoSocket => "there is no socket at that path",

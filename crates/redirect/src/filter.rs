@@ -3,8 +3,9 @@
 //! It stops as few calls as possible: `connect` except with Unix addresses of full length; the two calls for names;
 //! options of levels that a Unix socket does not have; receiving with flags that it does not support; calls that make
 //! event queues and rings; calls that give a thread other groups, another root or other namespaces; and calls that
-//! confine it. All other calls are allowed whatever their arguments; the kernel caches that per call, and does not run
-//! the filter for them again. Of another architecture's calls (32-bit programs) only the last two kinds are stopped.
+//! confine it. All other calls are allowed whatever their arguments; the kernel caches this decision per call, and does
+//! not run the filter for them again. Of another architecture's calls (32-bit programs) only the last two kinds are
+//! stopped.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -37,7 +38,7 @@ const SMALL_CONFINING: [u32; 2] = [383, 446];
 const SMALL_CONFINING: [u32; 2] = [354, 446];
 const SMALL_PRCTL: u32 = 172;
 
-/// Length of only a family, which `AF_UNSPEC` needs; a shorter value is not an address.
+/// Length of an address that has only a family, as for `AF_UNSPEC`; a shorter value is not an address.
 const MIN_ADDRESS_BYTES: u32 = 2;
 /// Length of a whole `sockaddr_un`, which most programs pass.
 const UNIX_BYTES: u32 = 110;
@@ -84,7 +85,7 @@ const CONFINING: [c_long; 2] = [libc::SYS_seccomp, LANDLOCK_RESTRICT_SELF];
 /// Source: asm-generic/unistd.h; the same number on every architecture.
 const LANDLOCK_RESTRICT_SELF: c_long = 446;
 
-/// Whether a confining call enters a Landlock domain.
+/// Returns whether a confining call enters a Landlock domain.
 pub(crate) fn is_landlock(number: i32) -> bool {
     c_long::from(number as u32 & !X32_BIT) == LANDLOCK_RESTRICT_SELF
 }
@@ -125,11 +126,11 @@ pub(crate) enum Kind {
     Groups,
     /// A seccomp filter is installed, or a Landlock domain entered.
     Confinement,
-    /// Another root or other namespaces; in the other architecture, any of the changing calls.
+    /// A call that gives another root or other namespaces; in the other architecture, any of the changing calls.
     World,
 }
 
-/// The kind of a call, from its architecture and number.
+/// Returns the kind of a call, from its architecture and number.
 pub(crate) fn kind(arch: u32, number: i32) -> Kind {
     let plain = number as u32 & !X32_BIT;
     let is_confining = match arch {

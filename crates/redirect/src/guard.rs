@@ -1,4 +1,4 @@
-//! The guard: a process that survives if the watchdog is killed, in order to end the program, too.
+//! The guard: a process that survives if the watchdog is killed, and then ends the program.
 //!
 //! A user who kills `looptax run` means to end the program. A parent-death signal cannot do that: the program's parent
 //! is the supervisor, whose death by itself changes nothing. And once no process holds the filter's listener, the
@@ -55,8 +55,8 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
     }
 }
 
-/// Ends all processes of the program: if the supervisor lives, all of them descend from it; the program's first process
-/// is the ancestor of those that it started.
+/// Ends all processes of the program. If the supervisor lives, all of them descend from it; in any case the program's
+/// first process is the ancestor of the processes that it started.
 fn end_all(page: &Page, started: &Started) -> Never {
     let program_pid = page.program_pid.load(Ordering::Acquire);
     if lives(&started.supervisor) {

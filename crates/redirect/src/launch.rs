@@ -124,7 +124,8 @@ pub(crate) fn start(config: &Config, page: &'static Page, inherited: Inherited) 
     let args = &args;
     let supervisor = fork(move || {
         page.note_helper(Helper::Supervisor, own_pid());
-        // Done before the program exists, so that its background processes are below us from the first moment on.
+        // Done before the program exists, so that the program's background processes are below us from the first moment
+        // on.
         let program =
             wait::adopt_orphans().and_then(|()| fork(|| program(page, args, inherited, config, [&ours, &its])));
         drop((ours, its));
@@ -265,7 +266,7 @@ fn supervise(config: &Config, page: &'static Page, program_pid: i32, from: &Owne
     }
 }
 
-/// The signals that watchdog and supervisor receive.
+/// Returns the signals that watchdog and supervisor receive.
 pub(crate) fn signals() -> SignalSet {
     let mut all = FORWARDED.to_vec();
     all.push(libc::SIGCHLD);
@@ -282,8 +283,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// `None` if the watchdog is already gone, in which case the program has been dealt with, or if it cannot be
-    /// observed.
+    /// Begins to observe the watchdog. `None` if the watchdog cannot be observed, or if it is already gone; in the
+    /// latter case the program is taken care of.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {
@@ -291,7 +292,7 @@ impl Unguarded {
                 Self::end(page, program_pid, keeps_running, config.ends_all);
                 return None;
             }
-            // The watchdog lives but cannot be observed; its guard does that.
+            // The watchdog lives but cannot be observed by us; its guard observes it.
             found => found.ok()?,
         };
         Some(Self { watchdog, program_pid, keeps_running, ends_all: config.ends_all })
@@ -301,7 +302,7 @@ impl Unguarded {
         wait::has_happened(self.watchdog.as_fd(), libc::POLLIN)
     }
 
-    /// The program is our child, so its number is not reused before we reap it.
+    /// Ends the program. It is our child, so its number is not reused before we reap it.
     fn end(page: &Page, program_pid: i32, keeps_running: bool, ends_all: bool) {
         let guard_pid = page.guard_pid();
         // If all processes are to be ended, the guard does that, including the program.

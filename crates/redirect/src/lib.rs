@@ -38,7 +38,7 @@
 //!   down every request.
 //! - A thread that already waits in `poll` on a socket while another thread connects it continues to wait on the old
 //!   socket.
-//! - A copy of a descriptor that was made before `connect` is found if its number is near, or not at all.
+//! - A copy of a descriptor that was made before `connect` is found only if its number is near.
 //! - `connect` through `io_uring` is not seen, and stays on TCP.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 

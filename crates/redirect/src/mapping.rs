@@ -42,8 +42,8 @@ pub struct Owner {
     pub bound: SocketName,
 }
 
-/// Words in a process's arguments or environment which show that it needs something that a Unix socket does not
-/// provide.
+/// Words in a process's arguments or environment which show that the process needs something that a Unix socket does
+/// not provide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
     /// The words; only their letters and digits, `?` and `&` are compared, and case does not matter.
@@ -83,8 +83,8 @@ impl Mapping {
         Ok(())
     }
 
-    /// Index of the route for an address to which a program connects; an IPv4 address inside an IPv6 one counts as
-    /// the IPv4 address.
+    /// Returns the index of the route for an address to which a program connects; an IPv4 address inside an IPv6 one
+    /// counts as the IPv4 address.
     pub(crate) fn find(&self, address: SocketAddr) -> Option<usize> {
         let wanted = plain(address);
         let mut routes = self.routes.iter();

@@ -11,12 +11,12 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Number of moved connections on all routes together.
+    /// Returns the number of moved connections on all routes together.
     pub fn n_moved(&self) -> u64 {
         self.n_moved.iter().sum()
     }
 
-    /// Number of connections to mapped addresses that stayed on TCP, for all routes and reasons together.
+    /// Returns the number of connections to mapped addresses that stayed on TCP, for all routes and reasons together.
     pub fn n_left(&self) -> u64 {
         self.left.iter().flatten().map(|(_, n)| n).sum()
     }
@@ -50,7 +50,7 @@ const MOVED: u8 = 1;
 const LEFT: u8 = 2;
 
 impl Event {
-    /// The event as a message; `None` for an event that the watchdog sees itself.
+    /// Returns the event as a message; `None` for an event that the watchdog sees itself.
     pub(crate) fn message(self) -> Option<[u8; MESSAGE_BYTES]> {
         let (kind, route_idx, pid, reason, errno) = match self {
             Self::Moved { route_idx, pid } => (MOVED, route_idx, pid, 0, 0),

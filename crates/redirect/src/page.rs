@@ -2,8 +2,8 @@
 //! the counts.
 //!
 //! The kernel writes each call directly into its slot. So a supervisor that is killed at any instruction leaves no call
-//! that its watchdog does not know. It consists of plain atomics and of memory that the kernel writes; nothing in it is
-//! freed.
+//! that its watchdog does not know. The page consists of plain atomics and of memory that the kernel writes; nothing in
+//! it is freed.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -16,11 +16,11 @@ use looptax_host::seccomp::Call;
 
 /// The page has counters for this many routes; a machine has only a few database servers.
 pub(crate) const MAX_ROUTES: usize = 64;
-/// Number of calls that can be answered at the same time, and so of supervisor threads. Calls only wait here if a
-/// socket's queue is full; one that would need a further thread goes on over TCP.
+/// Number of calls that can be answered at the same time, and so of supervisor threads. A call waits in its thread only
+/// if a socket's queue is full; a call that would need a further thread continues over TCP.
 pub(crate) const N_SLOTS: usize = 256;
 
-/// Room for a call, enough even if later kernels report more about it.
+/// Number of bytes for a call: enough even if later kernels report more about it.
 const CALL_BYTES: usize = 256;
 
 pub(crate) mod stage {
@@ -92,7 +92,7 @@ impl Page {
         self.helpers[helper as usize].store(pid, Ordering::Release);
     }
 
-    /// The process id of the supervisor that was started; it may have died.
+    /// Returns the process id of the supervisor that was started; it may have died.
     pub(crate) fn supervisor_pid(&self) -> i32 {
         self.helper(Helper::Supervisor)
     }
@@ -101,7 +101,7 @@ impl Page {
         self.helper(Helper::Watchdog)
     }
 
-    /// The process id of the guard; 0 before there is one.
+    /// Returns the process id of the guard; 0 before there is one.
     pub(crate) fn guard_pid(&self) -> i32 {
         self.helper(Helper::Guard)
     }
@@ -110,7 +110,7 @@ impl Page {
         self.helpers[helper as usize].load(Ordering::Acquire)
     }
 
-    /// The ids of this run's processes other than the program's; some may have ended.
+    /// Returns the ids of this run's processes other than the program's; some may have ended.
     pub(crate) fn helpers(&self) -> Vec<i32> {
         let helpers = self.helpers.iter().map(|it| it.load(Ordering::Acquire));
         helpers.filter(|pid| *pid != 0).collect()
@@ -120,7 +120,7 @@ impl Page {
         &self.slots[idx]
     }
 
-    /// The slots of calls that a dead supervisor left.
+    /// Returns the slots of calls that a dead supervisor left.
     pub(crate) fn left_behind(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter(|slot| slot.call().is_some())
     }
@@ -160,7 +160,7 @@ impl Page {
         self.ended.store(value, Ordering::Release);
     }
 
-    /// The program's wait status, if it has ended.
+    /// Returns the program's wait status, if it has ended.
     pub(crate) fn ended(&self) -> Option<i32> {
         let value = self.ended.load(Ordering::Acquire);
         (value != 0).then_some((value as u32).cast_signed())
@@ -168,12 +168,12 @@ impl Page {
 }
 
 impl Slot {
-    /// The memory into which the kernel writes the call.
+    /// Returns the memory into which the kernel writes the call.
     pub(crate) fn place(&self) -> *mut libc::seccomp_notif {
         self.call.get().cast()
     }
 
-    /// The call that is being answered, if there is one.
+    /// Returns the call that is being answered, if there is one.
     pub(crate) fn call(&self) -> Option<Call> {
         let place = self.place();
         // SAFETY: the memory is large enough, aligned to eight bytes and always initialised; the comment at `Sync` says
@@ -205,13 +205,13 @@ impl Slot {
         self.stage.store(stage::REPLACING, Ordering::Release);
     }
 
-    /// Records that it was not replaced after all.
+    /// Records that the program's descriptor was not replaced after all.
     pub(crate) fn end_replacing(&self) {
         self.stage.store(stage::SEEN, Ordering::Release);
     }
 }
 
-/// The largest size of a call that the kernel may report.
+/// Returns the largest size of a call that the kernel may report.
 pub(crate) const fn call_bytes() -> usize {
     CALL_BYTES
 }

@@ -1,8 +1,8 @@
 //! Finds out which features the kernel, and a sandbox around looptax, allow. Each feature is tried; none is inferred
 //! from a version.
 //!
-//! A child process installs the real filter and makes one call; we then do to it what the supervisor will do to the
-//! program.
+//! A child process installs the real filter and makes one call; this process then handles the call as the supervisor
+//! will handle the program's calls.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,22 +17,23 @@ use looptax_host::seccomp::{self, Answer, Listener};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Features {
-    /// The supervisor is woken on the caller's core.
+    /// Whether the supervisor is woken on the caller's core.
     pub has_sync_wake_up: bool,
-    /// Once the supervisor has seen a call, only a fatal signal ends it.
+    /// Whether only a fatal signal ends a call that the supervisor has seen.
     pub has_wait_killable: bool,
     pub has_thread_pidfd: bool,
-    /// A thread's descriptor reports the thread's user.
+    /// Whether a thread's descriptor reports the thread's user.
     pub has_pidfd_info: bool,
-    /// Processes have numbers that are never reused.
+    /// Whether processes have numbers that are never reused.
     pub has_pidfs: bool,
     pub has_netns_cookie: bool,
     pub has_kcmp: bool,
-    /// The program cannot gain rights when it executes a program (sudo): without root, a filter requires that.
+    /// Whether the program cannot gain rights when it executes another program (sudo); without root, a filter requires
+    /// this.
     pub needs_no_new_privileges: bool,
 }
 
-/// The reason why it does not work.
+/// The reason why connections cannot be moved.
 #[derive(Debug, thiserror::Error)]
 pub enum Obstacle {
     /// The kernel cannot stop calls for a supervisor.
@@ -49,7 +50,7 @@ pub enum Obstacle {
     },
     #[error("the trial failed at {step}")]
     Trial {
-        /// The step at which it was refused.
+        /// The step that was refused.
         step: &'static str,
         source: io::Error,
     },
@@ -81,7 +82,7 @@ pub fn probe(switches: Switches) -> Result<Features, Obstacle> {
     let pid = fork::fork(|| child(&its, &target)).map_err(failed("fork"))?;
     drop(its);
     let found = examine(&ours, pid, &target);
-    // Whatever the child waits for, it is our own and no longer needed.
+    // The child is our own and no longer needed, whatever it waits for.
     wait::kill_child(pid);
     found.map(|it| without(it, switches))
 }
@@ -133,7 +134,7 @@ fn install_as_we_are(wants_wait_killable: bool) -> io::Result<Installed> {
     seccomp::install(&program, 0).map(installed(false))
 }
 
-/// The child: installs the filter, sends the listener, makes one call.
+/// Runs in the child process: installs the filter, sends the listener, makes one call.
 fn child(socket: &OwnedFd, target: &OwnedFd) -> Never {
     match install(true) {
         Ok(it) => {
@@ -167,7 +168,7 @@ fn examine(ours: &OwnedFd, pid: i32, target: &OwnedFd) -> Result<Features, Obsta
     Ok(Features { has_sync_wake_up, has_wait_killable: told[1] != 0, needs_no_new_privileges: told[2] != 0, ..found })
 }
 
-/// Does to the child's call what will later be done to the program's calls.
+/// Handles the child's call as the program's calls will be handled later.
 fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, Obstacle> {
     use std::os::fd::AsRawFd;
     let trial = |step| move |source| Obstacle::Trial { step, source };
@@ -205,7 +206,7 @@ fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, O
     })
 }
 
-/// Whether two processes' descriptors have different inodes.
+/// Returns whether two processes' descriptors have different inodes.
 fn has_pidfs(other: &OwnedFd) -> bool {
     let own = process::pidfd_open(own_pid(), 0);
     let inode = |fd: &OwnedFd| process::inode(fd.as_fd()).ok();

@@ -1,9 +1,9 @@
 //! Remembers facts about the program's processes: their event queues and rings, and whether their arguments or
 //! environment demand TCP.
 //!
-//! Reading a thousand descriptors takes a thousand times as long as a connection. So it is done once per process, and
-//! again after the process has made a queue. A queue that the process got in another way (passed to it, copied) is
-//! found when the remembered facts have expired.
+//! Reading a thousand descriptors takes a thousand times as long as a connection. So descriptors are read once per
+//! process, and again after the process has made a queue. A queue that the process got in another way (passed to it,
+//! copied) is found when the remembered facts have expired.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,12 +16,13 @@ use crate::demands::Demands;
 use crate::sys::{process, wait};
 use crate::{Features, Mapping};
 
-/// With more processes than this, all are forgotten; each is inspected again when it connects.
+/// With more processes than this, the facts about all of them are forgotten; each process is inspected again when it
+/// connects.
 const MAX_PROCESSES: usize = 4_096;
-/// Number of processes whose demands are remembered; each takes a descriptor.
+/// Number of processes whose demands are remembered; each process takes a descriptor.
 const MAX_DEMANDS: usize = 64;
-/// An event queue appears in its process shortly after the call that makes it was seen. An inspection that is later by
-/// at least this time includes the queue.
+/// An event queue appears in its process shortly after the call that makes it was seen. An inspection at least this
+/// long after that call finds the queue.
 const SETTLING_NS: u64 = 10_000_000;
 /// How long the result of an inspection stays valid.
 const FRESH_NS: u64 = 5_000_000_000;
@@ -44,11 +45,11 @@ struct Known {
     /// The process's number, which no other process ever had.
     number: u64,
     descriptors: Descriptors,
-    /// When its descriptors were last read; `None` before the first time.
+    /// When the process's descriptors were last read; `None` before the first time.
     looked_ns: Option<u64>,
-    /// When it last made a queue or a ring that the inspections may have missed.
+    /// When the process last made a queue or a ring that the inspections may have missed.
     made_ns: Option<u64>,
-    /// Which routes its arguments or environment keep on TCP.
+    /// Which routes the process's arguments or environment keep on TCP.
     demands: Option<Demands>,
 }
 
@@ -59,7 +60,7 @@ impl Processes {
         known.entry(pid).or_default().made_ns = Some(wait::monotonic_ns());
     }
 
-    /// The event queues and rings of the caller's process.
+    /// Returns the event queues and rings of the caller's process.
     pub(crate) fn descriptors(&self, caller: &Caller, pid: i32, features: Features) -> Descriptors {
         let number = caller.number(pid, features).unwrap_or_default();
         let now = wait::monotonic_ns();
@@ -77,12 +78,12 @@ impl Processes {
         entry.descriptors.clone()
     }
 
-    /// Whether the caller's process has an event queue.
+    /// Returns whether the caller's process has an event queue.
     pub(crate) fn has_queues(&self, caller: &Caller, pid: i32, features: Features) -> bool {
         !self.descriptors(caller, pid, features).queues.is_empty()
     }
 
-    /// Whether the process's arguments or environment contain words that keep the route on TCP.
+    /// Returns whether the process's arguments or environment contain words that keep the route on TCP.
     pub(crate) fn is_demanded(
         &self,
         caller: &Caller,
@@ -118,7 +119,7 @@ fn entry(known: &mut HashMap<i32, Known>, pid: i32, number: u64) -> &mut Known {
     }
     let entry = known.entry(pid).or_default();
     if entry.number != number {
-        // Another process has this id now; a queue that it has made still has to be found.
+        // Another process has this id now; a queue that it has made may still have to be found.
         *entry = Known { number, made_ns: entry.made_ns, ..Known::default() };
     }
     entry
@@ -140,8 +141,8 @@ fn look_for(tid: i32) -> io::Result<Descriptors> {
     Ok(found)
 }
 
-/// Whether a ring holds files itself, or waits for events of files: an exchange of the socket would not reach it. If
-/// the kernel does not report that, the result is true.
+/// Returns whether a ring holds files itself, or waits for events of files; the exchange of a socket would not reach
+/// such a ring. If the kernel does not report this, returns true.
 ///
 /// # Source
 /// `io_uring/fdinfo.c`: `UserFiles:` with a number, and `PollList:` with a line for each.

@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::RedirectError;
 use crate::sys::memory;
 
-/// This many bits, one per route, fit into one word together with the slice's number.
+/// Highest number of routes: one bit per route fits into one word together with the slice's number.
 pub(crate) const MAX_STEERED: usize = 32;
-/// Number of slices that are remembered: a trial reads each slice soon after its end.
+/// Number of slices that are remembered. This is enough, because a trial reads each slice soon after its end.
 const N_SLICES: usize = 1_024;
-/// Number of bits of a count, which has the mark of its slice above it: enough for three days in nanoseconds.
+/// Number of bits of a count in its word; the mark of the slice is in the bits above. Enough for three days in
+/// nanoseconds.
 const COUNT_BITS: u32 = 48;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
@@ -49,7 +50,7 @@ pub struct RouteCounts {
     pub n_fallen: u64,
 }
 
-/// The decision about one connection, and the slice under which it is counted.
+/// The decision about one connection, with the slice under which the connection is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) slice: u32,
@@ -79,8 +80,8 @@ struct Slice {
     routes: [[Counter; 3]; MAX_STEERED],
 }
 
-/// A count, and above it the mark of its slice: a count that arrives late for an earlier slice finds another mark, and
-/// is dropped.
+/// A count, with the mark of its slice in the upper bits. A count that arrives late for an earlier slice finds another
+/// mark, and is dropped.
 #[repr(transparent)]
 struct Counter(AtomicU64);
 
@@ -177,7 +178,8 @@ impl Shared {
 }
 
 impl Counter {
-    /// Slices that share a place have different marks; a mark is repeated only after 67 million slices.
+    /// Returns the mark of a slice. Slices that share a place have different marks; a mark is repeated only after 67
+    /// million slices.
     fn mark(slice: u32) -> u64 {
         u64::from(slice / N_SLICES as u32) << COUNT_BITS
     }

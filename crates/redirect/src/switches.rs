@@ -1,23 +1,23 @@
 //! Features that a caller can switch off, to test an older kernel's behaviour on a newer one; and the point at which
 //! the supervisor dies in a test.
 
-/// Features that are not used although the kernel has them.
+/// Features that looptax does not use although the kernel has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Switches {
-    /// The whole mechanism, as on a kernel without it.
+    /// Whether to omit the whole mechanism, as on a kernel without it.
     pub no_listener: bool,
-    /// Waking the supervisor on the caller's core.
+    /// Whether not to wake the supervisor on the caller's core.
     pub no_sync_wake_up: bool,
-    /// Keeping signals from ending calls that the supervisor has seen.
+    /// Whether signals may end calls that the supervisor has seen.
     pub no_wait_killable: bool,
     pub no_thread_pidfd: bool,
-    /// The information about users in the descriptors of threads.
+    /// Whether not to read the information about users in the descriptors of threads.
     pub no_pidfd_info: bool,
-    /// Process numbers that are never reused.
+    /// Whether not to use process numbers that are never reused.
     pub no_pidfs: bool,
     pub no_netns_cookie: bool,
-    /// `kcmp`.
+    /// Whether not to use `kcmp`.
     pub no_kcmp: bool,
     /// The point at which the supervisor kills itself.
     pub die_at: Option<DieAt>,

@@ -25,23 +25,23 @@ const N_PORTS: u64 = 28_232;
 pub(crate) struct Tag {
     /// The address to which the program connected, in the family that it used.
     pub(crate) peer: SocketAddr,
-    /// The program's own port; no socket really has it.
+    /// The program's own port as the program sees it; no socket really has it.
     pub(crate) own_port: u16,
 }
 
 impl Tag {
-    /// The tag of the `serial`-th connection.
+    /// Returns the tag of the `serial`-th connection.
     pub(crate) fn new(peer: SocketAddr, serial: u64) -> Self {
         let own_port = (FIRST_PORT + serial % N_PORTS) as u16;
-        // With the peer's port Go would consider it a connection to itself, and dial again.
+        // If it were the peer's port, Go would consider the connection one to itself, and dial again.
         let own_port = if own_port == peer.port() { FIRST_PORT as u16 - 1 } else { own_port };
         Self { peer, own_port }
     }
 
-    /// The name without its leading zero byte; `maker` and `serial` make it unique.
+    /// Returns the name without its leading zero byte; `maker` and `serial` make the name unique.
     ///
     /// At most 30 bytes for loopback addresses: PostgreSQL writes a complaint to its log about clients with longer
-    /// names. Source: src/common/ip.c, where a name has as much room as a port (`NI_MAXSERV`, 32).
+    /// names. Source: src/common/ip.c, where a name may be as long as a port (`NI_MAXSERV`, 32).
     pub(crate) fn name(self, maker: u32, serial: u64) -> Vec<u8> {
         let ports = u64::from(self.peer.port()) << 16 | u64::from(self.own_port);
         let (kind, parts) = match self.peer.ip() {
@@ -106,12 +106,12 @@ impl Tag {
         Some(Self { peer, own_port })
     }
 
-    /// The address of the program's own end: the kernel would have chosen the peer's address.
+    /// Returns the address of the program's own end. Its IP address is the peer's, as the kernel would have chosen.
     pub(crate) fn own(self) -> SocketAddr {
         SocketAddr::new(self.peer.ip(), self.own_port)
     }
 
-    /// The address family that the program knows.
+    /// Returns the address family that the program knows.
     pub(crate) fn family(self) -> i32 {
         if self.peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
     }
@@ -130,7 +130,7 @@ fn value(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// An address in the kernel's format: `sockaddr_in` or `sockaddr_in6`.
+/// Returns an address in the kernel's format: `sockaddr_in` or `sockaddr_in6`.
 pub(crate) fn raw(address: SocketAddr) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(28);
     match address {
@@ -151,7 +151,7 @@ pub(crate) fn raw(address: SocketAddr) -> Vec<u8> {
     bytes
 }
 
-/// The address in the bytes that a program passed, as the kernel would read them.
+/// Returns the address in the bytes that a program passed, as the kernel would read them.
 pub(crate) fn parse_raw(bytes: &[u8]) -> Option<SocketAddr> {
     let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk()?));
     let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);
@@ -171,7 +171,7 @@ mod tests {
     #[track_caller]
     fn check(peer: &str) {
         let tag = Tag::new(peer.parse().unwrap(), 7);
-        // The largest process id, and more connections than a day has at ten per second.
+        // The largest process id, and more connections than a day has at a rate of ten per second.
         let name = tag.name(4_194_304, 16_000_000);
         let is_loopback = tag.peer.ip().to_canonical().is_loopback();
         assert!(name.len() <= if is_loopback { 30 } else { 60 }, "{}", name.len());

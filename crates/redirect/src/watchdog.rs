@@ -30,16 +30,17 @@ pub struct Config {
     pub wants_events: bool,
     /// Whether the program continues if the process that started it is killed.
     pub keeps_running: bool,
-    /// Whether all processes of the program, not only its first one, are ended if that process is killed.
+    /// Whether all processes of the program, and not only its first one, are ended if the process that started it is
+    /// killed.
     pub ends_all: bool,
-    /// Says which routes are moved right now; without it, all routes are.
+    /// Sets which routes are moved right now; without it, all routes are moved.
     pub steering: Option<Steering>,
     /// The program's user, environment and folder, if they differ from this process's.
     pub surroundings: Surroundings,
 }
 
 impl Config {
-    /// Checks that a run can use this; [`run`] calls it itself.
+    /// Checks that a run can use this configuration; [`run`] calls this itself.
     ///
     /// # Errors
     /// Those of [`Mapping::check`]; [`RedirectError::TooManyRoutes`] also if the steering has fewer routes.
@@ -56,7 +57,7 @@ impl Config {
 pub(crate) struct Place<'a> {
     /// The memory that the processes of the run share.
     pub(crate) page: &'static Page,
-    /// The process with whose end everything ends, if there is one.
+    /// The process whose end ends everything, if there is one.
     pub(crate) owner: Option<&'a OwnedFd>,
     /// Called when the program executes.
     pub(crate) on_start: &'a mut dyn FnMut(),
@@ -92,11 +93,11 @@ pub(crate) const FORWARDED: [i32; 12] = [
 ];
 /// A signal to the whole process group reaches us and the program at the same time: both see it within this time.
 const SAME_SIGNAL_NS: u64 = 50_000_000;
-/// How long we wait for the supervisor to have seen the signal, too.
+/// How long to wait until the supervisor has seen the signal, too.
 const SIGNAL_SETTLING_MS: i32 = 3;
 /// How long the program's last process may take to disappear after its end was seen.
 const DESERTION_MS: i32 = 20;
-/// The same, after every process that was found has been killed.
+/// How long the program's last process may take to disappear after every process that was found has been killed.
 pub(crate) const KILLED_MS: i32 = 1;
 
 /// Runs a program to its end.
@@ -151,7 +152,7 @@ pub(crate) fn exit_of(wait_status: i32) -> Exit {
     }
 }
 
-/// Ends this process in the same way as the program ended, so that a process that waits for us sees the same.
+/// Ends this process in the same way as the program ended, so that a process that waits for this process sees the same.
 pub fn die_of(signal: i32) {
     fork::forbid_dump();
     fork::set_disposition(signal, libc::SIG_DFL);
@@ -215,16 +216,16 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Stops this process if the program was stopped, so that a shell sees its job stop. If a terminal stopped both of
-    /// them together, we notice it when both continue.
+    /// Stops this process if the program was stopped, so that a shell sees that its job has stopped. If a terminal
+    /// stopped both processes together, this process notices that only when both continue.
     fn stop_as_well(&self) {
         if self.owner.is_none() && process::is_stopped(self.page.program_pid.load(Ordering::Acquire)) {
             fork::raise(libc::SIGSTOP);
         }
     }
 
-    /// Whether this process may end with the program. If everything ends with an owner, it has to stay until the last
-    /// process has ended.
+    /// Returns whether this process may end with the program. If everything ends with an owner, this process has to
+    /// stay until the last process has ended.
     fn may_end(&self) -> bool {
         self.owner.is_none() || self.started.listener.is_deserted(0)
     }
@@ -287,7 +288,7 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Leaves another process in our place if the program has left processes behind.
+    /// Forks another process that takes our place, if the program has left processes behind.
     fn leave(self) {
         if self.started.listener.is_deserted(DESERTION_MS) {
             return;
@@ -307,7 +308,7 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
         features: config.features,
         steering: config.steering,
         switches: Switches {
-            // A test lets the supervisor die only once.
+            // In a test, only the first supervisor dies.
             die_at: None,
             ..config.switches
         },

@@ -30,20 +30,21 @@ pub(crate) struct Watch {
 const ALWAYS: u32 = (libc::EPOLLERR | libc::EPOLLHUP) as u32;
 
 impl Watch {
-    /// The same watch without its events, for the beginning: no thread gets events of the new file before it is in its
-    /// place. If the events could not be changed later (`EPOLLEXCLUSIVE`), returns the watch unchanged.
+    /// Returns the same watch without its events, for the beginning: no thread gets events of the new file before the
+    /// file is in its place. If the events could not be changed later (`EPOLLEXCLUSIVE`), returns the watch unchanged.
     pub(crate) fn silent(self) -> Self {
         let is_exclusive = self.events & libc::EPOLLEXCLUSIVE as u32 != 0;
         let events = if is_exclusive { self.events } else { libc::EPOLLONESHOT as u32 | ALWAYS };
         Self { events, ..self }
     }
 
-    /// Whether `other` is this watch and still silent. False if this one-shot watch has already had its event.
+    /// Returns whether `other` is this watch and still silent. False if this watch is one-shot and has already had its
+    /// event.
     pub(crate) fn begins_as(&self, other: &Self) -> bool {
         *other == self.silent() && !self.is_over()
     }
 
-    /// Whether this one-shot watch has had its event.
+    /// Returns whether this one-shot watch has had its event.
     fn is_over(&self) -> bool {
         self.events & ALWAYS == 0
     }
@@ -53,13 +54,13 @@ impl Watch {
     }
 }
 
-/// Whether the program has made the same watches on both files.
+/// Returns whether the program has made the same watches on both files.
 pub(crate) fn are_alike(one: &[Watch], other: &[Watch]) -> bool {
     let said = |it: &Watch| Watch { events: it.events | ALWAYS, ..*it };
     one.iter().map(said).eq(other.iter().map(said))
 }
 
-/// The watches in these queues on a file under the caller's number `fd`; `inode` is that of the file.
+/// Returns the watches in these queues on a file under the caller's number `fd`; `inode` is the file's inode.
 ///
 /// # Cost
 /// One or two system calls per queue, and a file to read for each queue that watches the file.
@@ -72,7 +73,7 @@ pub(crate) fn find(
 ) -> Vec<Watch> {
     let mut found: Vec<Watch> = Vec::new();
     for queue in queues {
-        // A descriptor that was a queue may refer to another file by now: that gives an error, and no watch.
+        // A descriptor that was a queue may refer to another file by now; that gives an error, and there is no watch.
         if has_kcmp && !process::does_watch(tid, *queue, fd, file).unwrap_or_default() {
             continue;
         }
@@ -80,7 +81,7 @@ pub(crate) fn find(
             continue;
         };
         // Skip a queue that was already found under another number: a second change could undo a change that the
-        // program made between the two.
+        // program made between the two changes.
         let is_known = |it: &Watch| {
             has_kcmp && found.iter().any(|known| process::are_same_file(tid, known.queue, it.queue).unwrap_or_default())
         };
@@ -110,8 +111,8 @@ fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
     (watched == fd && found_inode == inode).then_some(Watch { queue, fd, events, data })
 }
 
-/// Makes the queues watch `new` in the same way as they now watch the old file; `before` are the watches that they
-/// already have for `new`.
+/// Makes the queues watch `new` in the same way as they now watch the old file; `before` are the watches that the
+/// queues already have for `new`.
 ///
 /// # Errors
 /// The first step that failed; earlier queues already watch `new`, until it is closed. `is_wanted` is called right
@@ -157,7 +158,7 @@ pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     now
 }
 
-/// A copy with a number of at least `least`. It is closed together with the thread's table.
+/// Copies a descriptor to a number of at least `least`. The copy is closed together with the thread's table.
 fn above(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
     process::duplicate(fd, least)
 }

@@ -1,7 +1,7 @@
 //! A timer among the events of an epoll instance, exact to the nanosecond.
 //!
-//! The time limit of the wait itself is not suitable: `epoll_wait` counts in milliseconds, and some kernels that
-//! databases run on do not have `epoll_pwait2` yet.
+//! The time limit of `epoll_wait` is not suitable, because it is in milliseconds; and some kernels that databases run
+//! on do not have `epoll_pwait2` yet.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;

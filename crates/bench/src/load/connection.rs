@@ -29,8 +29,8 @@ pub(crate) struct AnswerLimits {
 
 /// A connection under load.
 ///
-/// The fields that each request uses are together at the start: between two requests of one connection the kernel and
-/// the other connections have used the cache.
+/// The fields that each request uses are together at the start, because the kernel and the other connections use the
+/// cache between two requests of a connection.
 #[repr(C, align(64))]
 pub(crate) struct Connection {
     fd: RawFd,
@@ -63,15 +63,16 @@ pub(crate) struct Connection {
     digests: Digests,
 }
 
-/// The fields that each request uses fill two cache lines; the numbers from which no key is drawn come after them.
+/// The fields that each request uses fill two cache lines. The random numbers from which no key is drawn come after
+/// them.
 const _: () = assert!(offset_of!(Connection, keys) + Keys::N_HOT_BYTES == 2 * 64);
 
 /// Initial capacity of the buffer for a request.
 const OUTGOING_BYTES: usize = 1024;
-/// Size of the buffer for one receive of encrypted bytes: a record has at most 16 KiB.
+/// Size of the buffer for one receive of encrypted bytes: a TLS record has at most 16 KiB.
 const SEALED_ROOM_BYTES: usize = 17 << 10;
 
-/// A connection's bytes as they travel, if a layer changes them on their way.
+/// The encrypted bytes of a connection, and the layer that encrypts and decrypts them.
 struct Sealed {
     records: Box<dyn Records>,
     outgoing: Vec<u8>,
@@ -119,7 +120,7 @@ impl Connection {
         (self.digest, self.n_digested) = (0, 0);
     }
 
-    /// Digests of the first answers since [`Connection::begin`].
+    /// Returns the digests of the first answers since [`Connection::begin`].
     pub(crate) fn digests(&self) -> Digests {
         self.digests
     }

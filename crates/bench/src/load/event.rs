@@ -19,7 +19,7 @@ use crate::plan::SidePlan;
 
 pub(super) const MOST_EVENTS: usize = 256;
 
-/// The measured loop of the event model, over all connections of this thread.
+/// Runs the measured loop of the event model, over all connections of this thread.
 ///
 /// # Cost
 /// Per request: one send, one receive, one reading of the clock and a share of an `epoll_wait`. The epoll instance is
@@ -61,7 +61,7 @@ pub(crate) fn closed_loop(
     Ok(())
 }
 
-/// An epoll instance over all connections; its data are their positions.
+/// Makes an epoll instance over all connections; its data are the positions of the connections.
 pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("make an epoll"))?;
     for (idx, connection) in connections.iter().enumerate() {
@@ -71,7 +71,7 @@ pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError
     Ok(poller)
 }
 
-/// The error of a system call, with the action that the call was made for.
+/// Returns a function that makes the error of a system call, with the action that the call was made for.
 pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
     move |errno| LoadError::Io { action, source: errno.into() }
 }

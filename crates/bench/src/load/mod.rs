@@ -1,8 +1,8 @@
 //! The load engine: client threads that drive connections slice by slice.
 //!
-//! This folder holds the loop that the rest of the program exists for. Inside a slice nothing allocates, locks, logs or
-//! prints: buffers are sized before the epoch starts and are passed on from epoch to epoch. The coordinator (in
-//! `requests`) sleeps while a slice runs.
+//! This folder holds the measured loop, for which the rest of the program exists. Inside a slice nothing allocates,
+//! locks, logs or prints: buffers are sized before the epoch starts and are passed on from epoch to epoch. The
+//! coordinator (in `requests`) sleeps while a slice runs.
 
 mod alarm;
 mod connection;

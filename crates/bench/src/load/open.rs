@@ -41,7 +41,7 @@ pub(crate) struct Kept<'a> {
     pub(crate) lags: &'a mut Vec<u32>,
 }
 
-/// The measured loop of an open loop, over all connections of this thread.
+/// Runs the measured loop of an open loop, over all connections of this thread.
 ///
 /// # Cost
 /// Per request: one send, one receive, two readings of the clock. In addition, at most one `epoll_wait` and one setting
@@ -91,8 +91,7 @@ pub(crate) fn open_loop(
     }
 }
 
-/// The longest wait for events: zero if the thread spins through it, otherwise until the alarm, which this function
-/// sets.
+/// Sets the alarm and returns the longest wait for events: until the alarm, or zero if the thread spins.
 #[inline]
 fn sleep_limit(
     until_ns: Option<u64>,
@@ -145,7 +144,7 @@ fn send_waiting(
     Ok(())
 }
 
-/// After the end of a slice no request is sent: a request that still waits counts with the time that it has waited.
+/// Counts the requests that still wait at the end of a slice, each with the time that it has waited. They are not sent.
 fn give_up(queues: &mut Queues, spec: SliceSpec, tally: &mut Tally, kept: &mut Kept<'_>) {
     for due_ns in queues.waiting.drain(..) {
         tally.n_unsent += 1;
@@ -167,7 +166,7 @@ fn finish(connection: &mut Connection, tally: &mut Tally, kept: &mut Kept<'_>) -
     Ok(true)
 }
 
-/// Adds a time if there is room.
+/// Adds a time if the vector has spare capacity.
 #[inline]
 fn keep(to: &mut Vec<u32>, ns: u64) {
     if to.len() < to.capacity() {

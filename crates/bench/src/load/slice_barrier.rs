@@ -1,8 +1,8 @@
-//! Starts a slice on all client threads together, and tells the coordinator when the last thread is done.
+//! Starts a slice on all client threads together, and wakes the coordinator when the last thread is done.
 //!
-//! The barrier is also the watchdog: client threads wait for answers without a time limit, as real clients do by
-//! default, since a limit costs a kernel timer per wait. So the coordinator shuts the connections down if an answer
-//! takes too long.
+//! The barrier is also the watchdog. Client threads wait for answers without a time limit, as real clients do by
+//! default, because a limit costs a kernel timer per wait. Instead, the coordinator shuts the connections down if an
+//! answer takes too long.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,14 +18,14 @@ use crate::error::LoadError;
 
 /// If an answer takes longer than this, the waiting coordinator also checks whether the experiment is to stop.
 const LATE: Duration = Duration::from_secs(1);
-/// Interval of that check.
+/// Time between two checks whether the experiment is to stop, while an answer is late.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The times of one slice, by the measuring clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceSpec {
     pub(crate) side: Side,
-    /// How many slices of this side were in the epoch before this one.
+    /// Number of earlier slices of this side in the same epoch.
     pub(crate) rank: u64,
     /// End of the guard: answers count from this time on.
     pub(crate) count_from_ns: u64,
@@ -36,7 +36,7 @@ pub(crate) struct SliceSpec {
 /// The next task of the client threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
-    /// Send this many untimed requests on each connection of a side.
+    /// Send untimed requests on each connection of a side: `n_requests` per connection.
     Prime {
         side: Side,
         n_requests: u64,
@@ -67,7 +67,7 @@ pub(crate) struct SliceBarrier {
 }
 
 impl SliceBarrier {
-    /// A barrier for `n_threads` client threads that drive `sockets`; an answer on a socket may take at most
+    /// Makes a barrier for `n_threads` client threads that drive `sockets`; an answer on a socket may take at most
     /// `answer_limit`.
     pub(crate) fn new(n_threads: usize, sockets: Vec<Arc<OwnedFd>>, answer_limit: Duration) -> Self {
         let state = State {
@@ -92,8 +92,8 @@ impl SliceBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Coordinator: starts `command` on all threads and waits until every one has done it. Once `stop` is set, it no
-    /// longer waits for late answers.
+    /// Coordinator: starts `command` on all threads and waits until every one has done it. Once `stop` is set, the
+    /// coordinator no longer waits for late answers.
     ///
     /// # Errors
     /// The first failure of any thread.
@@ -104,7 +104,7 @@ impl SliceBarrier {
         state.n_busy = self.n_threads;
         self.started.notify_all();
         let mut left = self.longest(command);
-        // Choose the first pause so long that the coordinator does not wake up while the threads measure.
+        // The first pause is long enough for the coordinator not to wake up while the threads measure.
         let mut pause = left.saturating_sub(self.answer_limit.saturating_sub(LATE));
         loop {
             let (woken, waited) = self
@@ -125,7 +125,7 @@ impl SliceBarrier {
         state.failure.take().map_or(Ok(()), Err)
     }
 
-    /// How long a command may take: the time until the slice's end, plus the limit of an answer.
+    /// Returns how long a command may take: the time until the slice's end, plus the limit of an answer.
     fn longest(&self, command: Command) -> Duration {
         let slice = match command {
             Command::Slice(spec) => Duration::from_nanos(spec.stop_at_ns.saturating_sub(now_ns())),
@@ -158,7 +158,7 @@ impl SliceBarrier {
         }
     }
 
-    /// Coordinator: the ids of the threads, known once these have done something.
+    /// Coordinator: returns the ids of the threads; an id is known once its thread has finished a command.
     pub(crate) fn tids(&self) -> Vec<u32> {
         self.lock().tids.clone()
     }
@@ -201,7 +201,7 @@ mod tests {
     fn r19_an_answer_that_is_late_is_not_waited_for_once_somebody_wants_to_stop() {
         let (silent, mut ours) = UnixStream::pair().unwrap();
         let socket = Arc::new(OwnedFd::from(ours.try_clone().unwrap()));
-        // Far longer than any test may take.
+        // The answer limit is far longer than any test may take.
         let barrier = SliceBarrier::new(1, vec![socket], Duration::from_secs(3600));
         let prime = Command::Prime { side: Side::Other, n_requests: 1 };
         let ended = thread::scope(|scope| {

@@ -30,7 +30,7 @@ impl Digests {
         }
     }
 
-    /// Whether the common prefix holds the same data; true if there is no common prefix.
+    /// Returns whether the common prefix holds the same data; true if there is no common prefix.
     pub(crate) fn agrees_with(&self, other: &Self) -> bool {
         match self.n_answers.min(other.n_answers).checked_ilog2() {
             Some(power) => self.at[power as usize] == other.at[power as usize],
@@ -38,13 +38,13 @@ impl Digests {
         }
     }
 
-    /// The digest of the longest prefix that was kept.
+    /// Returns the digest of the longest prefix that was kept.
     pub(crate) fn last(&self) -> u64 {
         self.n_answers.checked_ilog2().map_or(0, |power| self.at[power as usize])
     }
 }
 
-/// The digest of the earlier answers, extended by another answer.
+/// Returns the digest of the earlier answers, extended by another answer.
 #[inline]
 pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
     // Eight bytes at a time, and then the length, so that the boundary between two answers changes the digest.
@@ -55,7 +55,7 @@ pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
     mixed(hash, data.len() as u64)
 }
 
-/// One step of a multiplicative hash; the shift moves high bits to where the next step needs them.
+/// Does one step of a multiplicative hash; the shift moves high bits to where the next step needs them.
 #[inline]
 fn mixed(hash: u64, word: u64) -> u64 {
     let product = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -67,7 +67,7 @@ fn mixed(hash: u64, word: u64) -> u64 {
 pub(crate) struct Tally {
     /// Answers in the counted window.
     pub(crate) completions: u64,
-    /// Of these, answers in the window's first 10 ms.
+    /// Answers in the first 10 ms of the counted window; `completions` includes them.
     pub(crate) early: u64,
     /// Answers that arrived after the counted window.
     pub(crate) drained: u64,
@@ -115,7 +115,7 @@ struct Window {
 }
 
 impl Tally {
-    /// A tally with room for `n_buckets` buckets and `n_connections` drained requests.
+    /// Makes a tally with room for `n_buckets` buckets and `n_connections` drained requests.
     pub(crate) fn with_room(n_buckets: usize, n_connections: usize) -> Self {
         Self { buckets: vec![0; n_buckets], drained_ns: Vec::with_capacity(n_connections), ..Self::default() }
     }
@@ -152,7 +152,7 @@ impl Tally {
         self.count(answered_ns, latency_ns, samples);
     }
 
-    /// Counts a request at a time inside the window.
+    /// Counts a request; `at_ns` is inside the window.
     #[inline]
     fn count(&mut self, at_ns: u64, latency_ns: u64, samples: &mut Vec<u32>) {
         self.completions += 1;

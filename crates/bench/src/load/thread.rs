@@ -32,11 +32,11 @@ use crate::sys::thread_usage;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) sides: [SidePlan; 2],
-    /// The run's seed and the epoch's number, for the keys.
+    /// The run's seed, from which the keys are drawn.
     pub(crate) seed: u64,
-    /// See `seed`.
+    /// The epoch's number, on which the keys depend, too.
     pub(crate) epoch: u64,
-    /// The pair of arms.
+    /// Index of the pair of arms.
     pub(crate) contrast: u64,
     /// When requests are sent.
     pub(crate) pacing: Pacing,
@@ -49,7 +49,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// The random numbers of a connection in a slice.
+    /// Returns the random numbers of a connection in a slice.
     pub(crate) fn keys(&self, connection_idx: usize, side: Side, rank: u64) -> Keys {
         let slice = SliceOf { epoch: self.epoch, contrast: self.contrast, side, rank };
         let range = KeyRange::for_connection(self.keys, connection_idx, self.n_connections);
@@ -69,7 +69,7 @@ pub(crate) struct ThreadBuffers {
     pub(crate) lags: [Vec<u32>; 2],
     queues: Queues,
     rooms: [Vec<u8>; 2],
-    /// By slice, then by connection of this thread.
+    /// Digests of answers, by slice, then by connection of this thread.
     pub(crate) digests: Vec<Vec<Digests>>,
 }
 
@@ -118,7 +118,7 @@ impl ClientThread {
         self.connections.iter().flatten().map(Connection::shared_fd)
     }
 
-    /// Runs until told to leave, then returns its memory.
+    /// Executes the coordinator's commands until [`Command::Leave`], then returns the thread's buffers.
     pub(crate) fn run(
         mut self,
         barrier: &SliceBarrier,
@@ -130,8 +130,8 @@ impl ClientThread {
         let pinned = pin_self(core, cores);
         barrier.enter(place, gettid().as_raw_nonzero().get().cast_unsigned());
         if !load.pacing.is_flat_out() {
-            // With this setting sleeps end in time, not up to 50 µs later. Without it requests are only sent later,
-            // which is recorded.
+            // With this setting, sleeps end on time, not up to 50 µs late. Without it, requests are only sent later,
+            // and the delay is recorded.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
         }
         let mut seen = 0;
@@ -172,7 +172,7 @@ impl ClientThread {
         Ok(())
     }
 
-    /// Whether the thread has anything to do for a side.
+    /// Returns whether the thread has anything to do for a side.
     fn serves(&self, side: Side) -> bool {
         !self.connections[side.idx()].is_empty() || self.one_shot_clients[side.idx()].is_some()
     }
@@ -263,10 +263,10 @@ fn caught(side: Side, stage: Stage, part: impl FnOnce() -> Result<(), Failure>) 
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(Failure { side, stage, source: LoadError::Panicked }))
 }
 
-/// The measured loop of the models with a thread per connection.
+/// Runs the measured loop of the models with a thread per connection.
 ///
-/// A request begins when the answer before it has arrived, so the time to make the request is part of its latency, as
-/// in a real client. After a pause it begins when the pause is over.
+/// A request begins when the previous answer has arrived, so the time to make the request is part of its latency, as in
+/// a real client. After a pause, a request begins when the pause is over.
 ///
 /// # Cost
 /// Per request: the model's system calls and one reading of the clock; no allocation.

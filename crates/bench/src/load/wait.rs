@@ -62,8 +62,8 @@ impl Wait for Poll {
     }
 }
 
-/// Waits without a limit, as real clients do unless told otherwise: a limit would set a kernel timer for each answer.
-/// The slice barrier's watchdog shuts a connection down if its answer takes too long.
+/// Waits without a limit, as real clients do by default, because a limit would set a kernel timer for each answer. The
+/// slice barrier's watchdog shuts a connection down if its answer takes too long.
 #[inline]
 fn wait_readable(connection: &Connection, tally: &mut Tally) -> Result<(), LoadError> {
     loop {

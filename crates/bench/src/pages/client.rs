@@ -1,7 +1,8 @@
-//! A client: requests one page at a time over its own connections, and keeps each as long as the server does.
+//! A client: requests one page at a time over its own connections, and keeps each connection open as long as the server
+//! does.
 //!
-//! Hot file: everything that a page needs is prepared before the slice; only the library that parses heads allocates
-//! for each page.
+//! Hot file: everything that a page needs is prepared before the slice. Only the library that parses response heads
+//! allocates for each page.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -21,7 +22,7 @@ use crate::clock::now_ns;
 
 /// The client keeps this many bytes of a body to find the text of an error page, which comes after the style sheet.
 const KEPT_BYTES: usize = 16 << 10;
-/// The status that some servers send before they close a connection that a client kept too long; others close it
+/// The status that some servers send before they close a connection that was idle for too long; other servers close it
 /// silently.
 const REQUEST_TIMEOUT: u16 = 408;
 /// A wait is cut into parts of at most this length; between two parts the client checks whether it is to stop.
@@ -51,8 +52,8 @@ impl Client {
 
     /// Runs slices until the load is dropped.
     pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<PagesLoaded>) {
-        // With this setting sleeps end in time, not up to 50 µs later. Without it requests are only sent later, which
-        // is recorded.
+        // With this setting, sleeps end on time, not up to 50 µs late. Without it, requests are only sent later, and
+        // the delay is recorded.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         while let Ok(job) = wanted.recv() {
             let part = self.slice(&job);
@@ -87,8 +88,8 @@ impl Client {
         part
     }
 
-    /// Requests a page over the kept connection, if there is one. If there is none, or if the server had closed it,
-    /// requests the page over a fresh connection.
+    /// Requests a page over the kept connection. If there is none, or if the server had closed it, requests the page
+    /// over a fresh connection.
     fn load(&mut self, page: &Page, part: &mut PagesLoaded) -> Result<Answer, Unanswered> {
         let until_ns = now_ns().saturating_add(self.answer_limit.as_nanos() as u64);
         if let Some(connection) = self.kept[page.address_idx].take() {
@@ -144,7 +145,7 @@ impl Client {
     }
 }
 
-/// Waits, and returns how long that really was in nanoseconds.
+/// Waits, and returns the real length of the wait in nanoseconds.
 fn wait(time: Duration) -> u64 {
     let start_ns = now_ns();
     if !time.is_zero() {

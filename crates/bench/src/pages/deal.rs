@@ -17,16 +17,16 @@ use crate::schedule::shuffled;
 /// Number of the random stream (see `schedule`; `blocks` has 6).
 const PAGES: u64 = 7;
 
-/// One slice, as the client threads see it.
+/// One slice, as it is passed to the client threads.
 pub(crate) struct Job {
     pub(crate) pages: Arc<[Page]>,
     pub(crate) deal: Deal,
     pub(crate) inject: Option<Duration>,
-    /// Whether looptax is to stop: no further page is begun.
+    /// Whether looptax is to stop; then no further page is requested.
     pub(crate) is_over: AtomicBool,
 }
 
-/// The pages of a slice in their order, and when they are due.
+/// The pages of a slice in their order, and the times at which they are due.
 pub(crate) struct Deal {
     order: Vec<usize>,
     /// In nanoseconds since `start_ns`; empty in a closed loop.
@@ -43,7 +43,7 @@ pub(crate) struct Dealt {
 }
 
 impl Deal {
-    /// Draws a slice, whose time begins now.
+    /// Draws a slice that starts now.
     pub(crate) fn new(seed: u64, slice: &PageSlice, pages: &[Page]) -> Self {
         let PageSlice { epoch, rank, .. } = *slice;
         let random = generator(seed, &[PAGES, epoch, rank]);
@@ -57,19 +57,20 @@ impl Deal {
         }
     }
 
-    /// Returns the next page, to the worker that calls first.
+    /// Returns the next page. Each page goes to one worker: the worker that calls first.
     pub(crate) fn next(&self) -> Option<Dealt> {
         let idx = self.n_dealt.fetch_add(1, Ordering::Relaxed);
         Some(Dealt { page_idx: *self.order.get(idx)?, due_ns: self.due_ns.get(idx).map(|due| self.start_ns + due) })
     }
 
-    /// Number of pages in the slice.
+    /// Returns the number of pages in the slice.
     pub(crate) fn n_pages(&self) -> usize {
         self.order.len()
     }
 }
 
-/// Page numbers in a drawn order. The number of times that each page occurs follows its weight, to within one.
+/// Returns page numbers in a random order. The number of times that a page occurs is proportional to its weight, to
+/// within one.
 fn draw_order(mut random: impl Rng, weights: &[u64], n_pages: usize) -> Vec<usize> {
     let total: u64 = weights.iter().sum();
     if total == 0 {
@@ -93,10 +94,10 @@ fn draw_order(mut random: impl Rng, weights: &[u64], n_pages: usize) -> Vec<usiz
     order.into_iter().map(|idx| sample[idx]).collect()
 }
 
-/// When each page of an open loop is due, relative to the slice's start.
+/// Returns when each page of an open loop is due, relative to the slice's start.
 fn due_ns(seed: u64, slice: &PageSlice, rate_per_s: f64) -> Vec<u64> {
     let open = OpenLoop { rate_per_s, arrivals: Arrivals::Poisson, may_spin: false };
-    // Arrivals are the same for both sides and all contrasts.
+    // The due times are the same for both sides and all contrasts.
     let place = SliceOf { epoch: slice.epoch, contrast: 0, side: Side::Baseline, rank: slice.rank };
     let mut schedule = Schedule::new(open, seed, place, [0, 1], 0);
     let mut due_ns = Vec::with_capacity(slice.n_pages);
@@ -147,7 +148,7 @@ mod tests {
         let weights = [1; 20];
         assert_eq!(drawn(3, &weights, 40), drawn(3, &weights, 40));
         assert_ne!(drawn(3, &weights, 40), drawn(4, &weights, 40));
-        // Pages that are few in a slice change from one to the next.
+        // If a slice requests fewer pages than there are, its pages differ from those of the next slice.
         let firsts: Vec<usize> = (0..200).map(|rank| drawn(rank, &weights, 1)[0]).collect();
         for page_idx in 0..20 {
             assert!(firsts.contains(&page_idx), "{page_idx}");

@@ -15,18 +15,18 @@ const MOST_CHECKSUMS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureKind {
     Connect,
-    /// The server closed the connection before the answer or within it.
+    /// The server closed the connection before the answer or during it.
     Closed,
-    /// No whole answer came within the time limit.
+    /// No complete answer arrived within the time limit.
     Timeout,
     /// The answer is HTTP/2.
     Http2,
     Tls,
     /// The answer is not HTTP.
     NoHttp,
-    /// The answer is malformed or too long, or the stream failed in another way.
+    /// The answer is malformed or too long, or the connection failed in another way.
     Broken,
-    /// The status differs from that of the right answer; if no right answer is known, it is the status of an error.
+    /// The status differs from that of the right answer; if no right answer is known, the status is an error.
     Status,
     /// The body is shorter or longer than that of the right answer.
     Size,
@@ -44,7 +44,7 @@ pub struct FailedPages {
     pub words: String,
 }
 
-/// Facts observed about a page.
+/// The observations about a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageFacts {
     /// How often the page was requested.
@@ -55,7 +55,7 @@ pub struct PageFacts {
     pub statuses: Vec<(u16, u64)>,
     /// The least and the most bytes in the bodies of right answers.
     pub body_bytes: Option<[u64; 2]>,
-    /// Checksums of the bodies of right answers: the first few different ones.
+    /// Checksums of the bodies of right answers: the first few that differ from each other.
     pub checksums: Vec<u32>,
 }
 
@@ -66,7 +66,7 @@ pub struct PagesLoaded {
     pub start_ns: u64,
     /// Time from `start_ns` to the last answer.
     pub active_ns: u64,
-    /// How long each right answer took, from when its request was sent or, in an open loop, was due; not sorted.
+    /// Latency of each right answer, from the time when its request was sent or, in an open loop, was due; not sorted.
     pub latencies_ns: Vec<u64>,
     /// In an open loop, how long after its due time each request was sent; not sorted.
     pub lags_ns: Vec<u64>,
@@ -96,7 +96,7 @@ impl FailureKind {
 }
 
 impl PageFacts {
-    /// Records an answer; `is_right` says whether it is a right one.
+    /// Records an answer; `is_right` is whether it is a right answer.
     pub(super) fn see(&mut self, answer: Answer, is_right: bool) {
         count_status(&mut self.statuses, answer.status, 1);
         if is_right {
@@ -115,7 +115,7 @@ impl PageFacts {
         }
     }
 
-    /// Adds what was observed about the same page by another client or later.
+    /// Adds observations about the same page, made by another client or later.
     pub fn add(&mut self, other: &Self) {
         self.n_asked += other.n_asked;
         self.n_right += other.n_right;
@@ -136,7 +136,7 @@ fn count_status(statuses: &mut Vec<(u16, u64)>, status: u16, n: u64) {
 }
 
 impl FailedPages {
-    /// Counts a failure, together with those of the same kind; calls `words` only the first time.
+    /// Counts a failure together with other failures of the same kind; calls `words` only for the first one.
     pub(super) fn count(
         known: &mut Vec<Self>,
         [page_idx, n]: [usize; 2],
@@ -199,17 +199,17 @@ impl PagesLoaded {
         self.failures.sort_by_key(|failed| (failed.page_idx, failed.kind, failed.status));
     }
 
-    /// Number of pages that were requested.
+    /// Returns the number of pages that were requested.
     pub fn n_asked(&self) -> u64 {
         self.facts.iter().map(|facts| facts.n_asked).sum()
     }
 
-    /// Number of pages whose answer was not right, or did not come.
+    /// Returns the number of pages whose answer was not right or did not arrive.
     pub fn n_failed(&self) -> u64 {
         self.failures.iter().map(|failed| failed.n).sum()
     }
 
-    /// Right answers per second of the slice's active time.
+    /// Returns the number of right answers per second of the slice's active time.
     pub fn rate_per_s(&self) -> Option<f64> {
         let time = Duration::from_nanos(self.active_ns);
         let rate = self.latencies_ns.len() as f64 / time.as_secs_f64();

@@ -2,8 +2,8 @@
 //!
 //! A page is one HTTP request and its answer. Each worker is a separate client that requests one page at a time. The
 //! pages and their times are drawn from the seed and the slice's position, so slices of the same rank request the same
-//! pages from both arms. The caller provides the way to open a stream, as a [`PageOpener`], and decides what a slice is
-//! for. The trial calls this.
+//! pages from both arms. The caller, the trial, provides a [`PageOpener`] that opens streams, and decides what a slice
+//! is for.
 
 mod client;
 mod deal;
@@ -39,14 +39,14 @@ pub struct PageLoadPlan {
     pub answer_limit: Duration,
 }
 
-/// Threads that request pages, slice after slice; they end when this is dropped.
+/// Threads that request pages, slice after slice; they end when this value is dropped.
 pub struct PageLoad {
     plan: PageLoadPlan,
     pages: Arc<[Page]>,
     workers: Vec<Worker>,
 }
 
-/// A client thread, as its owner sees it.
+/// The owner's handle of a client thread.
 struct Worker {
     /// `None` once the thread was asked to end.
     jobs: Option<Sender<Arc<Job>>>,
@@ -77,7 +77,7 @@ impl PageLoad {
         Arc::make_mut(&mut self.pages)[page_idx].expected = Some(expected);
     }
 
-    /// Requests a slice's pages and waits for the last answer. Once `stop` is set, it waits only for pages that are
+    /// Requests a slice's pages and waits for the last answer. Once `stop` is set, waits only for the pages that were
     /// already requested.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Drop for PageLoad {
         }
         for worker in &mut self.workers {
             if let Some(thread) = worker.thread.take() {
-                // If the thread panicked, it has already reported that.
+                // If the thread panicked, the panic is already reported.
                 let _ = thread.join();
             }
         }

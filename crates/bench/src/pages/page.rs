@@ -1,4 +1,4 @@
-//! The pages to load, with their frequency and their server, as plain data; and how a stream is opened.
+//! The pages to load, with their frequency and their server, as plain data; and the trait that opens connections.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -24,7 +24,7 @@ pub struct Page {
     pub request: Request,
     /// Index of the address to which the request is sent; pages of the same address share connections.
     pub address_idx: usize,
-    /// How often the page is requested relative to the others; 0 means never.
+    /// How often the page is requested, relative to the other pages; 0 means never.
     pub weight: u64,
     /// The right answer, once it is known.
     pub expected: Option<ExpectedPage>,
@@ -34,7 +34,7 @@ pub struct Page {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedPage {
     pub status: u16,
-    /// The allowed length of its body.
+    /// The allowed length of the answer's body.
     pub body_bytes: RangeInclusive<u64>,
 }
 
@@ -42,13 +42,13 @@ pub struct ExpectedPage {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageSlice {
     pub epoch: u64,
-    /// How many slices of its arm were in the epoch before this one; slices of the same rank request the same pages.
+    /// Number of earlier slices of the same arm in the epoch; slices of the same rank request the same pages.
     pub rank: u64,
     pub n_pages: usize,
-    /// Pages per second, due at random times. `None` if each page is requested as soon as the answer before it has
+    /// Pages per second, due at random times. `None` if each page is requested as soon as the previous answer has
     /// arrived.
     pub rate_per_s: Option<f64>,
-    /// Within each page, waits this long before the request, and counts how long the wait really was: this shows what a
-    /// difference of this size looks like.
+    /// A wait before each page's request, for a test that shows what a difference of this size looks like. The real
+    /// length of the waits is recorded.
     pub inject: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! Pages of a scripted web server: what it saw is compared with what the load reports.
+//! Pages of a scripted web server: the requests that it received are compared with the results that the load reports.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -14,19 +14,19 @@ use super::deal::Deal;
 use super::*;
 use crate::clock::now_ns;
 
-/// Longer than any page here takes, unless that is what is tested.
+/// Longer than any page of these tests takes, except in tests of the time limit.
 const PATIENCE: Duration = Duration::from_secs(60);
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// The server's reaction to a request.
 enum Reply {
-    /// These bytes.
+    /// Sends these bytes.
     Send(String),
-    /// These bytes, and then the end.
+    /// Sends these bytes, then closes the connection.
     Last(Vec<u8>),
-    /// Nothing, until the client gives up.
+    /// Sends nothing until the client gives up.
     Hang,
-    /// A byte now and then, until the client gives up.
+    /// Sends one byte at a time, slowly, until the client gives up.
     Drip,
 }
 
@@ -47,7 +47,7 @@ struct Server {
 }
 
 impl Server {
-    /// `reply` gets the path, and how many requests the connection has had.
+    /// Starts a server. `reply` gets the path, and how many requests the connection has had.
     fn start(reply: impl Fn(&str, usize) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -61,7 +61,7 @@ impl Server {
                         return;
                     }
                     let (stream, reply, log) = (stream.unwrap(), &reply, &log);
-                    // A client that closes in the middle is not an error here.
+                    // A client that closes the connection in the middle of an answer is not an error for this server.
                     scope.spawn(move || serve(stream, reply, log).ok());
                 }
             });
@@ -73,7 +73,7 @@ impl Server {
         self.asked.lock().unwrap().clone()
     }
 
-    /// A load of pages of these paths over `n_clients`.
+    /// Returns a load that requests pages of these paths with `n_clients` clients.
     fn load(&self, paths: &[&str], n_clients: usize, answer_limit: Duration) -> PageLoad {
         let opener: Arc<dyn PageOpener> = Arc::new(Opener(self.address, answer_limit));
         let plan = PageLoadPlan { seed: 7, n_clients, answer_limit };
@@ -81,7 +81,7 @@ impl Server {
     }
 }
 
-/// Waits until every connection has ended: clients that are gone leave none.
+/// Waits until every connection has ended: a client that has ended must leave no connection open.
 impl Drop for Server {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
@@ -165,7 +165,7 @@ fn the_server_sees_the_pages_of_the_deal_in_its_order() {
         assert_eq!(facts.body_bytes, Some([path.len() as u64; 2]));
         assert_eq!(facts.checksums.len(), 1);
     }
-    // The connection is kept from slice to slice, and the same rank asks for the same pages.
+    // The connection is kept from slice to slice, and slices of the same rank request the same pages.
     let again = load.slice(&closed(30), &GO_ON).unwrap();
     assert_eq!(again.n_opened, 0);
     assert_eq!(server.asked()[30..], server.asked()[..30]);
@@ -176,7 +176,7 @@ fn the_server_sees_the_pages_of_the_deal_in_its_order() {
 
 #[test]
 fn all_clients_have_a_page_in_flight() {
-    // The server answers only when four have asked: with fewer in flight it would never end.
+    // The server answers only when it has four requests: with fewer in flight, the slice would never end.
     let (together, in_flight, most) = (Barrier::new(4), AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);
     let server = Server::start(move |path, _| {
@@ -231,7 +231,7 @@ fn pages_that_are_not_right_are_counted_and_have_no_latency() {
         _ => page("right"),
     });
     let mut load = server.load(&["/ok", "/error", "/other", "/size"], 2, PATIENCE);
-    // In a first look everything but errors is right.
+    // As long as no right answer is known, every answer except an error is right.
     let first = load.slice(&closed(40), &GO_ON).unwrap();
     assert_eq!(first.latencies_ns.len(), 20);
     for (page_idx, status, body_bytes) in [(0, 200, 4..=6), (2, 404, 4..=4), (3, 200, 1..=4)] {
@@ -319,7 +319,7 @@ fn latencies_of_an_open_loop_count_from_when_pages_were_due() {
     let due: Vec<u64> = std::iter::from_fn(|| deal.next()?.due_ns).collect();
     let stalled_until = *stalled_until.lock().unwrap();
     let mut n_stalled = 0;
-    // One client has them in order.
+    // With one client, the answers are in order.
     for (due_ns, latency_ns) in due.iter().zip(&loaded.latencies_ns) {
         let due_ns = loaded.start_ns + due_ns - due[0];
         if due_ns < stalled_until {
@@ -329,7 +329,7 @@ fn latencies_of_an_open_loop_count_from_when_pages_were_due() {
     }
     assert_eq!(loaded.latencies_ns.len(), 30);
     assert!(n_stalled > 5, "{n_stalled}");
-    // Of 30 the slowest is the 99 %: the second page waited for the first at the least.
+    // The 99th percentile of 30 values is the largest: at least the second page waited for the first.
     let second_ns = loaded.start_ns + due[1] - due[0];
     assert!(loaded.lag_p99_ns.unwrap() >= stalled_until - second_ns);
     assert!(loaded.active_ns >= stalled_until - loaded.start_ns);

@@ -1,8 +1,8 @@
 //! Compares answers with their queries: the number of columns, the number of rows, the form of the cells.
 //!
-//! An answer that does not fit is an error; it never becomes a value that could be mistaken for an answer: a server
-//! that admits every client may answer anything. Called by `questions`, and by `server_view` for its lower-level
-//! queries.
+//! An answer that does not fit is an error and never becomes a value that could be mistaken for a right answer, because
+//! a server that accepts every client may answer anything. Called by `questions`, and by `server_view` for its
+//! lower-level queries.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ use crate::path::error::ASK;
 /// A row as the server writes it.
 pub(crate) type Row = Vec<Option<Vec<u8>>>;
 
-/// The rows, each of which must have `N` columns.
+/// Returns the rows; each of them must have `N` columns.
 pub(crate) fn table<const N: usize>(
     protocol: &'static str,
     rows: Vec<Row>,
@@ -32,7 +32,7 @@ pub(crate) fn table<const N: usize>(
     rows.into_iter().map(row).collect()
 }
 
-/// The row, if there is exactly one.
+/// Returns the row, if there is exactly one.
 pub(crate) fn only<T>(protocol: &'static str, rows: Vec<T>) -> Result<T, WireError> {
     let n_rows = rows.len();
     let [row] =
@@ -40,18 +40,18 @@ pub(crate) fn only<T>(protocol: &'static str, rows: Vec<T>) -> Result<T, WireErr
     Ok(row)
 }
 
-/// The value of a cell that must not be NULL.
+/// Returns the value of a cell that must not be NULL.
 pub(crate) fn value(protocol: &'static str, cell: Option<String>) -> Result<String, WireError> {
     cell.ok_or_else(|| unfit(protocol, "a value", b"NULL"))
 }
 
-/// The value of a cell, parsed as this type.
+/// Returns the value of a cell, parsed as this type.
 pub(crate) fn number<T: FromStr>(protocol: &'static str, cell: Option<String>) -> Result<T, WireError> {
     let text = value(protocol, cell)?;
     parsed(protocol, &text)
 }
 
-/// The value of a text, parsed as this type.
+/// Returns the value of a text, parsed as this type.
 pub(crate) fn parsed<T: FromStr>(protocol: &'static str, text: &str) -> Result<T, WireError> {
     let told = text.trim().parse();
     told.map_err(|_| unfit(protocol, "a valid number", text.as_bytes()))

@@ -19,7 +19,7 @@ pub(crate) use protocol::ProtocolConnection;
 /// When a login is made over TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sealing {
-    /// Never, because the user rules TLS out.
+    /// Never, because the user rules out TLS.
     Never,
     /// If the server refuses a login without TLS.
     IfRefused,
@@ -54,7 +54,7 @@ impl Conversation {
         Self::over(Link::open(endpoint, limits)?, protocol, login, limits)
     }
 
-    /// Like [`Self::open`], over a connection that is open already.
+    /// Like [`Self::open`], over a connection that is already open.
     ///
     /// # Errors
     /// [`PathError::Stranger`]; [`PathError::Protocol`] if the server refuses or does not follow its protocol.
@@ -87,10 +87,11 @@ impl Conversation {
         Self::from_sealed_login(connection, facts, &endpoint, admitted)
     }
 
-    /// Logs in without TLS, or over TLS if `sealing` or the server requires it. [`LinkFacts::tls`] says which it was.
+    /// Logs in without TLS, or over TLS if `sealing` or the server requires it. [`LinkFacts::tls`] shows whether TLS
+    /// was used.
     ///
     /// # Errors
-    /// As [`Self::open`]. If the server refuses both logins, the error of the attempt that got further.
+    /// As [`Self::open`]. If the server refuses both logins, returns the error of the attempt that got further.
     pub fn open_as_wanted(
         protocol: Protocol,
         endpoint: &Endpoint,
@@ -121,7 +122,7 @@ impl Conversation {
         }
     }
 
-    /// Agrees with the echo server on the form of the requests, over a connection that is open already.
+    /// Agrees with the echo server on the form of the requests, over a connection that is already open.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server does not follow the protocol; [`PathError::Option`] if the kernel refuses.
@@ -159,12 +160,12 @@ impl Conversation {
         Ok(Self { connection, facts, endpoint: endpoint.clone(), admitted })
     }
 
-    /// The proof that the peer was checked before the login, for one-shot connections to the same peer.
+    /// Returns the proof that the peer was checked before the login, for one-shot connections to the same peer.
     pub fn admitted(&self) -> Admitted {
         self.admitted
     }
 
-    /// The version that the server reports.
+    /// Returns the version that the server reports.
     pub fn server_version(&self) -> &str {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.server_version(),
@@ -179,9 +180,9 @@ impl Conversation {
         }
     }
 
-    /// The server's number for this connection; if the page is looptax's own, the number of its worker. If looptax gets
-    /// no number (memcached, `MongoDB`'s protocol, other HTTP and FastCGI servers), our own port over TCP, and 0 over
-    /// the socket.
+    /// Returns the server's number for this connection; for looptax's own page, the number of the page's worker. If
+    /// looptax gets no number (memcached, `MongoDB`'s protocol, other HTTP and FastCGI servers), returns our own port
+    /// over TCP, and 0 over the socket.
     pub fn connection_id(&self) -> u64 {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.connection_id(),
@@ -195,7 +196,7 @@ impl Conversation {
         }
     }
 
-    /// The process or thread that says it serves this connection. Only looptax's own sites say it.
+    /// Returns the process or thread that reports that it serves this connection. Only looptax's own sites report this.
     pub(crate) fn worker(&self) -> Option<u32> {
         match &self.connection {
             ProtocolConnection::Fastcgi(it) => it.worker(),
@@ -204,7 +205,7 @@ impl Conversation {
         }
     }
 
-    /// The client address that the server reports for this connection, over TCP.
+    /// Returns the client address that the server reports for this connection, over TCP.
     pub(crate) fn told_peer(&self) -> Option<SocketAddr> {
         match &self.connection {
             ProtocolConnection::Http(it) => it.peer(),
@@ -213,8 +214,8 @@ impl Conversation {
         }
     }
 
-    /// How the server asked for authentication: for PostgreSQL, in the words of libpq's `require_auth`; for MySQL and
-    /// MariaDB, the name of the plugin.
+    /// Returns how the server asked for authentication: for PostgreSQL, in the words of libpq's `require_auth`; for
+    /// MySQL and MariaDB, the name of the plugin.
     pub fn method(&self) -> Option<&'static str> {
         match &self.connection {
             ProtocolConnection::Mysql(it) => Some(it.auth_plugin()),
@@ -223,7 +224,8 @@ impl Conversation {
         }
     }
 
-    /// Whether the server offers TLS to clients that connect to this address; `None` if it does not report that.
+    /// Returns whether the server offers TLS to clients that connect to this address; `None` if the server does not
+    /// report this.
     pub fn offers_tls(&mut self) -> Option<bool> {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
@@ -275,8 +277,8 @@ impl Conversation {
         }
     }
 
-    /// The rows of a query. On PostgreSQL `names` says whether its names are the server's own or follow the session's
-    /// search path.
+    /// Returns the rows of a query. For PostgreSQL, `names` sets whether the names in the query are the server's own or
+    /// follow the session's search path.
     pub(crate) fn raw_rows(&mut self, sql: &str, names: Names) -> Result<Vec<Row>, WireError> {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => it.query(sql),
@@ -293,8 +295,8 @@ impl Conversation {
         }
     }
 
-    /// Runs one SQL query in the session's own search path, and returns its rows as the server writes them, in any
-    /// form: see [`Self::rows`].
+    /// Runs one SQL query in the session's own search path. Returns its rows as the server writes them, without the
+    /// check of their form that [`Self::rows`] makes.
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] if the protocol has no SQL.
@@ -330,7 +332,7 @@ impl Conversation {
         self.memcached()?.store(pairs)
     }
 
-    /// memcached's statistics: `which` is `""` for its counters, `settings` or `conns`.
+    /// Returns memcached's statistics: `which` is `""` for its counters, `settings` or `conns`.
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] if the server is not memcached.
@@ -338,11 +340,12 @@ impl Conversation {
         self.memcached()?.stats(which)
     }
 
-    /// Returns how many requests looptax's own site has received; with PHP-FPM, how many the pool received that answers
-    /// on this connection.
+    /// Returns how many requests looptax's own site has received; with PHP-FPM, how many requests were received by the
+    /// pool that answers on this connection.
     ///
     /// # Errors
-    /// [`WireError`] with the answer, if it is another one; [`WireError::Unsupported`] if there is no such site.
+    /// [`WireError`] with the server's answer, if that is not a count; [`WireError::Unsupported`] if there is no such
+    /// site.
     pub fn count(&mut self) -> Result<u64, WireError> {
         let limit = Limits::default().io;
         match &mut self.connection {
@@ -359,7 +362,7 @@ impl Conversation {
         }
     }
 
-    /// The session with a server that speaks `MongoDB`'s protocol.
+    /// Returns the session with a server that speaks `MongoDB`'s protocol.
     ///
     /// # Errors
     /// [`WireError::Unsupported`] if the server does not speak `MongoDB`'s protocol.
@@ -370,7 +373,7 @@ impl Conversation {
         }
     }
 
-    /// The server's product as the server reports it; if it does not, the first product of its protocol.
+    /// Returns the product that the server reports; if it reports none, the first product of its protocol.
     pub fn kind(&self) -> Kind {
         match &self.connection {
             ProtocolConnection::Mysql(it) if it.server_version().contains("MariaDB") => Kind::Mariadb,
@@ -380,17 +383,17 @@ impl Conversation {
         }
     }
 
-    /// The facts that the kernel reported when the connection was opened.
+    /// Returns the facts that the kernel reported when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
     }
 
-    /// The endpoint that the connection leads to.
+    /// Returns the endpoint that the connection leads to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The connection below the protocol, for the load engine; the login stays valid.
+    /// Returns the connection below the protocol, for the load engine; the login stays valid.
     pub fn into_link(self) -> Link {
         match self.connection {
             ProtocolConnection::Mysql(it) => it.into_stream(),

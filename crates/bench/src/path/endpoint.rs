@@ -42,7 +42,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The host that an arm's connections are opened from, if the server is in a container.
+/// Returns the host that an arm's connections are opened from, if the server is in a container.
 pub fn host_of(arm: Arm) -> Option<Host> {
     match arm {
         Arm::Bridge | Arm::Proxy => Some(Host::Plain),
@@ -51,7 +51,7 @@ pub fn host_of(arm: Arm) -> Option<Host> {
     }
 }
 
-/// Whether a connection of this family can belong to this arm.
+/// Returns whether a connection of this family can belong to this arm.
 pub(crate) fn has_family(arm: Arm, family: Family) -> bool {
     match family {
         Family::Unix => arm.is_unix(),

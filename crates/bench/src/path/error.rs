@@ -77,7 +77,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// The code and the message with which a server refused.
+    /// Returns the code and the message with which a server refused.
     pub fn refusal(&self) -> Option<(&str, &str)> {
         match self {
             Self::Protocol {
@@ -88,18 +88,19 @@ impl PathError {
         }
     }
 
-    /// Whether the login was refused because nothing proves which process is at the other end.
+    /// Returns whether the login was refused because nothing proves which process is at the other end.
     pub fn is_of_stranger(&self) -> bool {
         matches!(self, Self::Stranger { .. })
     }
 
-    /// Whether the server refused a login that it may accept over TLS. MariaDB sends the same code for a wrong
+    /// Returns whether the server refused a login that it may accept over TLS. MariaDB sends the same code for a wrong
     /// password.
     pub(crate) fn may_want_tls(&self) -> bool {
         self.refusal().is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
     }
 
-    /// Renames the login for protocols without a login: there it is the request for the first page.
+    /// Renames the action `log in` for protocols without a login: with them, this step is the request for the first
+    /// page.
     #[must_use]
     pub(crate) fn named_for(self, protocol: looptax_model::dsn::Protocol) -> Self {
         use looptax_model::dsn::Protocol::{Fastcgi, Http};
@@ -111,21 +112,22 @@ impl PathError {
         }
     }
 
-    /// Whether the server asked for an authentication method that looptax does not have. MySQL also does that for users
-    /// who do not exist.
+    /// Returns whether the server asked for an authentication method that looptax does not have. MySQL also does this
+    /// for users that do not exist.
     pub fn is_of_plugin(&self) -> bool {
         matches!(self, Self::Protocol { action: LOG_IN, source: WireError::Unsupported { .. }, .. })
     }
 
-    /// Whether the server does not list the connections, because Redis's access list forbids it or its protocol has no
-    /// such command.
+    /// Returns whether the server did not list the connections, because Redis's access list forbids it or because the
+    /// protocol has no such command.
     pub fn is_untold(&self) -> bool {
         let has_no_words =
             matches!(self, Self::Protocol { action: ASK_CONNECTIONS, source: WireError::Unsupported { .. }, .. });
         has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
-    /// Changes the error to say that neither the server nor the kernel reports the connections, if the protocol cannot.
+    /// If the protocol cannot list connections, changes the error to: neither the server nor the kernel reports the
+    /// connections.
     #[must_use]
     pub fn also_unseen(self) -> Self {
         match self {
@@ -134,7 +136,7 @@ impl PathError {
         }
     }
 
-    /// Whether Redis refused a password because it does not need a password.
+    /// Returns whether Redis refused a password because the server does not need a password.
     pub fn is_needless_password(&self) -> bool {
         matches!(self, Self::Protocol { source: WireError::NeedlessPassword { .. }, .. })
     }
@@ -183,10 +185,10 @@ pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening proces
 
 pub(crate) const LOG_IN: &str = "log in";
 
-/// The action name of any other query.
+/// The action in the error of a failed query, except for [`ASK_CONNECTIONS`].
 pub(crate) const ASK: &str = "ask the server";
 
-/// The action name of the query that proves that both arms lead to one server.
+/// The action in the error of the query that proves that both arms lead to one server.
 pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
 
 /// Returns the hint for a query that failed: for example, the rights that an account needs to prove the arms.

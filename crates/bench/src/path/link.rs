@@ -28,7 +28,8 @@ use raw::Raw;
 pub(crate) use socket::connect_tcp;
 use socket::{brief_facts, connect, facts, no_facts};
 
-/// At most this many reads from a server that is to close: its last bytes fit into one read or two.
+/// At most this many reads from a server that is about to close the connection. Its last bytes fit into one or two
+/// reads.
 const MOST_LAST_READS: usize = 64;
 
 #[derive(Debug)]
@@ -56,10 +57,10 @@ impl Link {
         Self::connect(endpoint, limits, facts)
     }
 
-    /// Like [`Link::open`], but without the facts that take a system call each, except for the address family: buffer
-    /// sizes are 0, and the peer stays unknown. For [`Arm::Redirect`] the family stays unknown, too: the process that
-    /// moves the connection would answer the call, with the family that the socket was opened with. The link may
-    /// receive ahead, so its socket must not be passed on.
+    /// Like [`Link::open`], but reads only the address family, and no fact that takes another system call: buffer sizes
+    /// are 0, and the peer is unknown. For [`Arm::Redirect`] the family is unknown, too, because the process that moves
+    /// the connection would answer the call with the family with which the socket was opened. The link may receive
+    /// bytes ahead, so its socket must not be passed on.
     ///
     /// # Errors
     /// As [`Link::open`].
@@ -114,12 +115,12 @@ impl Link {
         Ok(())
     }
 
-    /// The facts that the kernel reported when the connection was opened.
+    /// Returns the facts that the kernel reported when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
     }
 
-    /// The endpoint that the connection leads to.
+    /// Returns the endpoint that the connection leads to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.raw.endpoint
     }
@@ -137,25 +138,25 @@ impl Link {
         Ok(())
     }
 
-    /// From now on only each receive has a time limit, no longer the answer as a whole: for requests that are measured.
+    /// Replaces the time limit of a whole answer by a limit for each receive, as measured requests need it.
     pub(crate) fn wait_for_each(&mut self) {
         self.raw.patience = None;
     }
 
-    /// The flag to set when the login over this link has ended: a login has a separate time limit.
+    /// Returns the flag that must be set when the login over this link has ended; a login has a separate time limit.
     pub fn is_logged_in(&self) -> Arc<AtomicBool> {
         let patience = self.raw.patience.as_ref();
         patience.map_or_else(Arc::default, Patience::is_logged_in)
     }
 
-    /// The number of system calls for data so far.
+    /// Returns the number of system calls for data so far.
     pub fn calls(&self) -> Calls {
         self.raw.calls
     }
 
-    /// Sends `goodbye`, closes this end, and waits until the peer has closed its own.
+    /// Sends `goodbye`, closes this end, and waits until the peer has closed its end.
     ///
-    /// As always, the end that closes first stays in `TIME_WAIT`; here it is this end.
+    /// The end that closes first stays in `TIME_WAIT`; here this is our end.
     ///
     /// # Errors
     /// [`WireError::Timeout`] if the peer does not close; [`WireError::Malformed`] if it keeps on sending.
@@ -196,7 +197,8 @@ impl Link {
         })
     }
 
-    /// The socket for the load engine, without time limits: a limit would set a kernel timer for each wait.
+    /// Returns the socket for the load engine, without time limits, because a limit would set a kernel timer for each
+    /// wait.
     ///
     /// # Errors
     /// [`PathError::Option`] if the kernel refuses to remove the limits.

@@ -1,6 +1,6 @@
-//! The arms: ways to reach one server. Opens a connection, and proves which way it really took.
+//! The arms: ways to reach one server. Opens a connection, and proves which transport it really uses.
 //!
-//! Nothing is assumed from a name: the kernel reports the address family, `SO_PEERCRED` the peer, and the server
+//! Nothing is concluded from a name: the kernel reports the address family, `SO_PEERCRED` the peer, and the server
 //! reports how it sees each connection ([`ServerView`]). The command line calls this when it passes connections to the
 //! load engine. This module measures nothing.
 

@@ -1,8 +1,8 @@
 //! A one-shot connection: opened, used for one query and closed.
 //!
-//! An application without a pool makes such a connection for every page. The load engine repeats and times them;
-//! nothing is kept from one connection to the next. Only the cheapest proof is made on each, the address family; the
-//! other proofs are made once per epoch on a connection of the same kind.
+//! An application without a pool makes such a connection for every page. The load engine repeats and times one-shot
+//! connections; nothing is kept from one to the next. On each of them only the cheapest proof is made, that of the
+//! address family; the other proofs are made once per epoch on a connection of the same kind.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ pub struct OneShot {
     /// The endpoint to connect to.
     pub endpoint: Endpoint,
     pub login: Login,
-    /// Proof that the peer was checked on a connection of the same kind: a check on each connection would be measured,
-    /// too.
+    /// Proof that the peer was checked on a connection of the same kind: a check on each connection would be part of
+    /// the measurement.
     pub admitted: Admitted,
     pub limits: Limits,
     /// The TLS client, if connections use TLS.
@@ -63,8 +63,8 @@ impl OneShot {
         self.n_begun.fetch_add(1, Ordering::Relaxed);
         let conversation = Conversation::open_briefly(self)?;
         let facts = conversation.facts();
-        // For the arm `redirect` only the process that moves a connection knows where it leads: the caller compares its
-        // counts.
+        // For the arm `redirect` only the process that moves a connection knows where it leads: the caller compares the
+        // counts of that process.
         if self.arm == Arm::Redirect || has_family(self.arm, facts.family) {
             return Ok(conversation);
         }
@@ -112,8 +112,8 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => has_one_cell(&it.query(&ping())?),
             ProtocolConnection::Redis(it) => it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None),
             ProtocolConnection::Echo(it) => return it.exchange(),
-            // Most of these have no login, and MongoDB's login would measure only the 15 000 rounds of its SCRAM.
-            // Besides, memcached has a separate process for each arm.
+            // Not supported: most of these protocols have no login, and MongoDB's login would measure only the 15 000
+            // rounds of its SCRAM. Besides, memcached has a separate process for each arm.
             ProtocolConnection::Memcached(_)
             | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
@@ -132,7 +132,7 @@ impl Conversation {
         })
     }
 
-    /// Ends the session as a client should, so that the server does not count or log an aborted one, but does not wait
+    /// Ends the session as a client should, so that the server does not count or log an aborted session. Does not wait
     /// for the server's end.
     pub fn leave(self) {
         let goodbye = self.goodbye();

@@ -35,7 +35,7 @@ impl LocalPorts {
     }
 }
 
-/// The number after `tw` in a line such as `TCP: inuse 5 orphan 0 tw 2 alloc 6 mem 1`.
+/// Returns the number after `tw` in a line such as `TCP: inuse 5 orphan 0 tw 2 alloc 6 mem 1`.
 fn time_wait_of(sockstat: &str) -> Option<u64> {
     let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"))?;
     let mut words = line.split_whitespace().skip_while(|word| *word != "tw");

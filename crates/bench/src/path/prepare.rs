@@ -75,7 +75,7 @@ impl Conversation {
         })
     }
 
-    /// `None` for a workload that is not SQL.
+    /// Makes the codec of a SQL workload; `None` for other workloads.
     fn sql(&mut self, workload: &Workload, sent: Sent) -> Result<Option<Box<dyn Codec>>, WireError> {
         if let Workload::Dump { table, rows } = workload {
             return Ok(match &self.connection {
@@ -125,7 +125,7 @@ fn boxed<C: Codec + 'static>(codec: C) -> Box<dyn Codec> {
     Box::new(codec)
 }
 
-/// The statement of the workload, if it is a single statement with at most one key.
+/// Returns the statement of the workload, if it is a single statement with at most one key.
 fn single(workload: &Workload) -> Option<String> {
     match workload {
         Workload::Ping | Workload::SystemRow { .. } | Workload::PointSelect { .. } | Workload::SelectOnly { .. } => {

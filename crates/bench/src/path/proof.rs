@@ -87,7 +87,7 @@ pub fn prove(
     })
 }
 
-/// Whether the proxy holds our connection and also the connection that the server sees.
+/// Returns whether the proxy holds our connection and also the connection that the server sees.
 fn is_relayed(relayed: Option<&Relayed>, facts: &LinkFacts, seen: SocketAddr) -> bool {
     let ours = facts.local;
     relayed.is_some_and(|relayed| {
@@ -135,23 +135,23 @@ mod tests {
         check(Arm::Unix, 7, &unix, SeenAs::Socket, true);
         check(Arm::Tcp, 7, &tcp, here.clone(), true);
         check(Arm::Tcp, 7, &tcp, elsewhere, false); // a proxy's port, not ours
-        check(Arm::Tcp, 7, &tcp, SeenAs::Socket, false); // redirected behind our back
+        check(Arm::Tcp, 7, &tcp, SeenAs::Socket, false); // redirected without our knowledge
         check(Arm::Unix, 7, &tcp, here.clone(), false); // the family is not the arm's
         check(Arm::Redirect, 7, &unix, SeenAs::Socket, true);
-        check(Arm::Redirect, 7, &tcp, here.clone(), false); // it stayed on TCP
-        check(Arm::Redirect, 7, &unix, here.clone(), false); // the server has the last word
+        check(Arm::Redirect, 7, &tcp, here.clone(), false); // the connection stayed on TCP
+        check(Arm::Redirect, 7, &unix, here.clone(), false); // the server's view decides
         let of_nine = LinkFacts { peer_pid: Some(9), ..unix };
         check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(9), true);
         check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(8), false); // another process answers
         check(Arm::Tcp, 7, &tcp, SeenAs::SocketOf(9), false);
         check(Arm::Tcp, 8, &tcp, here.clone(), false); // another server: the id is not in its list
-        check(Arm::Tls, 7, &tcp, here.clone(), false); // not sealed
+        check(Arm::Tls, 7, &tcp, here.clone(), false); // without TLS
         let sealed = LinkFacts {
             tls: Some(TlsFacts { version: "TLSv1.3".to_owned(), cipher: "X".to_owned(), is_resumed: false }),
             ..tcp.clone()
         };
         check(Arm::Tls, 7, &sealed, here.clone(), true);
-        check(Arm::Tcp, 7, &sealed, here, false); // sealed behind our back
+        check(Arm::Tcp, 7, &sealed, here, false); // with TLS on an arm without TLS
     }
 
     #[test]
@@ -167,8 +167,8 @@ mod tests {
         assert!(proof(Arm::UnixTcp, tcp()));
         assert!(!proof(Arm::UnixUnix, tcp()));
         assert!(!proof(Arm::UnixTcp, Some(SeenAs::Socket)));
-        assert!(!proof(Arm::UnixTcp, None)); // no server was asked
-        assert!(!proof(Arm::Unix, tcp())); // a pooler where none should be
+        assert!(!proof(Arm::UnixTcp, None)); // the server was not asked
+        assert!(!proof(Arm::Unix, tcp())); // a pooler in an arm without one
         assert!(!proof(Arm::TcpTcp, tcp())); // the first hop is a socket
     }
 
@@ -183,8 +183,8 @@ mod tests {
             prove(Arm::Proxy, 7, &tcp, &view, Some(&relayed)).is_ok()
         };
         assert!(proof(&[ours], &[its], its));
-        assert!(!proof(&[], &[its], its)); // ours went elsewhere
-        assert!(!proof(&[ours], &[], its)); // the server's came from elsewhere
-        assert!(!proof(&[ours], &[its], ours)); // no proxy at all
+        assert!(!proof(&[], &[its], its)); // our connection leads elsewhere
+        assert!(!proof(&[ours], &[], its)); // the server's connection comes from elsewhere
+        assert!(!proof(&[ours], &[its], ours)); // no proxy between the two ends
     }
 }

@@ -10,8 +10,9 @@ use crate::path::error::ASK;
 use crate::path::{Conversation, PathError};
 
 impl Conversation {
-    /// The rows of a query's answer, each of which must have `N` columns. On PostgreSQL, names mean the server's own
-    /// objects, even if users have made objects of the same name: looptax may be logged in as an administrator.
+    /// Returns the rows of a query's answer, each of which must have `N` columns. On PostgreSQL, names always mean the
+    /// server's own objects, even if users have made objects of the same name, because looptax may be logged in as an
+    /// administrator.
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Malformed`] for any other answer; [`WireError::Unsupported`] if the protocol
@@ -21,8 +22,8 @@ impl Conversation {
         table(self.title(), rows)
     }
 
-    /// Like [`Self::rows`], but in the session's own search path: for the user's tables, and for a pooler's console,
-    /// which does not have one.
+    /// Like [`Self::rows`], but names are resolved in the session's own search path. For the user's tables, and for a
+    /// pooler's console, which has no search path.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -31,7 +32,7 @@ impl Conversation {
         table(self.title(), rows)
     }
 
-    /// The only row of a query's answer.
+    /// Returns the only row of a query's answer.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -40,7 +41,7 @@ impl Conversation {
         only(self.title(), rows)
     }
 
-    /// The only cell of a query's answer, which may be NULL.
+    /// Returns the only cell of a query's answer, which may be NULL.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -49,7 +50,7 @@ impl Conversation {
         Ok(cell)
     }
 
-    /// The only cell of a query's answer.
+    /// Returns the only cell of a query's answer.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -58,7 +59,7 @@ impl Conversation {
         value(self.title(), cell)
     }
 
-    /// The only cell of a query's answer, which is a value of this type.
+    /// Returns the only cell of a query's answer, which is a value of this type.
     ///
     /// # Errors
     /// As [`Self::rows`].
@@ -67,7 +68,7 @@ impl Conversation {
         number(self.title(), cell)
     }
 
-    /// The only column of a query's answer, without NULLs.
+    /// Returns the only column of a query's answer, without NULLs.
     ///
     /// # Errors
     /// As [`Self::rows`].

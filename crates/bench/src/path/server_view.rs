@@ -58,8 +58,8 @@ impl Conversation {
 }
 
 impl Conversation {
-    /// The PostgreSQL process that serves this connection right now, and the origin of its client as that process sees
-    /// it. With a pooler, the pooler is the client.
+    /// Returns the PostgreSQL process that serves this connection right now, and the origin of its client as that
+    /// process sees it. With a pooler, the pooler is the client.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses the query or is not PostgreSQL.
@@ -80,9 +80,9 @@ impl Conversation {
         })
     }
 
-    /// Whether both connections lead to one server, for servers that list only an account's own connections. The
-    /// connection `other` takes a lock under a unique name, and this connection checks that the server reports the
-    /// other one as the holder. The lock is then released immediately.
+    /// Returns whether both connections lead to one server, for servers that show an account only its own connections.
+    /// The connection `other` takes a lock under a unique name, and this connection checks that the server reports
+    /// `other` as the holder. The lock is then released immediately.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses, or does not speak SQL.
@@ -118,7 +118,8 @@ fn list(ids: &[u64]) -> String {
     ids.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// `MariaDB` reports kernel thread ids in its process list, `MySQL` in `performance_schema.threads`.
+/// Queries MySQL or MariaDB. `MariaDB` reports kernel thread ids in its process list, `MySQL` in
+/// `performance_schema.threads`.
 fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
     let variables = connection.query(
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
@@ -134,7 +135,7 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) ->
         let with_threads = of_ids.replace("WHERE", threads);
         let asked = connection.query(&format!("SELECT p.ID, p.HOST, t.THREAD_OS_ID {with_threads}"));
         match asked {
-            // Only some accounts may read the threads in that schema; every account may read its own connections.
+            // Only some accounts may read `performance_schema.threads`; every account may read its own connections.
             Err(WireError::Server { .. }) => connection.query(&format!("SELECT p.ID, p.HOST, NULL {of_ids}"))?,
             asked => asked?,
         }
@@ -176,7 +177,8 @@ fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireErr
     Ok(shown.collect::<Vec<_>>().join(" "))
 }
 
-/// `localhost` without a port means the socket; `127.0.0.1:40000` or `localhost:40000` means TCP from that port.
+/// Parses a host: `localhost` without a port means the socket; `127.0.0.1:40000` or `localhost:40000` means TCP from
+/// that port.
 fn mysql_host(host: &str) -> SeenAs {
     if host == "localhost" || host.is_empty() {
         return SeenAs::Socket;
@@ -192,8 +194,8 @@ fn mysql_host(host: &str) -> SeenAs {
 
 fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
     // Only members of pg_read_all_settings can read `data_directory`. For other users the view has no such row, while
-    // `current_setting` would leave an error in the server's log. Even without it, the start time, in microseconds,
-    // distinguishes two clusters.
+    // `current_setting` would leave an error in the server's log. Even without the folder, the start time, in
+    // microseconds, distinguishes two clusters.
     let identity = connection.ask(
         "SELECT pg_postmaster_start_time()::text, (SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'), \
          current_setting('port')",
@@ -211,7 +213,7 @@ fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u6
     Ok(ServerView { identity, server_pid: None, clients: rows.map(client).collect::<Result<_, WireError>>()? })
 }
 
-/// Checks that the start time begins with a year.
+/// Returns the identity of a server, after a check that the start time begins with a year.
 fn postgres_identity([started, data, port]: [Option<String>; 3]) -> Result<String, WireError> {
     let started = value(POSTGRES, started)?;
     let has_year = started.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
@@ -229,13 +231,13 @@ fn postgres_backend(row: [Option<String>; 5]) -> Result<Backend, WireError> {
     Ok(Backend { pid, seen_as, identity: postgres_identity([started, None, port])? })
 }
 
-/// The process id and the origin of a session.
+/// Returns the process id and the origin of a session.
 fn postgres_session([pid, address, port]: [Option<String>; 3]) -> Result<(u32, SeenAs), WireError> {
     let port = port.map(|it| parsed::<i32>(POSTGRES, &it)).transpose()?;
     Ok((number(POSTGRES, pid)?, postgres_client(address, port)))
 }
 
-/// No address and port -1 mean the socket.
+/// Returns the origin of a client; no address and port -1 mean the socket.
 fn postgres_client(address: Option<String>, port: Option<i32>) -> SeenAs {
     match (address, port) {
         (None, Some(-1)) => SeenAs::Socket,
@@ -311,7 +313,8 @@ fn redis_client(line: &str, server_pid: Option<u32>) -> Option<ClientSeen> {
     Some(ClientSeen { connection_id: field("id")?.parse().ok()?, seen_as, worker: server_pid, behind: None })
 }
 
-/// The echo server sends each connection its pid and the id of the serving thread as a greeting.
+/// Makes the view from the greeting, with which the echo server sends each connection its pid and the id of the serving
+/// thread.
 fn echo(connection: &looptax_wire::echo::Connection<Link>, ids: &[u64]) -> ServerView {
     let pid = connection.server_pid();
     ServerView {

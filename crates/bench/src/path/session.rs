@@ -1,8 +1,8 @@
 //! A session: a connection that runs a workload for a while and is then closed, as connections of pools and recycled
 //! workers are.
 //!
-//! A one-shot client of the load engine holds a session, and opens the next when the requests of this one are used up;
-//! each step blocks. Only the cheapest proof is made: see [`crate::path::OneShot`].
+//! A one-shot client of the load engine holds a session, and opens another session when this one has sent all its
+//! requests; each step blocks. Only the cheapest proof is made: see [`crate::path::OneShot`].
 
 use std::io::{Read, Write};
 
@@ -106,7 +106,7 @@ impl Session {
         Ok(true)
     }
 
-    /// The number of system calls for data so far, including those of the login.
+    /// Returns the number of system calls for data so far, including those of the login.
     pub fn calls(&self) -> Calls {
         self.link.calls()
     }

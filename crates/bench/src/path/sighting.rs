@@ -15,7 +15,7 @@ use looptax_host::processes::descendant_pids;
 use rustix::net::{SocketAddrAny, SocketAddrUnix, getpeername, getsockname};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-/// At most this many processes started by a process are inspected: a check must stay short.
+/// At most this many processes started by a process are inspected, because a check must stay short.
 const MOST_PROCESSES: usize = 64;
 
 /// The other end of a connection.
@@ -26,7 +26,7 @@ pub enum Peer {
     Tcp(SocketAddr),
 }
 
-/// The peers of all connections of process `pid` and of the processes that it has started.
+/// Returns the peers of all connections of process `pid` and of the processes that it has started.
 ///
 /// Sockets without a connection, and Unix sockets whose peer has no path, are left out.
 ///
@@ -65,7 +65,7 @@ pub(crate) fn family_of(pid: u32) -> Vec<u32> {
     family
 }
 
-/// The entries of a folder whose names are numbers.
+/// Returns the entries of a folder whose names are numbers.
 fn entries(folder: &str) -> Vec<u32> {
     let names = kernel::names(folder).into_iter().flatten();
     names.filter_map(|it| it.to_str()?.parse().ok()).collect()
@@ -89,7 +89,7 @@ fn borrowed(process: &OwnedFd, number: u32) -> Option<OwnedFd> {
     pidfd_getfd(process.as_fd(), number.cast_signed(), PidfdGetfdFlags::empty()).ok()
 }
 
-/// Both ends of a TCP connection, the process's own first.
+/// Returns both ends of a TCP connection, the process's own end first.
 fn ends_of(socket: &OwnedFd) -> Option<[SocketAddr; 2]> {
     let peer = getpeername(socket).ok()??;
     let plain = |name: SocketAddrAny| {

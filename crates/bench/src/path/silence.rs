@@ -1,4 +1,4 @@
-//! Endpoints that gave no answer in time: looptax does not wait a second time for any of them.
+//! Endpoints that gave no answer in time: looptax does not wait for any of them a second time.
 //!
 //! Some commands send many queries to a server, each over a new connection with a separate time limit. Without this
 //! rule they would wait for each query, and then report only one limit. The rule: while a [`WaitOnce`] lives, looptax
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_silent_endpoint_is_refused_while_somebody_remembers() {
-        // Held, so that no other test has its number.
+        // Keeps the port open, so that no other test gets the same port number.
         let held = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = Endpoint::Tcp(held.local_addr().unwrap());
         let other = Endpoint::Tcp("127.0.0.2:1".parse().unwrap());
@@ -129,7 +129,8 @@ mod tests {
         assert!(refused.contains("no answer within 10s"), "{refused}");
         assert!(refuse(&other).is_ok());
         drop(second);
-        // Other tests of this process may remember meanwhile; then it is forgotten with the last of them.
+        // Other tests of this process may hold a `WaitOnce` at the same time; the endpoint is then forgotten when the
+        // last of these is dropped.
         if with(|memory| memory.n_holders == 0) {
             assert!(refuse(&endpoint).is_ok());
         }

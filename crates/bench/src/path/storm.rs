@@ -34,7 +34,7 @@ pub struct Storm<'a> {
     pub n_connections: u32,
     /// Time between two connects; zero if all are made together.
     pub gap: Duration,
-    /// Whether connect(2) waits for room in a Unix socket's queue.
+    /// Whether connect(2) waits for a free place in a Unix socket's queue.
     pub blocks: bool,
     /// Pauses before further attempts after EAGAIN; after the last of them the connect fails.
     pub pauses: Vec<Duration>,
@@ -42,18 +42,18 @@ pub struct Storm<'a> {
     pub ends_with_second: bool,
     /// Time limit for a connect over TCP.
     pub limit: Option<Duration>,
-    /// Sent once connected; empty if the server speaks first.
+    /// The bytes to send after the connect; empty if the server sends first.
     pub question: &'a [u8],
     /// Whether a connection stays open until the end of the storm; a web server's connection to PHP is closed after its
     /// answer.
     pub stays: bool,
-    /// Whether this answer refuses the connection.
+    /// Returns whether an answer refuses the connection.
     pub refuses: fn(&[u8]) -> bool,
     /// A connection without an answer after this time, counted from the first connect, has failed.
     pub patience: Duration,
 }
 
-/// Returns the bytes that make a server of this protocol answer; empty if the server speaks first, `None` if the bytes
+/// Returns the bytes that make a server of this protocol answer; empty if the server sends first, `None` if the bytes
 /// depend on the data that it serves.
 pub fn first_question(protocol: Protocol) -> Option<&'static [u8]> {
     match protocol {
@@ -69,7 +69,7 @@ pub fn first_question(protocol: Protocol) -> Option<&'static [u8]> {
 /// Returns the test for an answer with which a server of this protocol reports too many connections.
 pub fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
     match protocol {
-        // An error instead of the greeting.
+        // An error packet instead of the greeting.
         Protocol::Mysql => |answer| answer.get(4) == Some(&0xff),
         Protocol::Postgres => |answer| answer.first() == Some(&b'E'),
         Protocol::Redis => |answer| answer.starts_with(b"-ERR"),
@@ -80,9 +80,9 @@ pub fn refuses(protocol: Protocol) -> fn(&[u8]) -> bool {
 /// The result of one connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fate {
-    /// Time from the first connect to the moment at which this one was due.
+    /// Time from the first connect to the moment at which this connect was due.
     pub due: Duration,
-    /// Time from the first connect to the answer or the failure of this one.
+    /// Time from the first connect to the answer or the failure of this connect.
     pub at: Duration,
     /// The name of the error, if the connect failed.
     pub error: Option<String>,
@@ -134,7 +134,7 @@ impl Storm<'_> {
         socket_with(family, SocketType::STREAM, flags | SocketFlags::CLOEXEC, None)
     }
 
-    /// Uses a thread for each connect, which waits in the kernel.
+    /// Makes each connect in a separate thread, which waits in the kernel.
     fn with_threads(&self, begun: &(dyn Fn() + Sync)) -> io::Result<Vec<Fate>> {
         let gate: RwLock<Option<Instant>> = RwLock::new(None);
         thread::scope(|scope| {
@@ -178,7 +178,7 @@ impl Storm<'_> {
     }
 }
 
-/// Waits until at least one descriptor is ready or the time is over, and marks those that are ready.
+/// Waits until at least one descriptor is ready or the time is over, and marks the ready descriptors.
 fn wait(all: &mut [Try], most: Duration) -> io::Result<()> {
     let mut waiting: Vec<&mut Try> = all.iter_mut().filter(|it| it.fd.is_some() && it.fate.is_none()).collect();
     let ready: Vec<bool> = {
@@ -235,8 +235,8 @@ impl Try {
         }
     }
 
-    /// Does everything that can be done now. Returns how long nothing more can be done, unless the descriptor becomes
-    /// ready.
+    /// Does everything that can be done now. Returns the time for which nothing else can be done unless the descriptor
+    /// becomes ready.
     fn step(&mut self, storm: &Storm<'_>, now: Duration) -> Duration {
         if self.fate.is_some() {
             return Duration::MAX;
@@ -292,7 +292,7 @@ impl Try {
     fn ask(&mut self, storm: &Storm<'_>, now: Duration) {
         self.state = State::Asked;
         let Some(fd) = &self.fd else { return };
-        // The question is a few bytes, and the buffer of a new connection has room for them.
+        // The question is a few bytes, which fit into the buffer of a new connection.
         if let Err(errno) = send(fd, storm.question, SendFlags::NOSIGNAL) {
             self.fail(now, name_of(errno));
         }
@@ -319,12 +319,12 @@ impl Try {
     }
 }
 
-/// The clock's current second, as time(2) returns it.
+/// Returns the clock's current second, as time(2) returns it.
 fn second() -> i64 {
     clock_gettime(ClockId::Realtime).tv_sec
 }
 
-/// The name of an error from errno(3); `refused by the server` is looptax's own.
+/// Returns the name of an error from errno(3); `refused by the server` is looptax's own.
 fn name_of(errno: Errno) -> String {
     let name = match errno {
         Errno::AGAIN => "EAGAIN",
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::{UnixListener, UnixStream};
 
-    /// A socket that does not accept, with the backlog that was asked for.
+    /// Counts the connects and the failures with EAGAIN on a socket that accepts no connection and has this backlog.
     #[track_caller]
     fn check(blocks: bool, pauses: &[u64], backlog: i32, n: u32, expected: (usize, usize)) {
         let fates = fates(blocks, (pauses, false), backlog, n);
@@ -359,7 +359,7 @@ mod tests {
         let path = folder.path().join("s");
         let listener = UnixListener::bind(&path).unwrap();
         rustix::net::listen(&listener, backlog).unwrap();
-        // Takes the only place.
+        // Takes the only place in the queue.
         let _before = ends_with_second.then(|| UnixStream::connect(&path).unwrap());
         let storm = Storm {
             endpoint: &Endpoint::Unix(path),

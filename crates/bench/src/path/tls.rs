@@ -1,7 +1,7 @@
 //! TLS as a client: which servers it trusts, the agreed parameters, and the records of the measured loop.
 //!
-//! Sessions are not resumed: the C libraries that most programs use do not resume them either, so each connection pays
-//! for a whole handshake. [`crate::path::Link`] encrypts the bytes of a login; under load [`Seal`] does that.
+//! Sessions are not resumed: the C libraries that most programs use do not resume them either, so each connection makes
+//! a whole handshake. [`crate::path::Link`] encrypts the bytes of a login; under load [`Seal`] does this.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
@@ -44,7 +44,7 @@ pub struct TlsFacts {
 }
 
 impl TlsClient {
-    /// A client that trusts servers with a certificate for 127.0.0.1 issued by this authority, in DER.
+    /// Makes a client that trusts servers with a certificate for 127.0.0.1 issued by this authority, in DER.
     ///
     /// # Errors
     /// If `authority` is not a certificate.
@@ -58,8 +58,8 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// A client that trusts any server: for other people's servers, whose certificates looptax does not know and which
-    /// it reaches only on this machine.
+    /// Makes a client that trusts any server. For other people's servers: looptax does not know their certificates, and
+    /// reaches these servers only on this machine.
     ///
     /// # Errors
     /// No case is known: the library's own settings fit together.
@@ -74,9 +74,9 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// A client for a server on another machine. The server's certificate must be issued by one of these authorities,
-    /// in DER, and, with [`Checked::AuthorityAndName`], for `host`, a name or an IP address. Authorities that cannot be
-    /// read are skipped.
+    /// Makes a client for a server on another machine. The server's certificate must be issued by one of these
+    /// authorities, in DER, and, with [`Checked::AuthorityAndName`], for `host`, a name or an IP address. Authorities
+    /// that cannot be read are skipped.
     ///
     /// # Errors
     /// If `host` is not a name, or if no authority can be read.
@@ -125,14 +125,14 @@ impl TlsClient {
         Ok(StreamOwned::new(connection, stream))
     }
 
-    /// A TLS connection whose handshake has not begun.
+    /// Makes a TLS connection whose handshake has not begun.
     pub(crate) fn connection(&self) -> Result<ClientConnection, Error> {
         ClientConnection::new(Arc::clone(&self.config), self.name.clone())
     }
 }
 
 impl TlsFacts {
-    /// The parameters of a connection whose handshake is over.
+    /// Returns the parameters of a connection whose handshake is over.
     pub(crate) fn from_connection(connection: &ClientConnection) -> Self {
         let word = |it: Option<String>| it.unwrap_or_else(|| "unknown".to_owned());
         let version = connection.protocol_version();
@@ -229,11 +229,11 @@ impl ServerCertVerifier for Nameless {
     }
 }
 
-/// The records of a connection under load: bytes in, bytes out, no socket.
+/// Encrypts and decrypts the bytes of a connection under load, without access to the socket.
 pub struct Seal(Box<ClientConnection>);
 
 impl Seal {
-    /// The TLS state of a connection whose login is over.
+    /// Makes a seal from the TLS state of a connection whose login is over.
     pub(crate) fn new(connection: Box<ClientConnection>) -> Self {
         Self(connection)
     }

@@ -124,7 +124,7 @@ impl WebPage {
     }
 }
 
-/// The address of a host, if it is this machine; `localhost` is known to be.
+/// Returns the address of a host, if the host is this machine, as `localhost` always is.
 fn own_ip(host: &Host<&str>, resolve: Resolve<'_>) -> Option<IpAddr> {
     match host {
         Host::Domain("localhost") => Some(Ipv4Addr::LOCALHOST.into()),
@@ -148,7 +148,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(60);
 
-    /// A machine whose name is `shop.test`.
+    /// Resolves names on a machine that is called `shop.test`.
     fn resolve(host: &str) -> Option<IpAddr> {
         let ip: IpAddr = match host {
             "shop.test" => Ipv4Addr::new(127, 0, 1, 1).into(),
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Answers one connection over TLS, with the name that it was asked by.
+    /// Answers one connection over TLS with the server name that the client requested.
     fn serve_tls(listener: &TcpListener) {
         let made = rcgen::generate_simple_self_signed(["elsewhere".to_owned()]).unwrap();
         let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
@@ -210,7 +210,7 @@ mod tests {
         }
         let name = stream.conn.server_name().unwrap_or("nobody").to_owned();
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}", name.len());
-        // The end of the request is not waited for: the answer is the same for any.
+        // Answers without waiting for the end of the request, because every request gets the same answer.
         std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
         let mut asked = [0; 4096];
         while std::io::Read::read(&mut stream, &mut asked).is_ok_and(|n| n > 0) {}

@@ -125,7 +125,7 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// The database and the name; `own` is the login's database.
+    /// Returns the database and the name; `own` is the login's database.
     pub fn split<'a>(&'a self, own: &'a str) -> (&'a str, &'a str) {
         (self.database.as_deref().unwrap_or(own), &self.name)
     }
@@ -148,7 +148,7 @@ impl Default for Sending {
 }
 
 impl Workload {
-    /// The workload's name in options and records.
+    /// Returns the workload's name in options and records.
     pub fn name(&self) -> &'static str {
         match self {
             Self::PointSelect { .. } => "point-select",
@@ -172,8 +172,8 @@ impl Workload {
         }
     }
 
-    /// The least number of data bytes in a right answer: an empty row or a missing key is an error. For transactions
-    /// each statement is checked separately.
+    /// Returns the least number of data bytes in a right answer: an empty row or a missing key is an error. For
+    /// transactions each statement is checked separately.
     pub fn least_data_bytes(&self) -> usize {
         match self {
             Self::PointSelect { .. }
@@ -185,8 +185,8 @@ impl Workload {
         }
     }
 
-    /// Whether the workload changes the stored data: then answers depend on what ran before, and every connection gets
-    /// its own keys.
+    /// Returns whether the workload changes the stored data. If it does, answers depend on what ran before, and every
+    /// connection gets its own keys.
     pub fn writes(&self) -> bool {
         match self {
             Self::Oltp { oltp, .. } => oltp.writes(),
@@ -211,12 +211,12 @@ impl Workload {
         }
     }
 
-    /// Whether two requests with the same key get the same answer, so that the arms' answers can be compared.
+    /// Returns whether two requests with the same key get the same answer, so that the arms' answers can be compared.
     pub fn is_repeatable(&self) -> bool {
         !self.writes() && *self != Self::Page(SitePage::Named)
     }
 
-    /// The workload's statements, if it consists of SQL.
+    /// Returns the workload's statements, if it consists of SQL.
     pub fn transaction(&self) -> Option<Transaction> {
         match self {
             Self::Ping => Some(without_key(ping())),
@@ -231,7 +231,7 @@ impl Workload {
         }
     }
 
-    /// The number of statements in one request; 1 if the workload does not consist of SQL.
+    /// Returns the number of statements in one request; 1 if the workload does not consist of SQL.
     pub fn n_statements(&self) -> usize {
         self.transaction().map_or(1, |it| it.steps.len())
     }
@@ -241,7 +241,7 @@ fn without_key(sql: String) -> Transaction {
     Transaction { draws: Vec::new(), steps: vec![Step { sql, values: Vec::new(), expects: Expected::Row }] }
 }
 
-/// A transaction of one statement that returns one row, found by its key.
+/// Makes a transaction of one statement that returns one row, found by its key.
 fn by_key(sql: String) -> Transaction {
     Transaction {
         draws: vec![Draw::Key],

@@ -7,15 +7,16 @@ use crate::load::{AnswerLimits, ClientThread, Load, ThreadBuffers};
 use crate::plan::{ClientModel, Pacing, Placement};
 use crate::slices::EpochOrder;
 
-/// The highest number of latencies per second that all client threads together may record; it sizes their buffers.
+/// The highest number of latencies per second that all client threads together can record. Determines the size of their
+/// buffers.
 const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
 
 /// Spare room beyond the expected number of requests, because the gaps between requests are random.
 const LAGS_SPARE: usize = 1_000;
 
 impl Requests<'_> {
-    /// A thread per connection or, for the event client, a thread per core (also under `free`). If only one side is an
-    /// event client, both sides get as many threads as the other side needs.
+    /// Returns the number of client threads: one per connection or, for the event client, one per core (also under
+    /// `free`). If only one side is an event client, both sides get as many threads as the other side needs.
     pub(super) fn n_threads(&self, contrast_idx: usize) -> usize {
         let is_event = self.plan.contrasts[contrast_idx].sides.iter().all(|side| side.client == ClientModel::Event);
         // Under `same`, a single server thread and its clients share one core, so one event loop has all connections.
@@ -27,8 +28,8 @@ impl Requests<'_> {
         }
     }
 
-    /// The threads with their connections: `n_threads` threads that serve both sides; with origins, as many for each
-    /// side, the baseline's first.
+    /// Returns the threads with their connections: without origins, `n_threads` threads that serve both sides; with
+    /// origins, `n_threads` threads for each side, those of the baseline first.
     pub(super) fn threads(
         &mut self,
         connections: Connections,
@@ -43,7 +44,7 @@ impl Requests<'_> {
         let seconds = shape.slice.as_secs_f64() * order.n_slices as f64 / 2.0;
         let n_samples = (seconds * MOST_REQUESTS_PER_S / n_threads.div_ceil(2) as f64) as usize;
         let n_connections = self.plan.course.connections.div_ceil(n_threads);
-        // Requests in guards are recorded, too: at most as many again.
+        // Requests in guards are recorded, too; there are at most as many of them as of counted requests.
         let n_lags = match self.plan.pacing {
             Pacing::Open(open) => (2.0 * seconds * open.rate_per_s / n_threads as f64) as usize + LAGS_SPARE,
             Pacing::Closed { .. } => 0,

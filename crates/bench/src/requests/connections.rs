@@ -14,7 +14,8 @@ use crate::slices::EpochOrder;
 
 /// Number of untimed requests on each new connection, unless there are very many connections.
 const PRIMING: u64 = 20;
-/// From this number of connections on, [`PRIMING_MANY`] requests on each are enough to warm the caches that they share.
+/// From this number of connections on, [`PRIMING_MANY`] requests on each connection are enough to warm the caches that
+/// the connections share.
 const MANY_CONNECTIONS: usize = 256;
 const PRIMING_MANY: u64 = 5;
 /// Untimed one-shot requests per client: there is no connection to warm up, and each request takes as long as dozens of
@@ -45,7 +46,7 @@ impl Connections {
         })
     }
 
-    /// Number of untimed requests of each client before the first slice.
+    /// Returns the number of untimed requests of each client before the first slice.
     pub(super) fn n_priming(&self, n_connections: usize) -> u64 {
         match self {
             Self::OneShots(_) => PRIMING_ONE_SHOTS,
@@ -54,8 +55,8 @@ impl Connections {
         }
     }
 
-    /// The cores that the server's threads can be pinned to. `None` if they cannot be pinned, because they are not
-    /// known, also serve other clients, or the kernel does not allow it.
+    /// Returns the cores that the server's threads can be pinned to. `None` if they cannot be pinned, because the
+    /// threads are not known, they also serve other clients, or the kernel does not allow it.
     pub(super) fn cores_to_hold(&self, cores: &[usize]) -> Option<Vec<usize>> {
         match self {
             Self::Kept(sides) => {
@@ -67,7 +68,7 @@ impl Connections {
         }
     }
 
-    /// Pins the server's threads to the cores that `map` says, until the returned value is dropped.
+    /// Pins the server's threads to the cores in `map`, until the returned value is dropped.
     pub(super) fn pin(&self, threads: ServerThreads, map: &CoreMap, cores: &[usize]) -> Result<Held, BenchError> {
         let first = map.server.first().copied().flatten();
         let mut held = Held::default();
@@ -100,7 +101,7 @@ impl Connections {
         Ok(held)
     }
 
-    /// The worker that serves each connection, `[baseline, other]`; empty if at least one of them is not known.
+    /// Returns the worker that serves each connection, `[baseline, other]`; empty if at least one worker is not known.
     pub(super) fn workers(&self) -> [Vec<Worker>; 2] {
         match self {
             Self::Kept(sides) => sides.each_ref().map(|side| {
@@ -111,7 +112,7 @@ impl Connections {
         }
     }
 
-    /// The readers of the server's counters, `[baseline, other]`.
+    /// Returns the readers of the server's counters, `[baseline, other]`.
     pub(super) fn meters(&self, threads: ServerThreads) -> [ServerMeter; 2] {
         match self {
             Self::Kept([baseline, other]) => [baseline, other].map(|side| ServerMeter::new(side, threads)),
@@ -119,8 +120,8 @@ impl Connections {
         }
     }
 
-    /// Distributes connections or one-shot clients over the threads: `n_threads` threads for both sides, or as many for
-    /// each side.
+    /// Distributes connections or one-shot clients over the threads. There are `n_threads` threads for both sides
+    /// together, or `n_threads` for each side.
     pub(super) fn deal(self, threads: &mut [ClientThread], n_threads: usize, limits: AnswerLimits, load: &Load) {
         let first = |side: Side| (side.idx() * n_threads) % threads.len();
         let first = Side::BOTH.map(first);

@@ -54,26 +54,27 @@ impl Running {
     }
 }
 
-/// Makes a slice that is one request exactly as long as its answer took, so that nothing is drained after its end.
+/// Makes a slice with a single whole request exactly as long as the answer took, so that nothing is drained after its
+/// end.
 fn end_with_answer(slice: &mut Slice) {
     slice.active_ns = slice.latency_sum_ns;
     slice.drain_ns = 0;
-    // The slice itself holds the latency of its only request.
+    // The latency of the only request is in the slice itself.
     slice.n_unsampled = 0;
 }
 
-/// Whether two whole requests received the same number of bytes.
+/// Returns whether two whole requests received the same number of bytes.
 fn are_as_long(pair: &[Slice]) -> bool {
     pair[0].received_bytes == pair[1].received_bytes
 }
 
-/// The median latency of a slice over all threads, by nearest rank; `None` if there are no answers.
+/// Returns the median latency of a slice over all threads, by nearest rank; `None` if there are no answers.
 fn median_ns(specs: &[SliceSpec], idx: usize, buffers: &[ThreadBuffers]) -> Option<u32> {
     let mut latencies = buffers.iter().map(|thread| samples_of(specs, idx, thread)).collect::<Vec<_>>().concat();
     nearest_rank(&mut latencies, Quantile::P50)
 }
 
-/// A thread's latencies of one slice.
+/// Returns a thread's latencies of one slice.
 fn samples_of<'a>(specs: &[SliceSpec], idx: usize, thread: &'a ThreadBuffers) -> &'a [u32] {
     let side = specs[idx].side;
     let next = (idx + 1..specs.len()).find(|next| specs[*next].side == side);
@@ -82,13 +83,14 @@ fn samples_of<'a>(specs: &[SliceSpec], idx: usize, thread: &'a ThreadBuffers) ->
     samples.get(thread.tallies[idx].first_sample..end).unwrap_or_default()
 }
 
-/// Slices of equal rank requested the same keys, so the common prefixes of their answers must be equal.
+/// Returns whether the answers of slices of equal rank agree: these slices requested the same keys, so the common
+/// prefixes of their answers must be equal.
 fn answers_agree<'a>(specs: &[SliceSpec], buffers: &'a [ThreadBuffers]) -> bool {
     let idx_of = |side: Side, rank: u64| specs.iter().position(|spec| spec.side == side && spec.rank == rank);
     specs.iter().filter(|spec| spec.side == Side::Baseline).all(|spec| {
         let rank = spec.rank;
         match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
-            // Even if each side has separate threads, this compares connection by connection in the same order.
+            // This compares connection by connection in the same order, even if each side has separate threads.
             (Some(one), Some(two)) => {
                 let digests_of = |idx: usize| {
                     let of_thread = move |thread: &'a ThreadBuffers| thread.digests[idx].iter();

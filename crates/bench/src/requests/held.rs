@@ -8,8 +8,8 @@ use looptax_host::processes::cores_of;
 use crate::connect::Worker;
 use crate::cores::pin_thread;
 
-/// The pinned threads with the cores that they had before. Dropping this restores those cores; it must happen before
-/// the connections close, because a server may then use a thread for another client.
+/// The pinned threads, with the cores that they had before. Dropping this value restores these cores. Drop it before
+/// the connections close: after they have closed, the server may use a thread for another client.
 #[derive(Debug, Default)]
 pub(super) struct Held(Vec<Lent>);
 
@@ -32,7 +32,7 @@ impl Drop for Held {
     }
 }
 
-/// Those of `cores` that all these threads may use; `None` if one of the threads has ended.
+/// Returns those of `cores` that all threads of `workers` may use; `None` if one of the threads has ended.
 pub(super) fn shared_cores(workers: impl Iterator<Item = Worker>, cores: &[usize]) -> Option<Vec<usize>> {
     let mut shared = cores.to_vec();
     for worker in workers {
@@ -58,7 +58,7 @@ mod tests {
         let mut held = Held::default();
         held.pin(worker, cores[0]).unwrap();
         assert_eq!(now(), cores[..1]);
-        // Twice, as a thread that serves two connections is.
+        // Pinned twice, like a thread that serves two connections.
         held.pin(worker, cores[cores.len() - 1]).unwrap();
         assert_eq!(now(), cores[cores.len() - 1..]);
         drop(held);

@@ -1,8 +1,8 @@
 //! Requests as slices: fresh connections for each epoch, priming, then slices of the load engine.
 //!
-//! This is the coordinator's part: it opens, pins, primes and directs, and it sleeps while a slice runs. `connections`
-//! opens and distributes connections, `client_threads` and `workers` make the client threads, `gather` adds their
-//! counts. `experiment` contains the loop; `glimpse` measures a single epoch.
+//! This is the coordinator's part: it opens, pins and primes the connections, sends the commands, and sleeps while a
+//! slice runs. `connections` opens and distributes connections, `client_threads` and `workers` make the client threads,
+//! and `gather` adds up the threads' counts. The loop is in `experiment`; `glimpse` measures a single epoch.
 
 mod client_threads;
 mod connections;
@@ -60,7 +60,7 @@ pub(crate) struct Requests<'a> {
     cores: Vec<usize>,
     connector: &'a mut dyn Connector,
     stop: &'a AtomicBool,
-    /// Client threads' memory, passed on from epoch to epoch.
+    /// The client threads' buffers, passed on from epoch to epoch.
     buffers: Vec<ThreadBuffers>,
     /// Set between the beginning of an epoch and its end.
     running: Option<Running>,
@@ -68,7 +68,8 @@ pub(crate) struct Requests<'a> {
 
 /// An epoch whose client threads run.
 struct Running {
-    /// Declared before the connections, so that it is dropped before they close and the threads get their cores back.
+    /// Declared before the connections, so that it is dropped first and the threads get their cores back before the
+    /// connections close.
     held: Held,
     contrast_idx: usize,
     shape: Shape,
@@ -231,7 +232,7 @@ impl SliceSource for Requests<'_> {
         Ok(())
     }
 
-    /// CPU time of this process and of its helpers, counting each helper once.
+    /// Returns the CPU time of this process and of its helpers; each helper counts once.
     fn own_cpu_ns(&self) -> Option<u64> {
         let helpers = self.running.as_ref().map_or([None; 2], |it| it.helpers);
         let [baseline, other] = helpers;
@@ -246,8 +247,8 @@ impl SliceSource for Requests<'_> {
             return shape;
         }
         let n_rounds = ADAPTING_ROUNDS.min(plan.course.warm_up.least_epochs as u64);
-        // The first connections make the server start whatever it keeps, such as a pooler's own connections, so their
-        // time does not count.
+        // The first connections make the server start what it then keeps, such as a pooler's own connections. So the
+        // time of the first connections does not count.
         let reconnect_us = if round + 1 < n_rounds { 0 } else { epoch.raw.reconnect_us + epoch.raw.prime_us };
         let p99 = p99(epoch);
         let reconnect = Duration::from_micros(reconnect_us);
@@ -267,7 +268,7 @@ impl SliceSource for Requests<'_> {
     }
 }
 
-/// Pins helpers that belong on the server's cores to the server's core, or to all cores if the server's threads have
+/// Pins helpers that belong on the server's cores to the server's core, or to all cores if the server's threads use
 /// several.
 fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
     let first = map.server.first().copied().flatten();
@@ -280,7 +281,7 @@ fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> 
     Ok(())
 }
 
-/// CPU time of the process that helps one side's client; 0 if there is no helper.
+/// Returns the CPU time of the process that helps one side's client; 0 if there is no helper.
 fn helper_cpu_ns(helper: Option<Helper>) -> u64 {
     let cpu_ns =
         helper.and_then(|it| if it.sits_with_server { process_tree::cpu_ns(it.pid) } else { process_cpu_ns(it.pid) });
@@ -292,7 +293,7 @@ fn slice_spec(side: Side, rank: u64, start_ns: u64, shape: Shape) -> SliceSpec {
     SliceSpec { side, rank, count_from_ns, stop_at_ns: count_from_ns + shape.slice.as_nanos() as u64 }
 }
 
-/// Requests per second of the slower side of an epoch.
+/// Returns the requests per second of the slower side of an epoch.
 fn slowest_per_s(epoch: &MeasuredEpoch) -> f64 {
     let counts = epoch.raw.counts();
     let rates = Side::BOTH.into_iter();
@@ -300,7 +301,7 @@ fn slowest_per_s(epoch: &MeasuredEpoch) -> f64 {
     rates.fold(f64::INFINITY, f64::min)
 }
 
-/// The longer of the p99 latencies of an epoch's two sides.
+/// Returns the longer of the p99 latencies of an epoch's two sides.
 fn p99(epoch: &MeasuredEpoch) -> Duration {
     let p99 = epoch.samples.iter();
     let p99 = p99.filter_map(|samples| quantile_of(&[samples], Quantile::P99));

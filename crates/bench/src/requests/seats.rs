@@ -16,14 +16,14 @@ pub(super) const MOST_CONNECTIONS: usize = 16;
 /// The threads at the two ends of each connection of an epoch; empty if they are pinned.
 #[derive(Default)]
 pub(super) struct Ends {
-    /// By side and connection; empty if at least one of them is not known.
+    /// The worker of each connection, by side and connection; empty if at least one worker is not known.
     workers: [Vec<Worker>; 2],
     /// Client threads, by side and connection.
     clients: [Vec<u32>; 2],
     /// The core that was assigned to each client thread.
     dealt: Vec<Option<usize>>,
     cores: Vec<usize>,
-    /// The placement that the client maintains when it follows the server.
+    /// The placement that the client threads keep by following the server; `None` if they do not follow it.
     follows: Option<Placement>,
 }
 
@@ -75,7 +75,7 @@ impl Ends {
         })
     }
 
-    /// A core that is not the server's: the assigned core, if that is a different one.
+    /// Returns a core that is not the server's: the assigned core if possible.
     fn beside(&self, server: usize, dealt: Option<usize>) -> Option<usize> {
         let others = || self.cores.iter().copied().filter(|core| *core != server);
         dealt
@@ -84,7 +84,7 @@ impl Ends {
             .or_else(|| others().next())
     }
 
-    /// The cores of a side's connections now; `None` if they are not known.
+    /// Returns the cores of a side's connections now; `None` if they are not known.
     pub(super) fn look(&self, side: Side) -> Option<Look> {
         let n = self.workers[side.idx()].len();
         if n == 0 {
@@ -111,7 +111,7 @@ impl Ends {
 }
 
 impl Look {
-    /// Returns the seats of a slice, observed now and at the later moment.
+    /// Returns the seats of a slice from two observations: this one, and `later`.
     pub(super) fn until(&self, later: &Self) -> Seats {
         Seats {
             same: self.n_same + later.n_same,

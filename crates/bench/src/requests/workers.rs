@@ -10,10 +10,10 @@ use crate::cores::CoreMap;
 use crate::error::BenchError;
 use crate::load::{ClientThread, Load, SliceBarrier, ThreadBuffers};
 
-/// The values that a client thread returns: its memory, and whether it could be pinned.
+/// The return value of a client thread: its buffers, and whether it could be pinned.
 type Left = (ThreadBuffers, io::Result<()>);
 
-/// The client threads of an epoch; they end with it.
+/// The client threads of an epoch; they end with this value.
 pub(super) struct Workers {
     pub(super) barrier: Arc<SliceBarrier>,
     running: Vec<JoinHandle<Left>>,
@@ -63,11 +63,11 @@ impl Workers {
 }
 
 impl Drop for Workers {
-    /// Ends the threads, so that they do not wait for a coordinator that gave up.
+    /// Ends the threads; otherwise they would wait for a coordinator that has given up.
     fn drop(&mut self) {
         self.barrier.leave();
         for handle in self.running.drain(..) {
-            // If the thread panicked, it has already reported that.
+            // If the thread panicked, the panic is already reported.
             let _ = handle.join();
         }
     }

@@ -16,7 +16,7 @@ pub struct ScriptError {
 }
 
 impl ScriptError {
-    /// Returns what to do about it, if there is a suggestion.
+    /// Returns what to do about the error, if there is a suggestion.
     pub fn hint(&self) -> Option<String> {
         self.fault.hint()
     }
@@ -31,7 +31,7 @@ pub struct RunError {
     pub fault: Box<RunFault>,
 }
 
-/// Scripts, weights or definitions that do not make a set.
+/// Scripts, weights or definitions that cannot be made into a set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SetError {
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub enum SetError {
 }
 
 impl SetError {
-    /// Returns what to do about it, if there is a suggestion.
+    /// Returns what to do about the error, if there is a suggestion.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Script(error) => error.hint(),

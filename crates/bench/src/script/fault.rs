@@ -24,7 +24,7 @@ pub enum ParseFault {
         because: &'static str,
         instead: &'static str,
     },
-    /// Something else was expected here.
+    /// The script has something else at a place where this was expected.
     #[error("expected {expected}, found {found}")]
     Expected { expected: &'static str, found: String },
     #[error("unknown function `{found}`")]
@@ -84,7 +84,7 @@ pub enum ParseFault {
 }
 
 impl ParseFault {
-    /// Returns what to do about it, if there is a suggestion.
+    /// Returns what to do about the fault, if there is a suggestion.
     pub(crate) fn hint(&self) -> Option<String> {
         let meant = |nearest: &str| format!("did you mean `{nearest}`?");
         match self {

@@ -150,7 +150,7 @@ impl Script {
         self.instructions.push(Instruction { span, kind });
     }
 
-    /// `\set NAME EXPRESSION`
+    /// Parses `\set NAME EXPRESSION`.
     fn set(&mut self, reader: &mut Reader<'_>, span: Range<usize>) -> Result<(), ScriptError> {
         let (name, name_span) = reader.next_argument();
         if !is_name(name) {
@@ -163,7 +163,7 @@ impl Script {
         Ok(())
     }
 
-    /// `\sleep NUMBER|:NAME [us|ms|s]`, also `\sleep 10ms`
+    /// Parses `\sleep NUMBER|:NAME [us|ms|s]`, and also `\sleep 10ms`.
     fn sleep(&mut self, reader: &mut Reader<'_>, span: Range<usize>) -> Result<(), ScriptError> {
         let (found, amount_span) = reader.next_argument();
         let end = amount_span.end;

@@ -23,7 +23,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the bytes `span` in `text`. An end that is beyond the text or inside a character is moved back.
+    /// Returns the place of the bytes `span` in `text`. An end that is beyond the text or inside a character is moved
+    /// back.
     pub(crate) fn new(file: &str, text: &str, span: &Range<usize>) -> Self {
         let start = floor(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -37,22 +38,22 @@ impl Place {
         }
     }
 
-    /// The name that the caller gave to the script.
+    /// Returns the name that the caller gave to the script.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The line number, counted from 1.
+    /// Returns the line number, counted from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// The column in characters, counted from 1.
+    /// Returns the column in characters, counted from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// The line and, below it, carets under the place; both are indented by two columns.
+    /// Returns the line and, below it, carets under the place; both are indented by two columns.
     pub fn excerpt(&self) -> &str {
         &self.excerpt
     }
@@ -64,7 +65,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A word of the script, for a message: escaped, and cut if it is long.
+/// Returns a word of the script, for a message: escaped, and cut if it is long.
 pub(crate) fn word(text: &str) -> String {
     printable(text, WORD_CHARS)
 }
@@ -89,8 +90,8 @@ fn excerpt(before: &str, marked: &str, after: &str) -> String {
     format!("  {}\n  {blanks}{}", line.trim_end(), "^".repeat(n_carets))
 }
 
-/// Text that is safe to print: invisible characters are escaped, a tab becomes a space, and a text of more than `limit`
-/// characters is cut and ends in `…`.
+/// Returns text that is safe to print: invisible characters are escaped, a tab becomes a space, and a text of more than
+/// `limit` characters is cut and ends in `…`.
 fn printable(text: &str, limit: usize) -> String {
     let mut shown = String::new();
     let mut n_shown = 0;

@@ -20,7 +20,8 @@ pub(crate) fn uniform(first: i64, last: i64, random: &mut dyn FnMut() -> u64) ->
     range.map(|range| range.sample(&mut Bits(random))).map_err(|_| RunFault::EmptyRange { first, last })
 }
 
-/// Exponential distribution, truncated at `parameter` and stretched over the range; low values are frequent.
+/// Draws from an exponential distribution, truncated at `parameter` and stretched over the range; low values are
+/// frequent.
 pub(crate) fn exponential(
     first: i64,
     last: i64,
@@ -38,7 +39,7 @@ pub(crate) fn exponential(
     Ok(place(first, n_values, depth))
 }
 
-/// Normal distribution, truncated at `parameter` standard deviations and stretched over the range.
+/// Draws from a normal distribution, truncated at `parameter` standard deviations and stretched over the range.
 pub(crate) fn gaussian(
     first: i64,
     last: i64,
@@ -71,7 +72,7 @@ pub(crate) fn zipfian(first: i64, last: i64, parameter: f64, random: &mut dyn Fn
     Ok(first.wrapping_add_unsigned(zipfian.sample(random) - 1))
 }
 
-/// The number of values in the range: at least 1, at most 2^63 - 1.
+/// Returns the number of values in the range: at least 1, at most 2^63 - 1.
 fn n_values(first: i64, last: i64) -> Result<u64, RunFault> {
     if first > last {
         return Err(RunFault::EmptyRange { first, last });
@@ -82,7 +83,7 @@ fn n_values(first: i64, last: i64) -> Result<u64, RunFault> {
         .ok_or(RunFault::RangeTooLarge { first, last })
 }
 
-/// The value at a relative position from 0 to 1 in the range.
+/// Returns the value at a relative position from 0 to 1 in the range.
 fn place(first: i64, n_values: u64, depth: f64) -> i64 {
     let offset = (n_values as f64 * depth) as u64;
     first.wrapping_add_unsigned(offset.min(n_values - 1))
@@ -102,8 +103,8 @@ pub(crate) mod tests {
     /// Least expected count of a cell: below it the chi-square approximation is poor.
     const LEAST_COUNT: f64 = 10.0;
 
-    /// Draws indexes 0.. and compares their counts with `weights` by chi-square, on a fixed seed. Fails below p = 1e-4:
-    /// some 50 calls leave half a percent for a false alarm at a new seed.
+    /// Draws indexes from 0 on with a fixed seed, and compares their counts with `weights` by a chi-square test. Fails
+    /// below p = 1e-4: with some 50 calls, the probability of a false alarm at a new seed is half a percent.
     #[track_caller]
     pub(crate) fn assert_fits(weights: &[f64], draw: &mut dyn FnMut(&mut dyn FnMut() -> u64) -> u64) {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(20_261_121);
@@ -118,7 +119,7 @@ pub(crate) mod tests {
         for (weight, counted) in weights.iter().zip(counts) {
             expected += weight * scale;
             count += f64::from(counted);
-            // Thin cells are merged with the next ones, and the last ones with each other.
+            // Cells with low expected counts are merged with the next cells, and at the end with each other.
             let is_last = rest - expected < LEAST_COUNT && expected < rest - 1e-6;
             if expected >= LEAST_COUNT && !is_last {
                 chi_square += (count - expected).powi(2) / expected;
@@ -151,8 +152,7 @@ pub(crate) mod tests {
     #[test]
     fn draws_exponentially_as_the_manual_defines_it() {
         for (n, parameter) in [(10_i64, 3.0), (100, 0.01), (100, 20.0), (7, 1e-9)] {
-            // f(i) - f(i + 1) with f(x) = exp(-p (x - min) / n) / (1 - exp(-p)); the divisor is the same
-            // for all of them.
+            // f(i) - f(i + 1) with f(x) = exp(-p (x - min) / n) / (1 - exp(-p)); the divisor is the same for all i.
             let tail = |i: i64| (-parameter * i as f64 / n as f64).exp();
             let step = -(-parameter / n as f64).exp_m1();
             let weights: Vec<f64> = (0..n).map(|i| tail(i) * step).collect();
@@ -185,7 +185,7 @@ pub(crate) mod tests {
             for edge in [0, u64::MAX] {
                 let mut check = |draw: Draw| {
                     let mut n_calls = 0;
-                    // With only the edge values, rejection would never end.
+                    // If all random bits were edge values, the rejection loop would never end.
                     let drawn = draw(first, last, &mut || {
                         n_calls += 1;
                         if n_calls == 1 { edge } else { generator.next_u64() }

@@ -49,7 +49,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session before its first transaction.
+    /// Makes a session before its first transaction.
     pub fn new(set: Arc<ScriptSet>, presets: Presets) -> Self {
         let variables = Variables::new(&set.symbols, &set.definitions, presets);
         Self { set, variables, next: None, script_idx: 0, is_pipeline: false }
@@ -79,7 +79,7 @@ impl Session {
         self.is_pipeline = false;
     }
 
-    /// The index in the set of the script whose transaction runs, or ran last.
+    /// Returns the index in the set of the script whose transaction runs, or ran last.
     pub fn script_idx(&self) -> usize {
         self.script_idx
     }
@@ -192,7 +192,7 @@ impl Session {
     }
 }
 
-/// Whether a pipeline is open after the action.
+/// Returns whether a pipeline is open after `action`.
 fn in_pipeline(is_pipeline: bool, action: Action) -> Result<bool, RunFault> {
     match action {
         Action::StartPipeline if is_pipeline => Err(RunFault::PipelineOpen),

@@ -84,12 +84,12 @@ impl ScriptSet {
         Ok(set)
     }
 
-    /// All statements of all scripts, to be prepared. Sessions refer to them by their index in this list.
+    /// Returns all statements of all scripts, to be prepared. Sessions refer to them by their index in this list.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
     }
 
-    /// The name that the caller gave to the script.
+    /// Returns the name that the caller gave to the script.
     pub fn script_name(&self, script_idx: usize) -> Option<&str> {
         self.scripts.get(script_idx).map(|member| member.name.as_str())
     }
@@ -100,7 +100,7 @@ impl ScriptSet {
         Some(self.place(statement.script_idx, &statement.span))
     }
 
-    /// The parts of the script that are allowed but may not do what their author meant.
+    /// Returns the parts of the scripts that are allowed but may not do what their author meant.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -131,7 +131,7 @@ impl ScriptSet {
         Place::new(&member.name, &member.text, span)
     }
 
-    /// Checks that every variable in use is set by a script, a definition or looptax.
+    /// Checks that every variable in use is set by a script or a definition, or preset by looptax.
     fn check(&self, script: &Script) -> Result<(), ScriptError> {
         let unknown = script.symbols.list().iter().find_map(|symbol| {
             let span = symbol.first_use.clone()?;

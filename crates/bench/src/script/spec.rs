@@ -5,7 +5,7 @@
 use crate::script::error::SetError;
 use crate::script::symbols::is_name;
 
-/// A script's file, and how often it is chosen relative to the others.
+/// A script's file, and how often it is chosen relative to the other scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weighted {
     pub file: String,

@@ -35,8 +35,8 @@ impl<'a, 's> Scanner<'a, 's> {
         Self { source, dialect, symbols, quoted, at, n_parentheses: 0, has_sql: false }
     }
 
-    /// The statement that starts at `at`, or `None` if only white space and comments are left. Afterwards `at` is after
-    /// the `;`, on the backslash, or at the end of the text.
+    /// Reads the statement that starts at `at`; `None` if only white space and comments are left. Afterwards `at` is
+    /// after the `;`, on the backslash, or at the end of the text.
     pub(crate) fn statement(&mut self) -> Result<Option<Statement>, ScriptError> {
         let mut statement =
             Statement { script_idx: 0, span: self.at..self.at, pieces: Vec::new(), dialect: self.dialect };
@@ -132,8 +132,8 @@ impl<'a, 's> Scanner<'a, 's> {
         Ok(())
     }
 
-    /// Whether `text` starts with a comment that the server ignores: MySQL and MariaDB run the text in `/*! … */` and
-    /// `/*M! … */`.
+    /// Returns whether `text` starts with a comment that the server ignores. MySQL and MariaDB run the text in
+    /// `/*! … */` and `/*M! … */`.
     fn is_plain_comment(&self, text: &str) -> bool {
         let is_run = text.starts_with("/*!") || text.starts_with("/*M!");
         text.starts_with("/*") && !(is_run && self.dialect == Dialect::Mysql)
@@ -148,8 +148,8 @@ impl<'a, 's> Scanner<'a, 's> {
         self.at += first.len_utf8();
     }
 
-    /// Whether a line comment starts here: `--`, which in MySQL must be followed by white space because `5--1` is a
-    /// subtraction, or MySQL's `#`.
+    /// Returns whether a line comment starts here: `--`, which in MySQL must be followed by white space because `5--1`
+    /// is a subtraction, or MySQL's `#`.
     fn is_line_comment(&self) -> bool {
         let rest = self.rest();
         let Some(behind) = rest.strip_prefix("--") else {
@@ -238,7 +238,7 @@ impl<'a, 's> Scanner<'a, 's> {
         Some((self.symbols.used(name, span.clone()), span))
     }
 
-    /// The place of `:name`, unless it is a cast or a time such as `12:30`.
+    /// Returns the place of `:name`, unless it is a cast or a time such as `12:30`.
     fn variable_span(&self) -> Option<Range<usize>> {
         let name = self.rest().strip_prefix(':')?;
         let is_first = |c: char| is_name_character(c) && !c.is_ascii_digit();

@@ -28,13 +28,13 @@ pub(crate) enum Piece {
 }
 
 impl Statement {
-    /// The number of parameters of the prepared statement. Each use of a variable counts, as in pgbench, so that one
-    /// variable can have two types.
+    /// Returns the number of parameters of the prepared statement. Each use of a variable counts, as in pgbench, so
+    /// that one variable can have two types.
     pub fn n_parameters(&self) -> usize {
         self.parameters().count()
     }
 
-    /// The statement with a placeholder for each use of a variable: `$1`, `$2`… for PostgreSQL, `?` for MySQL.
+    /// Returns the statement with a placeholder for each use of a variable: `$1`, `$2`… for PostgreSQL, `?` for MySQL.
     pub fn prepared_sql(&self) -> String {
         let mut sql = String::new();
         let mut n_parameters = 0;
@@ -51,12 +51,12 @@ impl Statement {
         sql
     }
 
-    /// The index in the set of the script to which the statement belongs.
+    /// Returns the index in the set of the script to which the statement belongs.
     pub fn script_idx(&self) -> usize {
         self.script_idx
     }
 
-    /// The variables in the order of their use, each with its place.
+    /// Returns the variables in the order of their use, each with its place.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (u32, &Range<usize>)> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,

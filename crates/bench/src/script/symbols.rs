@@ -39,7 +39,7 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// The index of `name`, which is added if it is new.
+    /// Returns the index of `name`, and adds `name` if it is new.
     pub(crate) fn idx(&mut self, name: &str) -> u32 {
         if let Some(&idx) = self.idx_of.get(name) {
             return idx;
@@ -75,12 +75,12 @@ impl Symbols {
     }
 }
 
-/// Whether a character may be in a name: letters of every alphabet, digits and underscores.
+/// Returns whether a character may be in a name: letters of every alphabet, digits and underscores.
 pub(crate) fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()
 }
 
-/// Whether `\set` and definitions accept this name.
+/// Returns whether `\set` and definitions accept this name.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_character)
 }

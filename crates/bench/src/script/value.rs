@@ -19,7 +19,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The value of a definition's text: NULL, a truth value or a number; `None` for other text.
+    /// Returns the value of a definition's text: NULL, a truth value or a number; `None` for other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let is = |word: &str| text.eq_ignore_ascii_case(word);
         if is("null") {
@@ -39,7 +39,8 @@ impl Value {
         double.is_finite().then_some(Self::Double(double))
     }
 
-    /// The value as an integer: doubles are rounded to the nearest integer, halves to the even one, as by C's `rint`.
+    /// Returns the value as an integer: doubles are rounded to the nearest integer, halves to the even one, as by C's
+    /// `rint`.
     pub(crate) fn integer(self, operation: &'static str) -> Result<i64, RunFault> {
         match self {
             Self::Integer(integer) => Ok(integer),
@@ -56,7 +57,7 @@ impl Value {
         }
     }
 
-    /// A number is true unless it is zero; NULL is not true.
+    /// Returns the value's truth: a number is true unless it is zero, and NULL is not true.
     pub(crate) fn is_true(self) -> bool {
         match self {
             Self::Null => false,
@@ -178,7 +179,7 @@ mod tests {
         check(Value::Null, "NULL");
         check(Value::Boolean(true), "true");
         check(Value::Integer(i64::MIN), "-9223372036854775808");
-        // printf '%.15g' of each.
+        // The expected texts are those of `printf '%.15g'`.
         for (double, wanted) in [
             (0.0, "0"),
             (-0.5, "-0.5"),

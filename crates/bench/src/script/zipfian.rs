@@ -93,7 +93,7 @@ mod tests {
                 let rank = zipfian.sample(&mut || generator.next_u64());
                 assert!((1..=n_ranks).contains(&rank), "{rank} {n_ranks} {skew}");
             }
-            // The lowest and the highest draw there are, then random ones where those are refused.
+            // Draws with the lowest or highest bits first, then with random bits if that draw is rejected.
             for edge in [0, u64::MAX] {
                 let mut n_edges = 0;
                 let rank = zipfian.sample(&mut || {

@@ -1,7 +1,7 @@
 //! Whole commands as slices: each slice is one run of its arm's command, counted as one request.
 //!
-//! Two runs of each arm make an epoch, ABBA or BAAB; before them, one run of each arm does not count. `experiment` has
-//! the loop and calls this file; `process` starts, watches and waits.
+//! Two runs of each arm make an epoch, ABBA or BAAB; before these runs, each arm has one run that does not count.
+//! `experiment` has the loop and calls this file; `process` starts, watches and waits.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -19,19 +19,19 @@ use crate::process_tree;
 use crate::progress::Observer;
 use crate::slices::{FilledSlice, SliceOrder, SliceSource};
 
-/// Pause between two runs, in which the server closes the connections of the earlier run; that work should not be
-/// counted in either.
+/// Pause between two runs. During it the server closes the connections of the earlier run; this work should not count
+/// in either run.
 const PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone)]
 pub struct WholePlan {
-    /// When to end; its warm-up is [`WholePlan::WARM_UP`].
+    /// When the experiment ends; its warm-up is [`WholePlan::WARM_UP`].
     pub course: Course,
     /// The commands to run, `[baseline, other]`.
     pub sides: [CommandPlan; 2],
     /// How long a single run may take.
     pub timeout: Duration,
-    /// The server that both commands use, for its CPU time, if known.
+    /// The server that both commands use, if known; its CPU time is read.
     pub server_pid: Option<u32>,
 }
 
@@ -39,8 +39,8 @@ impl WholePlan {
     pub const WARM_UP: WarmUp = WarmUp { n_slices: Some(2), ..WarmUp::epochs(1) };
 }
 
-/// Runs the commands as the plan's course says. Returns the outcome, and the connections seen of each arm, `[baseline,
-/// other]`.
+/// Runs the commands according to the plan's course. Returns the outcome, and the transports that were seen for each
+/// arm, `[baseline, other]`.
 pub fn run_commands(
     plan: &WholePlan,
     watcher: &mut dyn Watcher,

@@ -1,8 +1,8 @@
 //! Whole commands compared with each other: one command per arm, run repeatedly in a drawn order.
 //!
-//! An epoch is four runs, ABBA or BAAB by a coin. Each run is a slice with one request in it, so later steps treat the
-//! epoch like any other. The command line provides the commands and a [`Watcher`] that sees which transport they use;
-//! this room does not depend on what they do.
+//! An epoch is four runs, ABBA or BAAB by a coin flip. Each run is a slice with one request, so later steps treat the
+//! epoch like any other. The command line provides the commands, and a [`Watcher`] that observes which transport they
+//! use; this room does not depend on what the commands do.
 
 mod commands;
 mod once;
@@ -50,7 +50,7 @@ pub trait Watcher {
         Sight::default()
     }
 
-    /// Returns what is wrong with a run on `side` in which the transports `seen` were seen, after runs with `before`.
+    /// Returns what is wrong with a run on `side` in which `seen` was observed, if the earlier runs had `before`.
     fn objection(&self, _side: Side, _seen: Sight, _before: Sightings) -> Option<String> {
         None
     }

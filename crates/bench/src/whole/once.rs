@@ -10,17 +10,17 @@ use super::{CommandPlan, Watcher};
 use crate::clock::Timed;
 use crate::error::CommandError;
 
-/// Runs a command to its end; `None` if looptax is to stop.
+/// Runs a command until it ends; `None` if looptax is to stop.
 ///
 /// # Errors
-/// Any reason why it did not end successfully within `timeout`.
+/// Any reason why the command did not end successfully within `timeout`.
 pub fn run_once(plan: &CommandPlan, timeout: Duration, stop: &AtomicBool) -> Result<Option<Timed<()>>, CommandError> {
     let bounds = Bounds { timeout, looking: Looking::Thrice(timeout), stop };
     let finished = process::run(plan, Side::Baseline, &mut Nobody, bounds)?;
     Ok(finished.map(|finished| Timed { start_ns: finished.start_ns, wall_ns: finished.wall_ns, value: () }))
 }
 
-/// Watches nothing: the application is watched, not the command that sends it requests.
+/// Watches nothing. The application is watched instead, not the command that sends it requests.
 struct Nobody;
 
 impl Watcher for Nobody {}

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// At most this many bytes are kept: several screens of text.
+/// At most this many bytes are kept, which is several screens of text.
 const KEPT_BYTES: usize = 8 * 1024;
 const SHOWN_LINES: usize = 6;
 
@@ -26,12 +26,12 @@ impl Outlet {
         Ok(Self { pipe: Some(pipe.into()), kept: Vec::new() })
     }
 
-    /// The descriptor to wait on, as long as more output may come.
+    /// Returns the descriptor to wait on, as long as more output may arrive.
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
-    /// Reads the output that is there, and does not wait for more.
+    /// Reads the available output without waiting for more.
     pub(super) fn drain(&mut self) {
         let mut part = [0; 4096];
         while let Some(pipe) = &mut self.pipe {
@@ -50,7 +50,7 @@ impl Outlet {
         self.kept.drain(..too_many);
     }
 
-    /// The last lines, each indented, without control characters for the terminal.
+    /// Returns the last lines, each indented, without control characters for the terminal.
     pub(super) fn last_lines(&mut self) -> String {
         self.drain();
         let text = String::from_utf8_lossy(&self.kept);

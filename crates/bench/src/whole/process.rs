@@ -21,12 +21,12 @@ use crate::clock::now_ns;
 use crate::error::CommandError;
 use crate::sys::{self, ChildUsage};
 
-/// A request to stop, and a command that was stopped, are noticed within this time.
+/// Within this time looptax notices a request to stop, or that the command was stopped.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 /// How long a command may take to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
-/// A warm-up run is first inspected after this time, and later after each further tenth of its age, but not more often
-/// than this.
+/// A warm-up run is first inspected after this time, then whenever its age has grown by a tenth, but not more often
+/// than at this interval.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 
 /// When to inspect a run's connections.
@@ -52,7 +52,7 @@ pub(super) struct Finished {
     pub(super) sight: Sight,
 }
 
-/// Runs the command to its end; `None` if looptax is to stop.
+/// Runs the command until it ends; `None` if looptax is to stop.
 pub(super) fn run(
     plan: &CommandPlan,
     side: Side,
@@ -119,7 +119,7 @@ fn first_look(looking: Looking) -> Duration {
     }
 }
 
-/// When to inspect the run next, after this age.
+/// Returns the age at which the run is inspected next, for a run of age `age`.
 fn look_after(looking: Looking, age: Duration) -> Option<Duration> {
     match looking {
         Looking::Often => Some(age + FIRST_LOOK.max(age / 10)),
@@ -138,8 +138,8 @@ fn check(status: ExitStatus, stderr: &mut Outlet) -> Result<(), CommandError> {
     })
 }
 
-/// A running command. If this is dropped before the command's end, the command is killed with all processes of its
-/// group.
+/// A running command. If this value is dropped before the command has ended, all processes of the command's group are
+/// killed.
 struct Running {
     pid: u32,
     group: Pid,
@@ -152,7 +152,7 @@ impl Running {
     fn new(pid: u32, stderr: Option<OwnedFd>) -> Result<Self, CommandError> {
         let wait = |source: io::Error| CommandError::Wait { source };
         let group = Pid::from_raw(pid.cast_signed()).ok_or_else(|| wait(io::ErrorKind::NotFound.into()))?;
-        // The process number is not reused until the process is collected.
+        // The process number is not reused until the process is reaped.
         let parts = pidfd_open(group, PidfdFlags::empty()).map_err(io::Error::from).and_then(|handle| {
             let pipe = stderr.ok_or(io::ErrorKind::BrokenPipe)?;
             Ok((handle, Outlet::new(pipe)?))
@@ -165,7 +165,7 @@ impl Running {
         Ok(Self { pid, group, handle, stderr, is_collected: false })
     }
 
-    /// Waits at most this long for the end, and empties the pipe during that time.
+    /// Waits up to `time` for the end of the command, and empties the pipe during the wait.
     fn has_ended_within(&mut self, time: Duration) -> Result<bool, CommandError> {
         let timeout = Timespec::try_from(time).unwrap_or_default();
         let (has_ended, has_words) = {
@@ -181,15 +181,15 @@ impl Running {
             let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
             (is_ready(&fds[0]), fds.get(1).is_some_and(is_ready))
         };
-        // Checks the end first: emptying the pipe takes time that does not belong to the command.
+        // Checks the end first, because the time for emptying the pipe does not belong to the command.
         if has_words && !has_ended {
             self.stderr.drain();
         }
         Ok(has_ended)
     }
 
-    /// Whether the command was stopped. It has no terminal, so a command that reads from its terminal would stay
-    /// stopped for good.
+    /// Returns whether the command was stopped. The command has no terminal, so if it reads from the terminal, it would
+    /// stay stopped forever.
     fn is_stopped(&self) -> bool {
         stat(self.pid).is_some_and(|it| it.is_stopped)
     }
@@ -208,7 +208,7 @@ impl Running {
         self.kill_and_collect().map(drop)
     }
 
-    /// Kills the group; its number is not reused before the first process is collected.
+    /// Kills the group. The group's number is not reused before the first process is reaped.
     fn kill_and_collect(&mut self) -> Result<(ExitStatus, ChildUsage), CommandError> {
         let _ = kill_process_group(self.group, Signal::KILL);
         self.collect()

@@ -1,4 +1,4 @@
-//! Placements with only one core to place on.
+//! Placements on a single core.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use crate::peer::Peers;
 use crate::plan;
 
-/// Runs a plan where only the first of the allowed cores is left.
+/// Runs a plan in a thread that may use only the first of the allowed cores.
 fn on_one_core(placement: Placement, threads: ServerThreads) -> Result<Outcome, BenchError> {
     let run_there = move || {
         let mut one = CpuSet::new();

@@ -30,7 +30,7 @@ fn each_request_of_the_delayed_side_waits_at_least_as_long_as_told() {
 fn a_look_gives_equally_many_rates_for_both_sides() {
     let plan = plan(ClientModel::Poll, 2, 1);
     let stop = AtomicBool::new(false);
-    // As short as a look can be: two slices of 200 ms for each side.
+    // The shortest possible glimpse: two slices of 200 ms for each side.
     let seen = glimpse(&plan, &mut Peers::right(), MS, &stop).unwrap().unwrap();
     for rates in &seen.rates_per_s {
         assert_eq!(rates.len(), 4);

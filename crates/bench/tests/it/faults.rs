@@ -1,4 +1,5 @@
-//! A peer that fails ends the run at once, by name, and what was measured before is kept.
+//! A peer that fails ends the run immediately, with an error that names it. The data that were measured before are
+//! kept.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,19 +13,19 @@ use looptax_model::stats::{Side, StopCause};
 use crate::peer::{Answer, Peers, Script};
 use crate::{MS, outcome, plan};
 
-/// Right answers to the untimed requests at the start of a connection, and to none after them.
+/// Number of right answers for exactly the untimed requests at the start of a connection.
 const N_PRIMING: usize = 20;
-/// Right answers that outlast the priming but not the first slice of [`endless`].
+/// Number of right answers for the priming and a part of the first slice of [`endless`].
 const INTO_A_SLICE: usize = 30;
 
-/// A plan whose first slice ends only by a failure.
+/// Returns a plan whose first slice ends only by a failure.
 fn endless(client: ClientModel, connections: usize) -> Plan {
     let mut plan = plan(client, connections, 2);
     plan.course.shape = plan.course.shape.with_slice(Duration::from_secs(60));
     plan
 }
 
-/// Only the other side follows `script`.
+/// Returns peers of which only the other side's follow `script`.
 fn other(script: Script) -> Peers {
     Peers::new([Script::always(Answer::Key), script])
 }
@@ -37,7 +38,8 @@ fn failure(outcome: Outcome) -> (Stage, &'static str, LoadError) {
     }
 }
 
-/// Every client model meets `script` on one side of `plan` and fails in `stage` as `is_expected`.
+/// Runs `plan` with each client model and with `script` on one side. Checks that the run fails in `stage` with the
+/// error that `is_expected` accepts.
 #[track_caller]
 fn check(plan: impl Fn(ClientModel) -> Plan, script: Script, stage: Stage, is_expected: impl Fn(&LoadError) -> bool) {
     for client in ClientModel::ALL {
@@ -59,7 +61,7 @@ fn is_closed(source: &LoadError) -> bool {
 fn a_peer_that_closes_is_closed_in_whatever_stage() {
     let one = |client| endless(client, 1);
     check(one, script(5, Answer::Close), Stage::Priming, is_closed);
-    // The first request of the other side's first slice is held until the slice is long over.
+    // The answer to the first request of the other side's first slice is held back until long after the slice's end.
     let turns = |client| plan(client, 1, 1);
     let held = script(N_PRIMING, Answer::CloseAfter(MS * 200));
     check(turns, held, Stage::Drain, is_closed);
@@ -104,7 +106,7 @@ fn a_panic_in_a_client_thread_ends_the_run_instead_of_hanging_it() {
     check(turns, bomb(N_PRIMING), Stage::Slice, is_panic);
 }
 
-/// Connects a number of times, then no more.
+/// Connects a number of times, then fails.
 struct Fewer {
     peers: Peers,
     n_left: usize,
@@ -130,7 +132,7 @@ fn epochs_before_a_failure_are_kept() {
     let stop = AtomicBool::new(false);
     let outcome = run(&plan, &mut connector, &mut Silent, &stop).unwrap();
     assert!(matches!(outcome.failure, Some(BenchError::Connect { .. })), "{:?}", outcome.failure);
-    assert_eq!(outcome.contrasts[0].epochs.len(), 2); // one of the three was for warming up
+    assert_eq!(outcome.contrasts[0].epochs.len(), 2); // one of the three epochs was the warm-up
     assert!(outcome.contrasts[0].stopped.is_none());
     assert!(!outcome.is_interrupted);
 }

@@ -1,6 +1,6 @@
-//! The load engine from outside, against a peer in this process that misbehaves on request.
+//! Tests the load engine from outside, with peers in this process that misbehave on request.
 //!
-//! Nothing here compares a time or a rate with a number: only counts, orders, keys and errors.
+//! No test compares a time or a rate with a number: only counts, orders, keys and errors.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic, and wait")]
 
@@ -29,7 +29,7 @@ use peer::Peers;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Two equal sides for `n_epochs` short epochs after one of warming up.
+/// Returns a plan with two equal sides and `n_epochs` short epochs after one warm-up epoch.
 fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
     let side = SidePlan { client, inject_ns: None };
     Plan {
@@ -55,18 +55,18 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
     }
 }
 
-/// A second contrast like the first, with its own epochs.
+/// Adds a second contrast like the first, with separate epochs.
 fn add_contrast(plan: &mut Plan) {
     plan.contrasts.push(plan.contrasts[0].clone());
     plan.course.names.push(plan.course.names[0].clone());
 }
 
-/// Runs `plan` against `peers`, watched by `observer`.
+/// Runs `plan` with `peers` and reports its progress to `observer`.
 fn watched(plan: &Plan, peers: &mut Peers, observer: &mut dyn Observer) -> Outcome {
     run(plan, peers, observer, &AtomicBool::new(false)).unwrap()
 }
 
-/// Runs `plan` against `peers`, unwatched.
+/// Runs `plan` with `peers`, without an observer.
 fn outcome(plan: &Plan, peers: &mut Peers) -> Outcome {
     watched(plan, peers, &mut Silent)
 }

@@ -1,4 +1,4 @@
-//! Every way to wait gets its answers, and its counts fit together.
+//! Each client model receives its answers, and its counts are consistent.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ fn check_epoch(epoch: &MeasuredEpoch, client: ClientModel, connections: usize) {
     assert!(epoch.raw.answers_agree);
     let n_threads =
         if client == ClientModel::Event { connections.min(allowed_cores().unwrap().len()) } else { connections };
-    // Each thread has a core, until there are more threads than cores.
+    // Each thread has a separate core, unless there are more threads than cores.
     let cores: BTreeSet<Option<u32>> = epoch.raw.client_cores.iter().copied().collect();
     assert_eq!(cores.len(), n_threads.min(allowed_cores().unwrap().len()));
     assert_eq!(epoch.raw.client_cores.len(), connections);
@@ -49,7 +49,7 @@ fn check_epoch(epoch: &MeasuredEpoch, client: ClientModel, connections: usize) {
 fn check_slice(slice: &Slice, client: ClientModel, connections: u64) {
     assert!(slice.requests >= slice.completions + slice.drained, "{slice:?}");
     assert!(slice.requests >= connections, "{slice:?}");
-    // Each connection ends a slice with the one answer that came after its end.
+    // On each connection, the last answer arrived after the slice's end, and only that one.
     assert_eq!(slice.drained, connections);
     assert_eq!(slice.drained_ns.len() as u64, connections);
     assert!(slice.early <= slice.completions);
@@ -58,14 +58,14 @@ fn check_slice(slice: &Slice, client: ClientModel, connections: u64) {
     match client {
         ClientModel::Block => assert_eq!(slice.waits, 0),
         ClientModel::PollFirst => assert!(slice.waits >= slice.requests),
-        // One wait may be for several connections, but none for nothing.
+        // One wait can report several connections, but always reports at least one.
         ClientModel::Event => assert!((1..=slice.receives).contains(&slice.waits)),
         ClientModel::Poll => {}
     }
     assert_eq!(slice.injected_ns, 0);
 }
 
-/// The peers saw what the slices counted, and the same priming on each connection.
+/// Checks that the peers received as many requests as the slices counted, and that each connection had its priming.
 #[track_caller]
 fn check_totals(peers: Peers, epochs: &[MeasuredEpoch]) {
     for (seen, epoch) in peers.seen()[1..].iter().zip(epochs) {

@@ -1,4 +1,4 @@
-//! One-shot connections: requests that bring their own connections are counted, timed and ended like any others.
+//! One-shot connections: requests that open their own connections are counted, timed and ended like all other requests.
 
 use std::io;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl OneShotClient for Counting {
     }
 }
 
-/// Gives one-shot clients and no connections.
+/// Provides one-shot clients, and no connections.
 struct OneShotConnector {
     n_runs: [Arc<AtomicU64>; 2],
     fails_after: u64,
@@ -93,7 +93,7 @@ fn every_one_shot_request_is_counted_once() {
         assert_eq!(found.n_requests, connector.n_runs());
         let epochs = &found.contrasts[0].epochs;
         let slices = || epochs.iter().flat_map(|it| &it.raw.slices);
-        // A single slice may see none: a busy machine takes longer breaks than a slice is long.
+        // A single slice may have no answers, because pauses on a busy machine can be longer than a slice.
         assert!(slices().any(|slice| slice.completions > 0));
         for slice in slices() {
             assert_eq!(slice.sends, 3 * slice.requests);

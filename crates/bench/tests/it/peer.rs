@@ -1,6 +1,7 @@
-//! The other end of every connection: a thread each over a socket pair, following a script.
+//! The other ends of all connections: each is a thread with one end of a socket pair, and follows a script.
 //!
-//! A request is a key of 8 bytes, a reply a length of 4 bytes and as many of data, all little-endian.
+//! A request is a key of 8 bytes. A reply is a length of 4 bytes and that many bytes of data. All numbers are
+//! little-endian.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,9 +13,9 @@ use looptax_model::failure::Failure;
 use looptax_model::stats::Side;
 use looptax_wire::{Codec, Draws, Reply, WireError};
 
-/// Data of a right answer: the key.
+/// Number of data bytes in a right answer, which is the key.
 pub(crate) const DATA_BYTES: usize = 8;
-/// Data of a long answer: more than any buffer has room for at first.
+/// Number of data bytes in a long answer: more than the initial size of any buffer.
 const LONG_BYTES: usize = 40_000;
 const MOST_BYTES: usize = 1 << 20;
 /// The length that makes the codec panic.
@@ -30,44 +31,44 @@ pub(crate) enum Answer {
     OtherKey,
     /// A length over the codec's limit.
     Garbage,
-    /// A length that the codec panics at.
+    /// A length at which the codec panics.
     Bomb,
-    /// Nothing.
+    /// No answer.
     Silence,
-    /// Nothing any more.
+    /// No answer; the peer closes the connection.
     Close,
-    /// Nothing for so long, then nothing any more.
+    /// No answer; the peer closes the connection after this time.
     CloseAfter(Duration),
 }
 
-/// Right answers at first, then others.
+/// A number of right answers, then other answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Script {
-    /// This many right answers on each connection.
+    /// Number of right answers on each connection.
     pub(crate) n_right: usize,
     pub(crate) then: Answer,
 }
 
 impl Script {
-    /// `answer` from the first request on.
+    /// Returns a script that gives `answer` from the first request on.
     pub(crate) const fn always(answer: Answer) -> Self {
         Self { n_right: 0, then: answer }
     }
 }
 
-/// The keys that one connection's peer was asked for, in order.
+/// The keys in the requests to the peer of one connection, in order.
 pub(crate) type KeysSeen = Vec<u64>;
 
-/// Opens connections to peers by script, and remembers what these saw.
+/// Opens connections to peers that follow scripts, and keeps the requests that the peers received.
 pub(crate) struct Peers {
     scripts: [Script; 2],
     limit: Duration,
-    /// By connecting (warm-up first), side and connection.
+    /// By call of `connect` (the warm-up's first), side and connection.
     running: Vec<[Vec<JoinHandle<KeysSeen>>; 2]>,
 }
 
 impl Peers {
-    /// Peers that follow `scripts`, `[baseline, other]`.
+    /// Returns peers that follow `scripts`, `[baseline, other]`.
     pub(crate) fn new(scripts: [Script; 2]) -> Self {
         Self { scripts, limit: Duration::from_secs(20), running: Vec::new() }
     }
@@ -76,12 +77,12 @@ impl Peers {
         Self::new([Script::always(Answer::Key); 2])
     }
 
-    /// The same with another limit for a blocking receive.
+    /// Returns the same peers with another time limit for a blocking receive.
     pub(crate) fn with_limit(self, limit: Duration) -> Self {
         Self { limit, ..self }
     }
 
-    /// The requests that the peers saw, by connecting (warm-up first), side and connection.
+    /// Returns the requests that the peers received, by call of `connect` (the warm-up's first), side and connection.
     pub(crate) fn seen(self) -> Vec<[Vec<KeysSeen>; 2]> {
         let join = |peers: Vec<JoinHandle<KeysSeen>>| peers.into_iter().map(|peer| peer.join().unwrap()).collect();
         self.running.into_iter().map(|sides| sides.map(join)).collect()
@@ -119,7 +120,7 @@ impl Connector for Peers {
     }
 }
 
-/// Answers until the client leaves or the script says so.
+/// Answers until the client closes the connection or the script ends it.
 fn serve(mut stream: UnixStream, script: Script) -> KeysSeen {
     let mut seen = Vec::new();
     let mut request = [0; DATA_BYTES];
@@ -133,7 +134,7 @@ fn serve(mut stream: UnixStream, script: Script) -> KeysSeen {
     seen
 }
 
-/// Gives one answer; false when it was the last.
+/// Sends one answer; false if it was the last.
 fn give(stream: &mut UnixStream, answer: Answer, key: [u8; DATA_BYTES]) -> bool {
     let whole = |data: &[u8]| [&(data.len() as u32).to_le_bytes(), data].concat();
     let bytes = match answer {
@@ -151,7 +152,7 @@ fn give(stream: &mut UnixStream, answer: Answer, key: [u8; DATA_BYTES]) -> bool 
         Answer::Silence => return true,
         Answer::Close => return false,
         Answer::CloseAfter(wait) => {
-            // The client waits for us, so nothing can come: the read lasts as long as its limit.
+            // The client waits for this answer and sends nothing, so the read lasts as long as its time limit.
             stream.set_read_timeout(Some(wait)).unwrap();
             let _ = stream.read(&mut [0]);
             return false;
@@ -185,7 +186,7 @@ impl Codec for KeyCodec {
         let Some(data) = received.get(4..bytes) else {
             return Ok(None);
         };
-        // Another connection's bytes are neither.
+        // The bytes of another connection's answer are neither of these.
         let wanted = [self.asked, self.asked.map(|byte| !byte)];
         let mut is_ours = data.chunks_exact(DATA_BYTES);
         assert!(is_ours.all(|it| wanted.iter().any(|key| it == key)));

@@ -1,15 +1,15 @@
-//! Latencies are kept up to the cap; counts always.
+//! Latencies are kept up to the cap; counts are always kept.
 
 use looptax_bench::{ClientModel, MeasuredEpoch};
 
 use crate::peer::Peers;
 use crate::{add_contrast, outcome, plan};
 
-/// Busy-waits of two contrasts, so that epochs of few answers follow epochs of many: they leave a
-/// slice of 5 ms at most five and three answers.
+/// Busy-waits of the two contrasts. A slice of 5 ms then has at most five answers in the first contrast and three in
+/// the second, so epochs with few answers follow epochs with more.
 const INJECT_NS: [u64; 2] = [1_000_000, 2_000_000];
 
-/// Six epochs of each contrast, in the order of time.
+/// Runs six epochs of each contrast, and returns them in chronological order.
 fn epochs(max_sample_bytes: usize) -> Vec<MeasuredEpoch> {
     let mut plan = plan(ClientModel::Poll, 1, 6);
     plan.course.max_sample_bytes = max_sample_bytes;
@@ -35,8 +35,8 @@ fn n_completions(epoch: &MeasuredEpoch) -> usize {
     { epoch.raw.slices.iter() }.map(|it| it.completions as usize).sum()
 }
 
-/// Epochs keep all their latencies until the first for which there is no room; from then on, none
-/// does: one that would fit holds few, so it is a slow one.
+/// Checks that epochs keep all their latencies until the first epoch that exceeds the cap, and that no epoch keeps any
+/// from then on. A later epoch that would still fit has few answers, so it is a slow epoch.
 #[track_caller]
 fn check(cap_samples: usize) {
     let epochs = epochs(cap_samples * size_of::<u32>());
@@ -57,7 +57,7 @@ fn check(cap_samples: usize) {
 #[test]
 fn epochs_beyond_the_cap_keep_their_counts_only() {
     check(0);
-    // Somewhat more than one and two epochs of each contrast take.
+    // Somewhat more than one epoch of each contrast needs; then somewhat more than two epochs of each need.
     check(70);
     check(110);
     check(6 * 8 * (5 + 3));

@@ -1,4 +1,4 @@
-//! Who runs when and asks for what: only the seed decides it, with any observer.
+//! The order of slices and the keys of requests: only the seed decides them, whichever observer is used.
 
 use looptax_bench::{ClientModel, MeasuredEpoch, Observer, Outcome, Phase, Plan, Progress, Silent};
 use looptax_model::stats::Side;
@@ -6,13 +6,13 @@ use looptax_model::stats::Side;
 use crate::peer::Peers;
 use crate::{add_contrast, plan, watched};
 
-/// Untimed requests at the start of a connection.
+/// Number of untimed requests at the start of a connection.
 const N_PRIMING: usize = 20;
 
-/// A run over one connection per side, with the keys that its peers saw.
+/// A run with one connection per side, and the keys that its peers received.
 struct Trace {
     outcome: Outcome,
-    /// By epoch (without warming up), by slice.
+    /// By epoch (without the warm-up), then by slice.
     keys: Vec<Vec<Vec<u64>>>,
 }
 
@@ -25,7 +25,7 @@ fn trace(plan: &Plan, observer: &mut dyn Observer) -> Trace {
     Trace { outcome, keys }
 }
 
-/// Cuts what each side's connection was asked for into slices.
+/// Splits the keys that each side's connection received into slices.
 fn by_slice(seen: [&Vec<u64>; 2], epoch: &MeasuredEpoch) -> Vec<Vec<u64>> {
     let mut rest = seen.map(|keys| &keys[N_PRIMING..]);
     let slices = epoch.raw.sided().map(|(side, slice)| {
@@ -44,19 +44,19 @@ impl Trace {
         &self.outcome.contrasts[0].epochs
     }
 
-    /// By epoch: `b` and `o` in the order of its slices.
+    /// Returns, for each epoch, its slices in order, as `b` or `o`.
     fn orders(&self) -> Vec<String> {
         let epochs = self.epochs().iter();
         epochs.map(|epoch| epoch.raw.order.clone()).collect()
     }
 
-    /// By epoch: those of the client's and of the server's ends.
+    /// Returns, for each epoch, the cores of the client's ends and of the server's ends.
     fn cores(&self) -> Vec<[&[Option<u32>]; 2]> {
         let epochs = self.epochs().iter();
         epochs.map(|epoch| [&epoch.raw.client_cores[..], &epoch.raw.server_cores[..]]).collect()
     }
 
-    /// Each slice asks for the same keys in `other`, as far as both got.
+    /// Checks that each slice requested the same keys as in `other`, as far as both have keys.
     #[track_caller]
     fn check_same_keys(&self, other: &Self) {
         assert_eq!(self.keys.len(), other.keys.len());
@@ -95,7 +95,7 @@ fn both_sides_are_asked_for_the_same_keys_at_equal_rank() {
         for (baseline, other) in of(Side::Baseline).zip(of(Side::Other)) {
             check_common_prefix(baseline, other);
         }
-        // Slices of one side ask for different keys, though.
+        // Different slices of one side request different keys.
         let mut firsts: Vec<u64> = of(Side::Baseline).map(|keys| keys[0]).collect();
         firsts.sort_unstable();
         firsts.dedup();
@@ -117,7 +117,7 @@ fn the_seed_repeats_orders_cores_and_keys_and_another_gives_others() {
     assert_ne!(one.keys[0][0][0], other.keys[0][0][0]);
 }
 
-/// Draws something, as a progress display does.
+/// Formats the progress, as a progress display does.
 #[derive(Default)]
 struct Display(Vec<String>);
 
@@ -151,7 +151,8 @@ fn contrasts_take_turns_until_each_has_its_epochs() {
         assert!(contrast.stopped.is_some());
     }
     assert_eq!(display.0.len(), 2 + 4);
-    // After the first epoch of each the interim analysis is still to come; each knows the epoch that ended.
+    // After the first epoch of each contrast, its interim analysis is still to come. Each report has the epoch that
+    // ended.
     let n_shown = |words: &str| display.0.iter().filter(|it| it.contains(words)).count();
     assert_eq!(n_shown("next_analysis: Some(2)"), 2);
     assert_eq!(n_shown("epoch: MeasuredEpoch"), 2 + 4);

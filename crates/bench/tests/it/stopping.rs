@@ -1,4 +1,4 @@
-//! Told to stop, the engine ends between slices and keeps every whole epoch.
+//! If it is to stop, the engine ends between slices and keeps all complete epochs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use looptax_bench::{ClientModel, Observer, Phase, Progress, Silent, glimpse, run
 use crate::peer::Peers;
 use crate::{MS, plan};
 
-/// Asks to stop at an epoch.
+/// Sets `stop` at an epoch.
 struct Stopper<'a> {
     stop: &'a AtomicBool,
     at: (Phase, usize),

@@ -1,4 +1,4 @@
-//! Whole commands: what counts, what ends a run, and what is reported then.
+//! Whole commands: which runs count, what ends a run, and what is then reported.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use looptax_bench::{
 use looptax_model::record::Sightings;
 use looptax_model::stats::{InterimAnalyses, Side};
 
-/// Sees nothing, or objects to one side.
+/// A watcher that sees no connections, or objects to one side.
 #[derive(Default)]
 struct Blind {
     objects_to: Option<Side>,
@@ -175,8 +175,8 @@ fn a_run_over_its_time_is_ended_with_all_that_it_started() {
     check_gone(&file);
 }
 
-/// The process whose number is in `file` is gone, or about to be collected by init. A signal that
-/// it was sent may find it before it has had a core to die on.
+/// Checks that the process whose number is in `file` has ended, or is about to be reaped by init. After a signal, the
+/// process may need some time until it gets a core on which it can end.
 #[track_caller]
 fn check_gone(file: &std::path::Path) {
     const PATIENCE: Duration = Duration::from_secs(10);

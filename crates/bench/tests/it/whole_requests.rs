@@ -1,4 +1,4 @@
-//! Epochs of four whole requests: one in each slice, and nothing of it outside.
+//! Epochs of four whole requests: each slice has exactly one request, and no part of the request is outside the slice.
 
 use looptax_bench::{ClientModel, Shape};
 use looptax_model::stats::Side;

@@ -1,4 +1,4 @@
-//! Separate namespaces: the requests in them reach the container, and nothing else is touched. Run as root, or where
+//! Separate namespaces: the requests in them reach the container, and nothing outside is changed. Runs as root, or if
 //! user namespaces are allowed.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests")]
@@ -19,7 +19,7 @@ fn interfaces() -> BTreeSet<String> {
     names.map(|(name, _)| name.trim().to_owned()).collect()
 }
 
-/// Runs in a separate thread, whose namespaces end with it.
+/// Runs `test` in a separate thread; the thread's namespaces end with it.
 fn in_network(test: impl FnOnce(&Network) + Send + 'static) {
     if !may_make_namespaces() {
         skip("needs root");
@@ -48,7 +48,7 @@ fn the_container_is_reached_from_each_host_and_sees_its_address() {
             let (mut accepted, from) = listener.accept().unwrap();
             assert_eq!(from.ip(), host.address());
             assert_eq!(from, stream.local_addr().unwrap());
-            // A connection stays where it was opened, whichever process uses it.
+            // A connection stays in the namespace in which it was opened, whichever process uses it.
             (&stream).write_all(b"x").unwrap();
             accepted.read_exact(&mut [0]).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Text that no user would write: no input makes the room panic, hang, or print what a terminal obeys.
+//! Text that no user would write: no input makes the room panic, hang, or print characters that control the terminal.
 //!
 //! Fixed seeds; the inputs are words of the language in random order, damaged scripts, and noise.
 
@@ -93,7 +93,7 @@ const WORDS: [&str; 78] = [
 const N_SCRIPTS: usize = 10_000;
 const N_TRANSACTIONS: usize = 5;
 
-/// Parses and, where that works, runs; errors have to be printable.
+/// Parses `text` and, if that works, runs it; all errors must be printable.
 fn exercise(text: &str, random: &mut dyn FnMut() -> u64) -> bool {
     let is_clean = |shown: String| {
         let is_fine = |c: char| c == '\n' || !c.is_control();
@@ -172,7 +172,7 @@ fn survives_expressions_in_random_order() {
     assert_eq!(n_good, N_SCRIPTS, "all of them are well formed");
 }
 
-/// A well-formed expression, mostly with values that make trouble.
+/// Returns a well-formed expression, mostly with values that cause trouble.
 fn expression(depth: u32, random: &mut dyn FnMut() -> u64) -> String {
     const VALUES: [&str; 12] = [
         "0",

@@ -16,7 +16,7 @@ mod values;
 
 const PRESETS: Presets = Presets { client_id: 3, scale: 10, random_seed: 42, default_seed: 5432 };
 
-/// A source of random bits with a fixed seed.
+/// Returns a source of random bits with a fixed seed.
 fn bits() -> impl FnMut() -> u64 {
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(1);
     move || generator.next_u64()
@@ -35,7 +35,7 @@ fn session_of(text: &str, definitions: &[&str]) -> Session {
     Session::new(Arc::new(set), PRESETS)
 }
 
-/// One transaction: the text of each statement, and `\…` for the rest.
+/// Runs one transaction, and returns the text of each statement, and `\…` for each other action.
 fn trace(session: &mut Session, random: &mut dyn FnMut() -> u64) -> Result<Vec<String>, String> {
     let mut seen = Vec::new();
     loop {

@@ -4,7 +4,7 @@ use looptax_bench::script::{Dialect, Script, ScriptSet, SetError};
 
 use crate::set_of;
 
-/// The first line of the error, and a part of its hint.
+/// Checks the first line of the error, and a part of its hint.
 #[track_caller]
 fn check(text: &str, wanted: &str, hint: &str) {
     let error = set_of(text, Dialect::Postgres, &[]).expect_err(text);

@@ -1,4 +1,4 @@
-//! Scripts that run: order, branches, pipelines, weights, and values on their way to the server.
+//! Scripts that run: order, branches, pipelines, weights, and values as they are sent to the server.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -173,7 +173,7 @@ fn chooses_scripts_by_weight_and_shares_their_variables() {
         counts[session.script_idx()] += 1;
         assert_eq!(session.next(&mut random).unwrap(), Action::Done);
     }
-    // 3 in 4 of 40,000: the standard deviation is 87.
+    // The expected count is 3/4 of 40,000, and its standard deviation is 87.
     assert!((29_600..30_400).contains(&counts[0]) && counts[2] == 0, "{counts:?}");
     let mut sql = Vec::new();
     session.write_sql(0, &mut sql).unwrap();

@@ -1,5 +1,5 @@
-//! The values of expressions. Expected values are those of pgbench 15.18 (`\set x debug(EXPRESSION)`), except for the
-//! lines that say otherwise.
+//! The values of expressions. Expected values are those of pgbench 15.18 (`\set x debug(EXPRESSION)`), except in lines
+//! whose comment says otherwise.
 
 use crate::{bits, session_of, trace};
 
@@ -83,7 +83,7 @@ fn compares_and_decides() {
         ("case when false then 1 else 2 + 3 end * 2", "10"),
         ("case when 1 then true else 2.5 end", "true"),
         ("case when :seven <> 0 then 21 / :seven else null end", "3"),
-        // The manual counts numbers as truth values here, pgbench 15 refuses them.
+        // In these cases the manual counts numbers as truth values, but pgbench 15 refuses them.
         ("5 or 0", "true"),
         ("3 and 0", "false"),
         ("not 5", "false"),
@@ -159,11 +159,11 @@ fn names_the_place_of_what_cannot_be_calculated() {
         ("random_gaussian(1, 10, 1.9)", "at least 2.0, not 1.9"),
         ("random_exponential(1, 10, 0)", "above 0, not 0"),
         (":word + 1", "`word` is defined as text"),
-        // pgbench shifts by the lowest six bits and leaves the least integer as it is.
+        // pgbench instead shifts by the lowest six bits, and leaves the least integer as it is.
         ("1 << 64", "cannot shift by 64 bits"),
         ("1 >> -1", "cannot shift by -1 bits"),
         ("abs(-9223372036854775808)", "`abs` overflows"),
-        // pgbench sends the words.
+        // pgbench instead sends these words.
         ("1.5 / 0", "`x` is inf"),
         ("sqrt(-1)", "`x` is NaN"),
     ]);

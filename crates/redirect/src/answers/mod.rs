@@ -1,4 +1,4 @@
-//! Answers, as for a TCP socket, the calls that would reveal that a moved socket is not one.
+//! Answers calls that would reveal that a moved socket is not a TCP socket. The answers are those of a TCP socket.
 //!
 //! Calls on other descriptors continue unchanged.
 
@@ -15,7 +15,7 @@ use crate::sys::{process, socket};
 use crate::tag::Tag;
 use looptax_host::seccomp::{Answer, Call};
 
-/// The moved socket in a call's first argument, with the addresses that the program believes it has.
+/// Returns the moved socket in a call's first argument, with the addresses that the program believes the socket has.
 pub(crate) fn moved(call: &Call, features: Features) -> Option<(OwnedFd, Tag)> {
     let (_, file) = Caller::with_file(call.tid, call.args[0] as i32, features).ok()?;
     let tag = Tag::read(&socket::own_name(file.as_fd()).ok()?)?;
@@ -34,8 +34,8 @@ fn read_length(call: &Call, place: u64) -> Result<usize, i32> {
 
 /// Writes as much of a value as the program has room for, and the length.
 ///
-/// Both in one call, right after checking that the program still waits: before Linux 5.19 a signal may end its call in
-/// between, and then other data may be at these addresses when they are written.
+/// Writes both in one call, right after the check that the program still waits. Before Linux 5.19 a signal may end the
+/// program's call between the two, and then other data may be at these addresses when they are written.
 fn write_answer(call: &Call, value: (u64, &[u8]), room: usize, length: (u64, usize)) -> io::Result<()> {
     let (place, value) = value;
     let (length_place, n_bytes) = length;

@@ -21,7 +21,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     if !supervisor.listener.still_waits(call.id) {
         return Answer::GoOn;
     }
-    // The length is that of the whole address, even if that did not fit: getsockname(2).
+    // The returned length is that of the whole address, even if the address did not fit: getsockname(2).
     let length = (call.args[2], value.len());
     let written = write_answer(call, (call.args[1], &value), room, length);
     outcome(&written)

@@ -64,7 +64,7 @@ const OF_CLOSED: [(i32, i32); 3] = [
 ];
 /// Options of all kinds of sockets for which a Unix socket returns another value.
 const OF_ANY_KIND: [i32; 3] = [libc::SO_REUSEPORT, libc::SO_DOMAIN, libc::SO_PROTOCOL];
-/// Length of the longest of these values: the name of a congestion control algorithm. Source: linux/tcp.h,
+/// Length of the longest value of a carried option: the name of a congestion control algorithm. Source: linux/tcp.h,
 /// `TCP_CA_NAME_MAX`.
 const MAX_CARRIED_BYTES: usize = 16;
 
@@ -139,14 +139,15 @@ fn value_of(socket: &OwnedFd, (level, name): (i32, i32)) -> Option<Vec<u8>> {
     Some(value[..n_bytes.min(MAX_CARRIED_BYTES)].to_vec())
 }
 
-/// Records in the page whether options may be set on a socket that a program inherits; if that is unknown, yes.
+/// Records in the page whether options may be set on a socket that a program inherits; if that is unknown, records that
+/// they may be.
 pub(crate) fn note_inherited(page: &Page) {
     let may_be_set = are_inherited().unwrap_or(true);
     page.has_set_options.store(may_be_set, Ordering::SeqCst);
 }
 
-/// Whether this process holds a TCP socket that a program may inherit: options set on it earlier were not seen by the
-/// supervisor.
+/// Returns whether this process holds a TCP socket that a program may inherit. The supervisor has not seen the options
+/// that were set on it earlier.
 fn are_inherited() -> io::Result<bool> {
     let own = process::pidfd_open(own_pid(), 0)?;
     let names = kernel::names("/proc/self/fd")?;

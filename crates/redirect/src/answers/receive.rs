@@ -1,4 +1,5 @@
-//! Receiving with flags that a Unix socket does not support: it would return data although a TCP socket would not.
+//! Receiving with flags that a Unix socket does not support: with them, a Unix socket would return data although a TCP
+//! socket would not.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -31,8 +32,8 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     };
     let is_message = i64::from(call.number) == libc::SYS_recvmsg;
     let flags = call.args[if is_message { 2 } else { 3 }] as i32;
-    // A connection over loopback has no errors or completions of this kind unless a program requested them, and then it
-    // stayed on TCP.
+    // A connection over loopback has no errors or completions of this kind unless a program requested them; in that
+    // case the connection stayed on TCP.
     if flags & libc::MSG_ERRQUEUE != 0 {
         return Answer::Fail(libc::EAGAIN);
     }
@@ -45,7 +46,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     }
 }
 
-/// The total size of a message's buffers.
+/// Returns the total size of a message's buffers.
 fn bytes_of_parts(call: &Call) -> io::Result<usize> {
     let fault = || io::Error::from_raw_os_error(libc::EFAULT);
     let read = |place: u64, into: &mut [u8]| {

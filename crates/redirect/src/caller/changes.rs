@@ -20,34 +20,34 @@ pub(crate) struct Changes {
 pub(super) struct Moment(u64);
 
 impl Changes {
-    /// The first thread of a process is about to get other groups.
+    /// Records that the first thread of a process is about to get other groups.
     pub(crate) fn note_groups(&self) {
         self.n_of_groups.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A thread is about to make a change that other threads may share without making a call: threads that share its
-    /// root, or the first thread of its process, whose number it gets when it executes a program.
+    /// Records that a thread is about to make a change that other threads may share without making a call: threads that
+    /// share its root, or the first thread of its process, whose number it gets when it executes a program.
     pub(crate) fn note_other(&self) {
         self.is_past_following.store(true, Ordering::SeqCst);
     }
 
-    /// A thread is about to install a seccomp filter, or to enter a Landlock domain.
+    /// Records that a thread is about to install a seccomp filter, or to enter a Landlock domain.
     pub(crate) fn note_confinement(&self, is_landlock: bool) {
         let what = if is_landlock { &self.has_fenced } else { &self.has_filtered };
         what.store(true, Ordering::SeqCst);
     }
 
-    /// Whether any thread has installed a seccomp filter: `/proc` shows which one.
+    /// Returns whether any thread has installed a seccomp filter; `/proc` shows which thread.
     pub(crate) fn has_filtered(&self) -> bool {
         self.has_filtered.load(Ordering::SeqCst)
     }
 
-    /// Whether any thread has entered a Landlock domain: the kernel does not report which one.
+    /// Returns whether any thread has entered a Landlock domain; the kernel does not report which thread.
     pub(crate) fn has_fenced(&self) -> bool {
         self.has_fenced.load(Ordering::SeqCst)
     }
 
-    /// The current period; `None` if facts that are read now cannot be relied on later.
+    /// Returns the current period; `None` if facts that are read now may become wrong without notice.
     pub(super) fn moment(&self) -> Option<Moment> {
         let may_follow = !self.is_past_following.load(Ordering::SeqCst);
         may_follow.then(|| Moment(self.n_of_groups.load(Ordering::SeqCst)))

@@ -2,7 +2,7 @@
 //! namespaces.
 //!
 //! A process may drop its rights at any time, so user, group and capabilities are read again for each connection.
-//! Supplementary groups, root and namespaces change only by calls that the filter stops (`Changes`). They are
+//! Supplementary groups, root and namespaces change only by calls that the filter stops (`Changes`). These are
 //! remembered until then, because reading them takes longer than everything else.
 
 mod changes;
@@ -25,7 +25,7 @@ use crate::sys::{errno, process};
 use changes::Moment;
 use status::Status;
 
-/// Number of threads that each thread of ours remembers; each of them takes two descriptors.
+/// Number of threads that each thread of ours remembers; each remembered thread takes two descriptors.
 const MAX_KNOWN: usize = 16;
 
 /// A thread that waits for an answer.
@@ -65,10 +65,10 @@ thread_local! {
 }
 
 impl Caller {
-    /// The thread, with a copy of one of its descriptors.
+    /// Returns the thread, with a copy of one of its descriptors.
     ///
     /// # Errors
-    /// `EBADF` if it has no such descriptor; other errors if it has ended or may not be inspected.
+    /// `EBADF` if the thread has no such descriptor; other errors if it has ended or may not be inspected.
     pub(crate) fn with_file(tid: i32, fd: i32, features: Features) -> io::Result<(Self, OwnedFd)> {
         if let Some(caller) = recall(tid) {
             match process::pidfd_getfd(caller.pidfd(), fd) {
@@ -107,7 +107,7 @@ impl Caller {
         self.known.pidfd.as_fd()
     }
 
-    /// The identity, root and namespaces of the thread now.
+    /// Returns the identity, root and namespaces that the thread has now.
     ///
     /// # Errors
     /// If the thread has ended or may not be inspected.
@@ -150,7 +150,7 @@ impl Caller {
         Ok(memory)
     }
 
-    /// Whether one of the thread's descriptors is closed on exec.
+    /// Returns whether one of the thread's descriptors is closed on exec.
     pub(crate) fn is_cloexec(&self, fd: i32) -> io::Result<bool> {
         let mut known = self.known.descriptor.borrow_mut();
         if let Some(it) = known.as_ref().filter(|it| it.fd == fd)
@@ -161,7 +161,7 @@ impl Caller {
         known.insert(Descriptor::open(self.tid, fd)?).is_cloexec()
     }
 
-    /// A number that distinguishes the thread's process from all earlier and later processes with the same id.
+    /// Returns a number that distinguishes the thread's process from all earlier and later processes with the same id.
     pub(crate) fn number(&self, pid: i32, features: Features) -> Option<u64> {
         if self.known.number.get().is_none() {
             let number = process::number(self.pidfd(), self.tid, pid, features);

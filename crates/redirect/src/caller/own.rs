@@ -32,7 +32,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Whether the thread would reach the same socket by that name, if it could connect to it.
+    /// Returns whether the thread would reach the same socket by the name `to`, if it could connect to the socket.
     pub(crate) fn shares_socket(self, tid: i32, to: &SocketName) -> bool {
         match to {
             // If we see no file at this path there is nothing to compare; the failed connect then gives the reason.
@@ -61,7 +61,7 @@ impl Own {
         })
     }
 
-    /// Whether a socket of the caller belongs to our network namespace, and so to our loopback.
+    /// Returns whether a socket of the caller belongs to our network namespace, and so to our loopback.
     pub(crate) fn shares_network(&self, tid: i32, its: BorrowedFd<'_>, features: Features) -> bool {
         if features.has_netns_cookie {
             let cookie = socket::cookie(its, libc::SO_NETNS_COOKIE).ok();
@@ -70,12 +70,12 @@ impl Own {
         process::link(&format!("/proc/{tid}/ns/net")).is_ok_and(|it| it == self.network)
     }
 
-    /// Whether a thread may do less than at its start. If so, its own `connect` must be checked by the kernel.
+    /// Returns whether a thread may do less than at its start. If so, its own `connect` must be checked by the kernel.
     pub(crate) fn is_confined(&self, tid: i32, changes: &Changes) -> bool {
         if changes.has_fenced() {
             return true;
         }
-        // One filter more than ours: that is the filter of this run.
+        // The thread has one filter more than this process: the filter of this run.
         let is_ours = |n: u32| self.n_filters.is_some_and(|own| n == own + 1);
         changes.has_filtered() && !status(tid).is_ok_and(|status| status.n_filters.is_some_and(is_ours))
     }
@@ -112,7 +112,7 @@ fn is_same_account(one: &Identity, other: &Identity) -> bool {
     plain(one) == plain(other)
 }
 
-/// The thread's label from a security module; `None` if no module sets labels.
+/// Returns the thread's label from a security module; `None` if no module sets labels.
 fn label(tid: i32) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut file = kernel::open(format!("/proc/{tid}/attr/current")).ok()?;

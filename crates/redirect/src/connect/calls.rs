@@ -6,12 +6,12 @@ use looptax_host::kernel;
 
 use crate::sys::wait;
 
-/// Longer than a call of `epoll_ctl` runs once it has a core and its queue's lock.
+/// A call of `epoll_ctl` takes less than this once it has a core and its queue's lock.
 const LAST_CALL: Duration = Duration::from_micros(30);
-/// The longest delay for a program with more threads than cores.
+/// The longest wait, for a program with more threads than cores.
 const LONGEST_NS: u64 = 20_000_000;
 
-/// Waits until such calls have ended, but no longer than [`LONGEST_NS`].
+/// Waits until calls that had looked up the old file have ended, but no longer than [`LONGEST_NS`].
 ///
 /// A running call ends by itself. A call that waits for its queue's lock, or that got the lock and waits for a core,
 /// ends only after its thread has run again. We may hold that lock ourselves, because reading a queue's `fdinfo` takes
@@ -28,7 +28,7 @@ pub(super) fn let_end(pid: i32, caller: i32) {
     }
 }
 
-/// A thread that may be in such a call and is not running.
+/// A thread that is not running, and may be in a call that had looked up the old file.
 struct HeldUp {
     tid: i32,
     /// Whether the thread waits for a queue's lock.
@@ -38,7 +38,7 @@ struct HeldUp {
 }
 
 impl HeldUp {
-    /// `None` for a thread that runs, sleeps in another call, or has ended.
+    /// Inspects a thread. `None` if the thread runs, sleeps in another call, or has ended.
     ///
     /// # Source
     /// `proc_pid_stat(5)` and `proc_pid_syscall(5)`; the kernel's Documentation/scheduler/sched-stats.rst: the third
@@ -62,7 +62,7 @@ fn is_epoll_ctl(syscall: &str) -> bool {
     syscall.split_whitespace().next() == Some(&libc::SYS_epoll_ctl.to_string())
 }
 
-/// The number of turns; `None` if the kernel does not count them.
+/// Returns the number of turns; `None` if the kernel does not count them.
 fn turns(schedstat: &str) -> Option<u64> {
     let count: u64 = schedstat.split_whitespace().nth(2)?.parse().ok()?;
     (count > 0).then_some(count)
@@ -98,7 +98,7 @@ mod tests {
             }
             let names = || kernel::names(format!("/proc/{pid}/task")).into_iter().flatten();
             let tids = || names().filter_map(|it| it.to_str()?.parse().ok());
-            // More threads that run than cores: some of them have to wait for one.
+            // More threads run than there are cores, so some of them have to wait for a core.
             let begun_ns = wait::monotonic_ns();
             while tids().find_map(|tid| HeldUp::of(pid, tid)).is_none() {
                 assert!(wait::monotonic_ns() - begun_ns < 30_000_000_000, "each of {n_threads} threads has a core");

@@ -33,8 +33,8 @@ impl Exchange<'_> {
     /// if the call no longer exists (a signal ended it, or its thread was killed), or if its descriptor refers to
     /// another file by now.
     ///
-    /// The new socket is closed here before the program continues: while we hold it, queues would report its events
-    /// even after the program has closed it.
+    /// This process closes the new socket before the program continues: while we hold the socket, queues would report
+    /// its events even after the program has closed it.
     pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<bool, Left> {
         let changed =
             self.may_change().then(|| self.asked.watches(self.supervisor, &[self.asked.fd], &old, self.inode));
@@ -62,8 +62,8 @@ impl Exchange<'_> {
         Ok(true)
     }
 
-    /// The slow case, in which something else holds the old file: either the process, under other numbers, which are
-    /// replaced as well; or another process, whose numbers cannot be replaced. `watches` are the watches of the new
+    /// Handles the slow case, in which the old file is still held: by the process itself under other numbers, which are
+    /// replaced as well; or by another process, whose numbers cannot be replaced. `watches` are the watches of the new
     /// file so far.
     fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<bool, Left> {
         let own = holders::own(self.asked.call.tid, self.inode);
@@ -94,14 +94,14 @@ impl Exchange<'_> {
         Ok(true)
     }
 
-    /// If another process, or a thread with a separate descriptor table, holds the old file, everything is put back.
+    /// Puts everything back if another process, or a thread with a separate descriptor table, holds the old file.
     fn leave_to_others(self, copies: &[i32], held: &Held, watches: Vec<Watch>) -> Result<bool, Left> {
         let others = holders::others(self.inode);
         if let Some(old) = others.iter().find_map(Holder::take) {
             self.put_back(copies, &old, watches)?;
             return Err(FallbackReason::Shared.into());
         }
-        // A process only inspected the file, or the file is in a message on its way to another process: there is no
+        // A process only inspected the file, or the file is in a message on its way to another process. There is no
         // descriptor from which the old file could be put back.
         held.passes();
         self.begun(&watches);
@@ -134,7 +134,7 @@ impl Exchange<'_> {
         renewed.map_err(failed(FallbackReason::Watched))
     }
 
-    /// Whether another thread may add or change watches of the old file while it is exchanged.
+    /// Returns whether another thread may add or change watches of the old file while the file is exchanged.
     fn may_change(&self) -> bool {
         let (supervisor, asked) = (self.supervisor, self.asked);
         !self.is_only_thread && supervisor.processes.has_queues(asked.caller, asked.person.pid, supervisor.features)
@@ -209,7 +209,7 @@ impl Exchange<'_> {
         self.asked.watches(self.supervisor, numbers, file, inode)
     }
 
-    /// False if the call no longer exists, or if `is_still` returns false.
+    /// Replaces the program's descriptors. Returns false if the call no longer exists, or if `is_still` returns false.
     ///
     /// `is_still` is called last. Between it and the replacement, another thread of the program has less than a
     /// microsecond to close the number and open another file under it; the kernel cannot do both steps atomically.
@@ -236,7 +236,7 @@ impl Exchange<'_> {
 }
 
 impl Asked<'_> {
-    /// The watches on the old file under these numbers.
+    /// Returns the watches on the old file under these numbers.
     pub(super) fn watches(
         &self,
         supervisor: &Supervisor,
@@ -259,8 +259,8 @@ impl Asked<'_> {
         Ok(found)
     }
 
-    /// Whether the program's descriptor still refers to the file that was inspected: another thread may have closed it
-    /// and opened another file, or this thread may have a separate table.
+    /// Returns whether the program's descriptor still refers to the file that was inspected: another thread may have
+    /// closed it and opened another file, or this thread may have a separate table.
     pub(super) fn is_still(&self, inode: u64, old: &OwnedFd, has_kcmp: bool) -> bool {
         let tid = self.call.tid;
         if has_kcmp {

@@ -11,14 +11,14 @@ use crate::sys::{errno, socket};
 use crate::tag::Tag;
 use crate::{FallbackReason, Route};
 
-/// How long to wait for a place in the socket's queue, for a program that would wait; after that the connection stays
-/// on TCP.
+/// How long to wait for a place in the socket's queue, for a program that would wait itself; after this time the
+/// connection stays on TCP.
 const QUEUE_PATIENCE_MS: u64 = 1_000;
-/// An earlier supervisor with our process id may have used the same names, so several are tried.
+/// Number of names that are tried, because an earlier supervisor with our process id may have used the same names.
 const NAME_TRIES: usize = 8;
 
 impl Asked<'_> {
-    /// A new socket that is connected with the caller's rights, not with ours.
+    /// Makes a new socket that is connected with the caller's rights, not with ours.
     pub(super) fn connected(
         &self,
         supervisor: &Supervisor,
@@ -68,7 +68,7 @@ impl Asked<'_> {
     }
 }
 
-/// How long the program would wait for a place in the queue; `None` if it would not wait.
+/// Returns how long the program would wait for a place in the queue; `None` if it would not wait.
 fn patience_ms(old: &OwnedFd) -> Option<u64> {
     let flags = socket::status_flags(old.as_fd()).ok()?;
     if flags & libc::O_NONBLOCK != 0 {

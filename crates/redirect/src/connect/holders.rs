@@ -76,12 +76,12 @@ pub(super) fn release(socket: OwnedFd) -> Option<Held> {
     None
 }
 
-/// The caller's descriptors that refer to the file.
+/// Returns the caller's descriptors that refer to the file.
 pub(super) fn own(tid: i32, inode: u64) -> Vec<Holder> {
     in_process(tid, inode)
 }
 
-/// The descriptors of all processes that we may inspect and that refer to the file.
+/// Returns the descriptors of all processes that we may inspect and that refer to the file.
 pub(super) fn others(inode: u64) -> Vec<Holder> {
     let names = kernel::names("/proc").into_iter().flatten();
     let pids = names.filter_map(|it| it.to_str()?.parse::<i32>().ok());
@@ -100,7 +100,7 @@ fn in_process(tid: i32, inode: u64) -> Vec<Holder> {
 }
 
 impl Holder {
-    /// A copy of the descriptor; `None` if it is closed or refers to another file.
+    /// Returns a copy of the descriptor; `None` if it is closed or refers to another file.
     pub(super) fn take(&self) -> Option<OwnedFd> {
         let pid = status(self.tid).ok()?.pid;
         let pidfd = process::pidfd_open(self.tid, libc::PIDFD_THREAD).or_else(|_| process::pidfd_open(pid, 0));

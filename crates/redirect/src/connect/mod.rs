@@ -50,8 +50,8 @@ enum Outcome {
     Steered,
     /// The connection was moved, or the program repeats a call that moved it.
     Moved { is_non_blocking: bool },
-    /// The program's socket was moved before; `is_first_question` if the last answer was that the connection is in
-    /// progress.
+    /// The program's socket was moved before; `is_first_question` is whether the last answer was that the connection is
+    /// in progress.
     Connected { is_first_question: bool },
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, counted_
     }
 }
 
-/// A `connect` to an address that is not mapped: a moved socket is already connected, whatever the address is.
+/// Answers a `connect` to an address that is not mapped: a moved socket is already connected, whatever the address is.
 fn elsewhere(supervisor: &Supervisor, call: &Call, address: &[u8]) -> Answer {
     let is_inet = |family: i32| address.starts_with(&(family as u16).to_ne_bytes());
     if !is_inet(libc::AF_INET) && !is_inet(libc::AF_INET6) {
@@ -145,7 +145,7 @@ fn success(is_non_blocking: bool) -> Answer {
     if is_non_blocking { Answer::Fail(libc::EINPROGRESS) } else { Answer::Done }
 }
 
-/// The bytes of the address in a call; `None` if it cannot be a mapped address.
+/// Returns the bytes of the address in a call; `None` if it cannot be a mapped address.
 fn address(call: &Call) -> Option<Vec<u8>> {
     let mut bytes = [0; MAX_ADDRESS_BYTES];
     let wanted = bytes.get_mut(..call.args[2] as u32 as usize)?;
@@ -188,7 +188,7 @@ fn handle(supervisor: &Supervisor, call: &Call, slot: &Slot, mapped: Mapped) -> 
     }
 }
 
-/// The outcome for a socket that was moved, depending on whether the program made it non-blocking.
+/// Returns the outcome for a socket that was moved, depending on whether the program made it non-blocking.
 fn moved(socket: &OwnedFd) -> Outcome {
     let flags = socket::status_flags(socket.as_fd()).unwrap_or_default();
     Outcome::Moved { is_non_blocking: flags & libc::O_NONBLOCK != 0 }
@@ -229,7 +229,7 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
         return Kind::Foreign;
     }
     let own = parse_raw(name.bytes());
-    // Applies even without a port yet, because the server may have other rules for that address.
+    // Applies even if the socket has no port yet, because the server may have other rules for that address.
     if own.is_some_and(|it| !it.ip().is_unspecified()) {
         return Kind::Bound;
     }
@@ -240,8 +240,8 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
     Kind::Idle { own_port }
 }
 
-/// Whether a socket that is only for IPv6 is to connect to an IPv4 address inside an IPv6 one, which is unreachable for
-/// it.
+/// Returns whether a socket that is only for IPv6 is to connect to an IPv4 address inside an IPv6 one, which is
+/// unreachable for it.
 fn is_of_other_family(peer: SocketAddr, old: BorrowedFd<'_>) -> bool {
     let is_mapped = matches!(peer, SocketAddr::V6(it) if it.ip().to_ipv4_mapped().is_some());
     is_mapped && socket::number(old, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY).is_ok_and(|it| it != 0)

@@ -11,16 +11,16 @@ const COMMON: [i32; 5] =
 /// Options that hardly any program sets; if a program does, the filter sees the call.
 const RARE: [i32; 5] = [libc::SO_OOBINLINE, libc::SO_RCVLOWAT, libc::SO_PRIORITY, libc::SO_MARK, libc::SO_DONTROUTE];
 const MAX_COPIED_BYTES: usize = 16;
-/// Which buffer sizes the program has set explicitly. Source: linux/socket.h, `SOCK_SNDBUF_LOCK` and
-/// `SOCK_RCVBUF_LOCK`.
+/// The bits that show which buffer sizes the program has set explicitly, with the options for these sizes. Source:
+/// linux/socket.h, `SOCK_SNDBUF_LOCK` and `SOCK_RCVBUF_LOCK`.
 const LOCKED: [(i32, i32); 2] = [(1, libc::SO_SNDBUF), (2, libc::SO_RCVBUF)];
 
 /// Options that a Unix socket does not have, or for which it does not show the effect: completions of zero-copy
 /// sending, timestamps of received data.
 const OF_TCP_ALONE: [i32; 4] = [libc::SO_ZEROCOPY, libc::SO_TIMESTAMP, libc::SO_TIMESTAMPNS, libc::SO_TIMESTAMPING];
 
-/// Whether all settings of the program's socket can also be made on a Unix socket. `has_rare` says that the program may
-/// have set an option that the filter sees.
+/// Returns whether all settings of the program's socket can also be made on a Unix socket. `has_rare` is whether the
+/// program may have set an option that the filter sees.
 ///
 /// Signals (`O_ASYNC`) cannot be carried over: they contain the number of the descriptor on which they were enabled,
 /// which would be the supervisor's.
@@ -40,7 +40,7 @@ pub(super) fn copy(old: &OwnedFd, new: &OwnedFd, status_flags: i32, has_rare: bo
         let Ok(n_bytes) = socket::option(old, libc::SOL_SOCKET, name, &mut value) else {
             continue;
         };
-        // On a new socket these options are zero, except for one, which is one.
+        // On a new socket these options are 0, except for `SO_RCVLOWAT`, which is 1.
         let is_default = match name {
             libc::SO_RCVLOWAT => value[..n_bytes] == 1_i32.to_ne_bytes(),
             _ => value[..n_bytes].iter().all(|byte| *byte == 0),

@@ -1,8 +1,8 @@
 //! A supervisor next to this process, for some of its threads.
 //!
-//! `run` installs a filter for a whole program. A process that measures the gain needs it only for some of its threads,
-//! so that the other threads do not pay for it. So the supervisor is forked while there is only one thread; later a
-//! thread installs the filter, which also applies to all threads that it starts, and passes the listener to the
+//! `run` installs a filter for a whole program. A process that measures the gain needs the filter only for some of its
+//! threads, so that the other threads are not slowed down. So the supervisor is forked while there is only one thread;
+//! later a thread installs the filter, which also applies to all threads that it starts, and passes the listener to the
 //! supervisor. There is no watchdog: if this supervisor dies, connecting fails, and so does the measurement.
 
 mod routes;
@@ -27,7 +27,7 @@ const NOT_OURS: [i32; 7] =
 /// How long the threads of an earlier filter may take to end; they have been joined already.
 const DESERTION_MS: i32 = 5_000;
 
-/// A supervisor that waits next to this process. It ends when this value is dropped, or when this process ends in
+/// A supervisor that waits next to this process. It ends when this value is dropped, or when this process ends, in
 /// whatever way.
 pub struct OwnThreads {
     /// When this is closed, the supervisor ends; `None` only while the value is dropped.
@@ -61,7 +61,7 @@ impl OwnThreads {
     }
 
     /// Installs the filter for the calling thread, and so for all threads that it starts. Their connections are moved
-    /// as `mapping` says, except that its demands are ignored. Threads that already exist are not affected.
+    /// according to `mapping`, but its demands are ignored. Threads that already exist are not affected.
     ///
     /// # Errors
     /// Those of a mapping that cannot be used; [`RedirectError::Start`] with the step that failed. The thread cannot be
@@ -77,7 +77,7 @@ impl OwnThreads {
         let message = routes::written(mapping);
         pass::send(socket.as_fd(), &message, Some(installed.listener.as_fd()))
             .map_err(RedirectError::failed("pass the filter to the supervisor"))?;
-        // Only the supervisor may hold the listener: then calls fail, instead of waiting, if it dies.
+        // Only the supervisor may hold the listener: then, if the supervisor dies, calls fail instead of waiting.
         drop(installed);
         let mut answer = [0; 4];
         let (n_bytes, _) = pass::receive(socket.as_fd(), &mut answer)
@@ -97,7 +97,7 @@ impl OwnThreads {
         self.page.stats(MAX_ROUTES)
     }
 
-    /// The supervisor's process id: its work is part of the cost of connecting.
+    /// Returns the supervisor's process id. The supervisor's work is part of the cost of connecting.
     pub fn pid(&self) -> u32 {
         self.pid.cast_unsigned()
     }
@@ -136,7 +136,7 @@ fn serve(socket: &OwnedFd, page: &'static Page, features: Features) -> Never {
     }
 }
 
-/// Waits until no thread is under an earlier filter, because its supervisor uses the same page.
+/// Waits until no thread has an earlier filter, because that filter's supervisor uses the same page.
 fn after(last: Option<Arc<Listener>>) -> io::Result<()> {
     match last {
         Some(last) if !last.is_deserted(DESERTION_MS) => Err(io::Error::from_raw_os_error(libc::EBUSY)),

@@ -52,7 +52,7 @@ pub(super) fn read(mut bytes: &[u8]) -> Option<Mapping> {
     Some(Mapping { routes })
 }
 
-/// The bytes that follow their length.
+/// Returns the bytes that follow their length.
 fn counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (n_bytes, rest) = bytes.split_first()?;
     let (found, rest) = rest.split_at_checked(usize::from(*n_bytes))?;

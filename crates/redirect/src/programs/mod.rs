@@ -2,9 +2,9 @@
 //!
 //! Starting a supervisor takes a fork, which needs a process with one thread; a measuring process has many threads by
 //! the time it starts the program. So a *launcher* is forked while there is only one thread, and waits. It adopts all
-//! descendants of a program, including those in the background, so it can end all of them. It does so as soon as the
-//! measuring process has ended in whatever way. If the launcher itself is killed, the watchdog does it; if the watchdog
-//! is killed, launcher and guard do it.
+//! descendants of a program, including those in the background, so it can end all of them. It ends them as soon as the
+//! measuring process has ended, in whatever way. If the launcher itself is killed, the watchdog ends them; if the
+//! watchdog is killed, launcher and guard end them.
 
 mod launcher;
 mod message;
@@ -31,7 +31,7 @@ pub struct ProgramsConfig {
     pub output: Option<OwnedFd>,
 }
 
-/// Starts the program as often as needed. When this is dropped, or this process ends, no process is left behind.
+/// Starts the program as often as needed. When this value is dropped, or this process ends, no process is left behind.
 pub struct Programs {
     socket: OwnedFd,
     launcher_pid: i32,
@@ -82,7 +82,7 @@ impl Programs {
         }
     }
 
-    /// How the program's first process ended; `None` while it runs, and before it is started.
+    /// Returns how the program's first process ended; `None` while it runs, and before it is started.
     pub fn has_ended(&self) -> Option<Exit> {
         if let Some(wait_status) = self.page.ended() {
             return Some(exit_of(wait_status));
@@ -92,7 +92,8 @@ impl Programs {
         (has_started && self.is_lost()).then_some(Exit::Signal(libc::SIGKILL))
     }
 
-    /// Whether the first process has ended while its descendants continue: the program went into the background.
+    /// Returns whether the first process has ended while its descendants continue: the program went into the
+    /// background.
     pub fn is_background(&self) -> bool {
         self.has_ended().is_some() && !self.pids_of_program().is_empty()
     }
@@ -110,7 +111,7 @@ impl Programs {
         }
     }
 
-    /// The running processes of the program, in no particular order.
+    /// Returns the running processes of the program, in no particular order.
     ///
     /// # Cost
     /// Reads a short file for every process of the machine.
@@ -121,7 +122,8 @@ impl Programs {
         own.map(i32::cast_unsigned).collect()
     }
 
-    /// Our own processes that run for the program: launcher, watchdog, guard, and the process that answers its calls.
+    /// Returns our own processes that run for the program: launcher, watchdog, guard, and the process that answers its
+    /// calls.
     ///
     /// # Cost
     /// As [`Self::pids_of_program`].
@@ -139,8 +141,8 @@ impl Programs {
         self.page.stats(self.n_routes)
     }
 
-    /// Whether the supervisor died since the last start. Another process answers instead; a connection that was being
-    /// moved at that moment may be missing in the counts.
+    /// Returns whether the supervisor died since the last start. Another process answers instead; a connection that was
+    /// being moved at that moment may be missing in the counts.
     pub fn has_lost_supervisor(&self) -> bool {
         self.page.has_taken_over.load(Ordering::SeqCst)
     }

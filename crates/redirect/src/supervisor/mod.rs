@@ -37,14 +37,14 @@ pub(crate) struct Supervisor {
     pub(crate) options: Options,
     /// Part of each name, so that the names differ from those of other supervisors.
     pub(crate) maker: u32,
-    /// Says which routes are moved right now; without it, all routes are.
+    /// Sets which routes are moved right now; without it, all routes are moved.
     pub(crate) steering: Option<Steering>,
     switches: Switches,
     events: Option<OwnedFd>,
     wants_events: bool,
     /// Sockets for which the last answer was "in progress", and whose program has not called again.
     pub(crate) on_their_way: Sockets,
-    /// Sockets that were put in place, by the call that has not received its answer yet.
+    /// By call that has not received its answer yet: the socket that was put in place for it.
     unanswered: Mutex<HashMap<u64, u64>>,
     pool: Pool,
 }
@@ -117,7 +117,8 @@ impl Supervisor {
         if let Some(call) = slot.call() {
             self.die_at(DieAt::Received);
             let answer = self.answer_to(&call, slot, &mut counted_in);
-            // Done before the answer: the kernel may let the program run first on this core once it has the answer.
+            // Done before the answer: once the program has the answer, the kernel may let the program run first on this
+            // core.
             if let (Some(steering), Some(begun_ns), Some(slice)) = (self.steering, begun_ns, counted_in) {
                 steering.add_busy(slice, wait::monotonic_ns() - begun_ns);
             }
@@ -171,7 +172,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether a thread may wait with its call, because another thread takes its place.
+    /// Returns whether a thread may wait with its call, because another thread takes its place.
     pub(crate) fn may_wait(&self) -> bool {
         pool::stand_in(self)
     }
@@ -214,7 +215,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether this socket was moved by a call that a signal ended and that the program repeats with this call.
+    /// Returns whether this socket was moved by a call that a signal ended and that the program repeats with this call.
     pub(crate) fn is_repeated(&self, call: &Call, socket: &OwnedFd) -> bool {
         if self.features.has_wait_killable {
             return false;

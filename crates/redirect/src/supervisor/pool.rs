@@ -1,9 +1,9 @@
 //! The threads of a supervisor: one always waits for a call, and there are more only if calls take long.
 //!
 //! For each call the kernel wakes all waiting threads, so there are few of them. A thread that is about to wait for
-//! something else first starts another one; a thread that finds enough waiting threads when it is done ends. A call may
-//! also wait unexpectedly, for example for memory that a program supplies itself (userfaultfd): then `monitor` ensures
-//! that other calls do not wait with it.
+//! something else first starts another thread. A thread that has finished a call and finds enough waiting threads ends.
+//! A call may also wait unexpectedly, for example for memory that a program supplies itself (userfaultfd); `monitor`
+//! then ensures that other calls do not have to wait, too.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -86,7 +86,8 @@ fn monitor(supervisor: &Weak<Supervisor>) {
     }
 }
 
-/// Ensures that another thread waits for calls while this one does something else. Returns false if that is impossible.
+/// Ensures that another thread waits for calls while this thread does something else. Returns false if that is
+/// impossible.
 pub(super) fn stand_in(supervisor: &Supervisor) -> bool {
     if supervisor.pool.n_waiting.load(Ordering::SeqCst) >= N_WAITING {
         return true;
@@ -115,7 +116,7 @@ fn spawn(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     started.map(drop)
 }
 
-/// The main function of a thread, which counts as waiting from the start.
+/// Runs the main loop of a thread, which counts as waiting from the start.
 fn work(supervisor: &Supervisor, slot_idx: usize) {
     let pool = &supervisor.pool;
     let slot = supervisor.page.slot(slot_idx);

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use super::{checked, new_fd};
 
-/// A new queue, closed on exec.
+/// Makes a new queue, closed on exec.
 pub(crate) fn new() -> io::Result<OwnedFd> {
     // SAFETY: the only argument is a number; the result is a new descriptor.
     new_fd(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }.into())

@@ -29,7 +29,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Whether acting for `other` needs another identity than our own.
+    /// Returns whether acting for `other` needs another identity than our own.
     pub(crate) fn has_to_become(&self, other: &Self) -> bool {
         let is_same = Self { capabilities: self.capabilities, ..other.clone() } == *self;
         !is_same || self.capabilities & !other.capabilities != 0
@@ -109,7 +109,7 @@ pub(crate) fn become_user(uid: u32) -> io::Result<()> {
     call(libc::SYS_setresuid, uid, uid, uid).map(drop)
 }
 
-/// Sets the file-system ids. The kernel does not report whether it did, so they are read again.
+/// Sets the file-system ids. The kernel does not report whether it has set them, so they are read again.
 fn set_file_ids(wanted: &Identity) -> io::Result<()> {
     for (number, id) in [(libc::SYS_setfsgid, wanted.fsgid), (libc::SYS_setfsuid, wanted.fsuid)] {
         call(number, id.into(), 0, 0)?;
@@ -131,13 +131,13 @@ fn set_groups(groups: &[u32]) -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// The effective capabilities of a thread.
+/// Returns the effective capabilities of a thread.
 pub(crate) fn effective_capabilities(tid: i32) -> io::Result<u64> {
     let [low, high] = capabilities(tid)?;
     Ok(u64::from(high.effective) << 32 | u64::from(low.effective))
 }
 
-/// The capabilities of a thread; 0 is this thread.
+/// Returns the capabilities of a thread; 0 is this thread.
 fn capabilities(tid: i32) -> io::Result<Capabilities> {
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: tid };
     let mut words = Capabilities::default();

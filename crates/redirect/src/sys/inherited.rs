@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static IGNORED_BROKEN_PIPE: AtomicBool = AtomicBool::new(false);
 
-/// Runs before `main` and before Rust's start-up code, which makes the process ignore the signal.
+/// Runs before `main` and before Rust's start-up code, which makes the process ignore SIGPIPE.
 ///
 /// # Source
 /// System V ABI, generic part, chapter 5: the loader calls the functions in `.init_array` in order.

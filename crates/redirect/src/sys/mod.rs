@@ -25,19 +25,19 @@ pub(crate) fn checked(result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// The new descriptor that a system call returned.
+/// Returns the new descriptor that a system call returned.
 pub(crate) fn new_fd(result: c_long) -> io::Result<OwnedFd> {
     let fd = checked(result)?;
     // SAFETY: the kernel has just made this descriptor for us, and no other code knows its number.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
-/// The number of an error; every error of this room has one.
+/// Returns the number of an error; every error of this room has one.
 pub(crate) fn errno(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// Our own process id, in the type of system calls.
+/// Returns our own process id, in the type of system calls.
 pub(crate) fn own_pid() -> i32 {
     std::process::id().cast_signed()
 }

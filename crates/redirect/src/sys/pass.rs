@@ -13,7 +13,7 @@ union Ancillary {
     bytes: [u8; 64],
 }
 
-/// A pair of connected sockets that preserves message boundaries; closed on exec.
+/// Makes a pair of connected sockets that preserves message boundaries; closed on exec.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
@@ -23,7 +23,7 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
-/// A pipe, with its reading end first; closed on exec, non-blocking.
+/// Makes a pipe, with its reading end first; closed on exec, non-blocking.
 pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0; 2];
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;

@@ -23,19 +23,19 @@ struct EpollSlot {
     offset: u32,
 }
 
-/// A descriptor for a process, or for a thread if `flags` contain `PIDFD_THREAD`.
+/// Opens a descriptor for a process, or for a thread if `flags` contain `PIDFD_THREAD`.
 pub(crate) fn pidfd_open(pid: i32, flags: u32) -> io::Result<OwnedFd> {
     // SAFETY: only two numbers are passed; the result is a new descriptor.
     new_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, flags) })
 }
 
-/// A copy of another process's descriptor; closed on exec.
+/// Copies another process's descriptor; the copy is closed on exec.
 pub(crate) fn pidfd_getfd(pidfd: BorrowedFd<'_>, fd: i32) -> io::Result<OwnedFd> {
     // SAFETY: only numbers are passed; the result is a new descriptor.
     new_fd(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), fd, 0) })
 }
 
-/// Process and user of a thread; if the descriptor is a process's, those of its first thread.
+/// Returns the process and the user of a thread; if `pidfd` is a process's descriptor, those of its first thread.
 ///
 /// # Errors
 /// `ESRCH` if the thread has ended; other errors on kernels before 6.13.
@@ -52,8 +52,8 @@ pub(crate) fn pidfd_info(pidfd: BorrowedFd<'_>) -> io::Result<libc::pidfd_info> 
     Ok(info)
 }
 
-/// A number that distinguishes a process from all earlier and later ones with its id. `pidfd` is a descriptor of its
-/// thread `tid`.
+/// Returns a number that distinguishes a process from all earlier and later processes with the same id. `pidfd` is a
+/// descriptor of its thread `tid`.
 pub(crate) fn number(pidfd: BorrowedFd<'_>, tid: i32, pid: i32, features: Features) -> Option<u64> {
     if features.has_pidfs {
         if features.has_thread_pidfd && tid == pid {
@@ -65,12 +65,12 @@ pub(crate) fn number(pidfd: BorrowedFd<'_>, tid: i32, pid: i32, features: Featur
     Some(processes::stat(pid.cast_unsigned())?.start_ticks)
 }
 
-/// Whether a process is stopped by a signal.
+/// Returns whether a process is stopped by a signal.
 pub(crate) fn is_stopped(pid: i32) -> bool {
     processes::stat(pid.cast_unsigned()).is_some_and(|it| it.is_stopped)
 }
 
-/// Whether a signal is pending for a process, or for its first thread.
+/// Returns whether a signal is pending for a process, or for its first thread.
 ///
 /// # Source
 /// `proc_pid_status(5)`: `SigPnd` and `ShdPnd`, masks in hexadecimal.
@@ -112,7 +112,7 @@ pub(crate) fn write_memory(tid: i32, writes: [(u64, &[u8]); 2]) -> io::Result<()
     if checked(n as c_long)? as usize == n_wanted { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EFAULT)) }
 }
 
-/// Whether a descriptor of another thread refers to the same open file as one of ours.
+/// Returns whether a descriptor of another thread refers to the same open file as one of ours.
 pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Result<bool> {
     let own_pid = std::process::id();
     // SAFETY: only numbers are passed.
@@ -122,20 +122,21 @@ pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Resul
     checked(result).map(|order| order == 0)
 }
 
-/// Whether two descriptor numbers of another thread refer to one open file.
+/// Returns whether two descriptor numbers of another thread refer to one open file.
 pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> {
     // SAFETY: only numbers are passed.
     let result = unsafe { libc::syscall(libc::SYS_kcmp, tid, tid, KCMP_FILE, c_long::from(one), c_long::from(other)) };
     checked(result).map(|order| order == 0)
 }
 
-/// Whether another thread's event queue watches our file under the number `fd`.
+/// Returns whether another thread's event queue watches our file under the number `fd`.
 ///
 /// # Source
 /// `get_epoll_tfile_raw_ptr` of the kernel's eventpoll.c: a queue may watch several files under one number, because the
 /// number may refer to another file by now.
 pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result<bool> {
-    // Other files of the number that are added or removed during the search change the order, so a file may be missed.
+    // If watches of other files under this number are added or removed during the search, their order changes, and a
+    // file may be missed.
     for _ in 0..LOOKS_AMONG_FILES {
         match find_watch(tid, queue, fd, file)? {
             Found::Watched => return Ok(true),
@@ -169,12 +170,12 @@ fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result
     Ok(Found::OtherFiles)
 }
 
-/// Number of searches through the files of a number before the file is taken to be absent.
+/// Number of searches through the files under a number before the file counts as absent.
 const LOOKS_AMONG_FILES: u32 = 4;
-/// More files than a number has had whose watches still exist.
+/// More than the number of files that one descriptor number has had and whose watches still exist.
 const MOST_FILES_OF_A_NUMBER: u32 = 4;
 
-/// The number of threads of a process.
+/// Returns the number of threads of a process.
 ///
 /// # Source
 /// `proc_task_getattr` of the kernel's fs/proc/base.c: the number of links includes one per thread.
@@ -182,7 +183,7 @@ pub(crate) fn n_threads(tid: i32) -> io::Result<u64> {
     Ok(kernel::metadata(format!("/proc/{tid}/task"))?.nlink().saturating_sub(2))
 }
 
-/// The inode of a descriptor's file.
+/// Returns the inode of a descriptor's file.
 pub(crate) fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
     // SAFETY: all zeroes is a valid stat, which the kernel fills in.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -191,13 +192,13 @@ pub(crate) fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(stat.st_ino)
 }
 
-/// A copy of a descriptor, with a number of at least `least`; closed on exec.
+/// Copies a descriptor to a number of at least `least`; the copy is closed on exec.
 pub(crate) fn duplicate(fd: BorrowedFd<'_>, least: i32) -> io::Result<OwnedFd> {
     // SAFETY: only numbers are passed; the result is a new descriptor.
     new_fd(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) }.into())
 }
 
-/// The target of a link in `/proc`.
+/// Returns the target of a link in `/proc`.
 pub(crate) fn link(path: &str) -> io::Result<Vec<u8>> {
     let path = CString::new(path).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
     let mut target = vec![0_u8; 128];
@@ -222,7 +223,7 @@ impl Descriptor {
         Ok(Self { fd, file })
     }
 
-    /// Whether the descriptor is closed on exec now.
+    /// Returns whether the descriptor is closed on exec now.
     ///
     /// # Source
     /// `proc_pid_fdinfo(5)`: `flags` in octal, with `O_CLOEXEC`.
@@ -236,7 +237,8 @@ impl Descriptor {
     }
 }
 
-/// Allows another process to inspect this one, if Yama requires that; without Yama it already may.
+/// Allows another process to inspect this one, if Yama requires that; without Yama, the other process may do so
+/// already.
 ///
 /// # Source
 /// Linux, Documentation/admin-guide/LSM/Yama.rst: `PR_SET_PTRACER`.

@@ -13,7 +13,7 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// Our own root.
+    /// Returns our own root.
     ///
     /// # Errors
     /// If `/proc` cannot be read.
@@ -28,7 +28,7 @@ impl Root {
         })
     }
 
-    /// Whether a thread has the same root.
+    /// Returns whether a thread has the same root.
     ///
     /// # Errors
     /// If we may not inspect the thread.
@@ -37,8 +37,8 @@ impl Root {
     }
 }
 
-/// Whether a thread with another root sees the same file at an absolute path as we do. The path is resolved as for that
-/// thread, including symbolic links.
+/// Returns whether a thread with another root sees the same file at an absolute path as we do. The path is resolved as
+/// for that thread, including symbolic links.
 ///
 /// # Errors
 /// If we may not inspect the thread, or if it sees no file at the path.

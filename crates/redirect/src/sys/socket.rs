@@ -27,14 +27,14 @@ impl RawName {
     }
 }
 
-/// A new stream socket of a family; closed on exec, non-blocking.
+/// Makes a new stream socket of a family; closed on exec, non-blocking.
 pub(crate) fn stream(family: c_int) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: only numbers are passed.
     new_fd(unsafe { libc::socket(family, kind, 0) }.into())
 }
 
-/// The bytes of a Unix address.
+/// Returns the bytes of a Unix address.
 fn unix_name(name: &[u8], is_abstract: bool) -> ([u8; size_of::<libc::sockaddr_un>()], usize) {
     let mut bytes = [0; size_of::<libc::sockaddr_un>()];
     bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
@@ -63,7 +63,7 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()>
     checked(result.into()).map(drop)
 }
 
-/// The user that called `listen` at the other end of a connected Unix socket, and the name that it bound.
+/// Returns the user that called `listen` at the other end of a connected Unix socket, and the name that it bound.
 ///
 /// # Source
 /// unix(7): `SO_PEERCRED`; and `getpeername`, for an abstract name and for a path, which ends with a zero.
@@ -82,7 +82,7 @@ pub(crate) fn owner(socket: BorrowedFd<'_>) -> io::Result<Owner> {
     })
 }
 
-/// The name to which a socket is bound.
+/// Returns the name to which a socket is bound.
 pub(crate) fn own_name(socket: BorrowedFd<'_>) -> io::Result<RawName> {
     name_by(socket, libc::getsockname)
 }
@@ -130,7 +130,7 @@ pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, valu
     checked(result.into()).map(drop)
 }
 
-/// A TCP socket whose connection was dissolved, in exactly the state in which the kernel leaves it: its next use
+/// Makes a TCP socket whose connection was dissolved, in exactly the state in which the kernel leaves it: its next use
 /// reports a reset.
 pub(crate) fn dissolved(family: c_int) -> io::Result<OwnedFd> {
     let loopback = |port: u16| match family {
@@ -151,8 +151,8 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: c_int) -> 
     checked(n as c_long).map(|n| n as usize)
 }
 
-/// Whether a socket that is not connected has a port that its program chose. It does not if the kernel chose the port,
-/// or if the port is left from an earlier attempt, is still shown but has been given up.
+/// Returns whether a socket that is not connected has a port that its program chose. It does not if the kernel chose
+/// the port, or if the port is left from an earlier attempt, is still shown but has been given up.
 ///
 /// A port that the kernel chose is given up by this check: a program that continues over TCP gets another one. The
 /// socket listens for a moment, at a port that no program knows.
@@ -193,7 +193,7 @@ fn dissolve(socket: BorrowedFd<'_>) -> io::Result<()> {
     checked(result.into()).map(drop)
 }
 
-/// The status flags of a descriptor's file (`O_NONBLOCK` and others).
+/// Returns the status flags of a descriptor's file (`O_NONBLOCK` and others).
 pub(crate) fn status_flags(fd: BorrowedFd<'_>) -> io::Result<c_int> {
     // SAFETY: only numbers are passed.
     let flags = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) };
@@ -206,12 +206,12 @@ pub(crate) fn set_status_flags(fd: BorrowedFd<'_>, flags: c_int) -> io::Result<(
     checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) }.into()).map(drop)
 }
 
-/// A socket's time limit for sending, in milliseconds, rounded up; 0 means no limit.
+/// Returns a socket's time limit for sending, in milliseconds, rounded up; 0 means no limit.
 pub(crate) fn send_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
     timeout_ms(socket, libc::SO_SNDTIMEO)
 }
 
-/// A socket's time limit for receiving, in milliseconds, rounded up; 0 means no limit.
+/// Returns a socket's time limit for receiving, in milliseconds, rounded up; 0 means no limit.
 pub(crate) fn receive_timeout_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
     timeout_ms(socket, libc::SO_RCVTIMEO)
 }

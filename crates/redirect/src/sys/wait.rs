@@ -52,7 +52,7 @@ impl SignalSet {
         if result == 0 { Ok(before) } else { Err(io::Error::from_raw_os_error(result)) }
     }
 
-    /// A descriptor from which these signals can be read.
+    /// Opens a descriptor from which these signals can be read.
     pub(crate) fn arrivals(&self) -> io::Result<OwnedFd> {
         let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
         // SAFETY: the set is live.
@@ -67,7 +67,7 @@ pub(crate) struct Arrival {
     pub(crate) is_sent: bool,
 }
 
-/// The next signal at such a descriptor; `None` if there is none now.
+/// Returns the next signal at a descriptor of [`SignalSet::arrivals`]; `None` if there is none now.
 pub(crate) fn next_signal(arrivals: BorrowedFd<'_>) -> Option<Arrival> {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
@@ -85,7 +85,7 @@ pub(crate) enum Change {
     Stopped,
 }
 
-/// The next child that changed its state. A child that has ended stays until it is reaped.
+/// Returns the next child that changed its state. A child that has ended stays until it is reaped.
 pub(crate) fn next_change() -> Option<(i32, Change)> {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
@@ -145,18 +145,18 @@ pub(crate) fn until(fds: &[(BorrowedFd<'_>, i16)]) -> Vec<bool> {
         match poll(fds, -1) {
             Ok(found) if found.contains(&true) => return found,
             Ok(_) => {}
-            // If memory is short, it will be free again, or we will be killed.
+            // If memory is short, either memory becomes free again, or we are killed.
             Err(_) => std::thread::sleep(BEFORE_ANOTHER_TRY),
         }
     }
 }
 
-/// Whether a requested event has happened at a descriptor, or its other end is closed.
+/// Returns whether a requested event has happened at a descriptor, or its other end is closed.
 pub(crate) fn has_happened(fd: BorrowedFd<'_>, events: i16) -> bool {
     poll(&[(fd, events)], 0).is_ok_and(|found| found[0])
 }
 
-/// Whether this process has children, including ended ones that are not reaped yet.
+/// Returns whether this process has children, including ended ones that are not reaped yet.
 pub(crate) fn has_children() -> bool {
     let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: no details are requested, so the pointer may be null.
@@ -169,8 +169,8 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
     checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }.into()).map(drop)
 }
 
-/// Nanoseconds of the monotonic clock, which is the same in all processes: to compare the times of two signals, never
-/// for measuring.
+/// Returns the time of the monotonic clock in nanoseconds. This clock is the same in all processes, so times from
+/// different processes can be compared.
 pub(crate) fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is live.

@@ -1,4 +1,4 @@
-//! A process that was looked at once may have another identity at the next connection.
+//! A process that was inspected once may have another identity at its next connection.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -51,7 +51,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Runs a case: how each of its connections arrives, `own` for a socket with our own account.
+/// Runs a case and checks how each of its connections arrives: `own` for the socket with our own account, `tcp`, or the
+/// account that the server sees.
 fn check(case: &str, ways: &[&str], left: &str) {
     if !is_root() {
         return;

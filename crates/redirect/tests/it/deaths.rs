@@ -1,4 +1,4 @@
-//! The supervisor is killed: the program's connections go on, and new ones are made.
+//! The supervisor is killed: the program's connections continue, and new connections are made.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -34,7 +34,7 @@ fn dies_at(stage: &str) {
     assert!(done.stdout.contains("dials 100"), "{done:#?}");
     assert!(done.stderr.contains("SupervisorDied"), "{done:#?}");
     let (n_tcp, n_unix) = server.counts();
-    // A connection that was made and not handed over yet is made again.
+    // A connection that the supervisor had made but not yet passed to the program is made again.
     assert!((100..104).contains(&(n_tcp + n_unix)), "{done:#?}");
     assert!(n_unix >= 96, "{n_unix}");
 }
@@ -45,7 +45,7 @@ fn queue_at(stage: &str) {
     let plain = run.clone().plain().run().good();
     let run = run.route(server.tcp, &server.socket);
     let done = run.without(&format!("life-after-{stage}")).run().good();
-    // Who has its answer may have ended before the death is seen.
+    // A program that has its answer may end before the supervisor's death is noticed.
     let may_end_first = stage == "answered";
     assert!(may_end_first || done.stderr.contains("SupervisorDied"), "{done:#?}");
     let rest = |text: &str| -> Vec<String> {
@@ -61,7 +61,7 @@ enum Victim {
     Watchdog,
 }
 
-/// Connects, kills, connects again, over and over.
+/// Connects, kills the victim, and connects again several times.
 fn killed(victim: Victim) {
     let server = Server::start();
     let run = Run::client(&["forever", &server.tcp.to_string()]);
@@ -123,7 +123,7 @@ fn storm() {
     assert!((2000..2004).contains(&(n_tcp + n_unix)));
 }
 
-/// Processes that the program left behind are looked after by a separate watchdog.
+/// Processes that the program left behind are served by a separate watchdog.
 fn after_the_program() {
     let server = Server::start();
     let exe = std::env::current_exe().unwrap();

@@ -1,4 +1,5 @@
-//! Every case of the client, plain and moved: it gets the same, and the server is reached by the socket.
+//! Runs each case of the client plain and moved. Both must have the same results, and the moved client must reach the
+//! server over the socket.
 
 use libtest_mimic::Trial;
 
@@ -6,7 +7,7 @@ use crate::server::Server;
 use crate::supervise::{Done, Run};
 use crate::trial;
 
-/// The client's cases, and how many of its connections are moved.
+/// The client's cases, each with the number of its connections that are moved.
 const CASES: [(&str, u64); 40] = [
     ("blocking", 1),
     ("non-blocking", 1),
@@ -78,7 +79,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     for feature in FEATURES {
         trials.push(trial(&format!("works_without_{feature}"), move || {
             for (name, n_moved) in CASES {
-                // A thread's own table is only seen where it has a descriptor: there it stays on TCP.
+                // Only the thread's pidfd shows a thread's own table of descriptors. Without it, the connection stays
+                // on TCP.
                 if !EXCEPTIONS.contains(&(feature, name)) {
                     check(name, n_moved, &[feature], "127.0.0.1:0");
                 }
@@ -127,18 +129,19 @@ fn ways(done: &Done) -> impl Iterator<Item = &str> {
     done.stdout.lines().filter_map(|line| line.strip_prefix("way "))
 }
 
-/// All that must not differ.
+/// Returns the lines that must not differ.
 fn rest(done: &Done) -> Vec<&str> {
     let lines = done.stdout.lines();
     lines.filter(|line| !line.starts_with("way ")).collect()
 }
 
-/// Shorter than a `sockaddr_in` is not looked at, longer than any address fails as it would.
+/// An address shorter than a `sockaddr_in` is not inspected; an address longer than any valid one fails as it does over
+/// TCP.
 fn lengths() {
     check("lengths", 4, &[], "127.0.0.1:0");
 }
 
-/// An IPv4 address inside an IPv6 one.
+/// Runs a case with an IPv4 address inside an IPv6 one.
 fn mapped(name: &str, n_moved: u64) {
     let server = Server::start();
     let told = format!("[::ffff:127.0.0.1]:{}", server.tcp.port());
@@ -156,7 +159,7 @@ fn refused_options() {
     assert_eq!(rest(&moved)[..3], wanted);
 }
 
-/// A route to an abstract name.
+/// Tests a route to an abstract name.
 fn abstract_name() {
     use std::io::{Read, Write};
     use std::os::linux::net::SocketAddrExt;

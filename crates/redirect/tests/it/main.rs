@@ -1,8 +1,8 @@
-//! A supervised program, seen from inside: what it gets from the kernel, plain and moved.
+//! Tests a supervised program from inside: the results that it gets from the kernel, plain and moved.
 //!
-//! This program is started again by its own tests: as the supervisor and as the program that is supervised. Hence its
-//! own main. Servers are threads of the test that listen on TCP and on a socket, and report over which transport a
-//! client came.
+//! The tests start this program again: as the supervisor, and as the program that is supervised. So it has its own
+//! `main`. Servers are threads of the test that listen on TCP and on a socket, and report over which transport a client
+//! connected.
 
 #![allow(
     clippy::unwrap_used,
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the tests; from a copy where the accounts that some of them act as could not execute this program.
+/// Runs the tests. If the accounts that some tests use could not execute this program, runs them from a copy of it.
 fn run() -> ExitCode {
     let own = std::env::current_exe().unwrap();
     let open = looptax_testkit::programs::for_everybody(&own);

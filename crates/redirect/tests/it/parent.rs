@@ -1,4 +1,5 @@
-//! Supervision as a parent: the descriptors that a program inherits, and that no other process holds them.
+//! The supervisor as a parent process: which state and descriptors a program inherits, and that no other process holds
+//! these descriptors.
 
 use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::os::fd::AsRawFd;
@@ -23,10 +24,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Signals that are ignored, timers, the mask for new files: set before, seen by the program.
+/// Checks that the program sees the ignored signals, the timers and the mask for new files that were set before its
+/// start.
 fn inherited() {
     let server = Server::start();
-    // Rust's own start changes one of the signals, so that a shell says what they are.
+    // Rust's start-up code changes one of the signals, so a shell prints them.
     let exe = std::env::current_exe().unwrap();
     let script =
         format!("grep -E 'Sig(Ign|Blk)' /proc/self/status; exec {} client inheritance {}", exe.display(), server.tcp);
@@ -58,7 +60,8 @@ fn inherited() {
     }
 }
 
-/// The program's output and another pipe that it was given: who reads them sees the end while it lives on.
+/// Tests the program's output and another pipe that it inherited: after the program has closed both, their readers see
+/// the end, although the program still runs.
 fn closed() {
     let server = Server::start();
     let run = Run::client(&["closes", &server.tcp.to_string()]);
@@ -89,7 +92,7 @@ enum Helper {
     Guard,
 }
 
-/// Kills some of those that look after the program, one after another: the program's output ends, with its input still
+/// Kills some of our processes, one after another. The program's output must then end, although its input is still
 /// open.
 fn killed(victims: &[Helper]) {
     let server = Server::start();
@@ -106,7 +109,7 @@ fn killed(victims: &[Helper]) {
     }
     let watchdog = child.id().cast_signed();
     let supervisor = crate::deaths::first_child(child.id());
-    // It takes its name a moment after the program has begun.
+    // The guard sets its name a moment after the program has begun.
     let guard = || loop {
         let text = std::fs::read_to_string(format!("/proc/{watchdog}/task/{watchdog}/children")).unwrap();
         let name = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! The system calls that the client makes as a C program would: errors are numbers.
+//! System calls for the client, as a C program makes them: errors are numbers.
 
 use std::mem::size_of;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
-/// The result, or the negative error.
+/// Returns the result, or the negative error number.
 pub(crate) fn number(result: i64) -> i64 {
     if result < 0 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { result }
 }
@@ -13,7 +13,7 @@ pub(crate) fn socket(family: i32, kind: i32) -> RawFd {
     number(unsafe { libc::socket(family, kind, 0) }.into()) as RawFd
 }
 
-/// A TCP socket for the address's family.
+/// Returns a TCP socket for the address's family.
 pub(crate) fn tcp(address: SocketAddr) -> RawFd {
     socket(family(address), libc::SOCK_STREAM)
 }
@@ -22,7 +22,7 @@ pub(crate) fn family(address: SocketAddr) -> i32 {
     if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
 }
 
-/// The address in the kernel's form, in `room` bytes.
+/// Returns the address in the kernel's form, with a length of `room` bytes.
 pub(crate) fn raw(address: SocketAddr, room: usize) -> Vec<u8> {
     let mut bytes = vec![0; 28];
     bytes[..2].copy_from_slice(&(family(address) as u16).to_ne_bytes());
@@ -44,7 +44,7 @@ pub(crate) fn connect(fd: RawFd, address: SocketAddr) -> i64 {
     connect_raw(fd, &raw(address, room))
 }
 
-/// Reads text; an error as its number.
+/// Reads text; returns an error as its number.
 pub(crate) fn read(fd: RawFd) -> String {
     let mut bytes = [0; 256];
     let n = number(unsafe { libc::read(fd, bytes.as_mut_ptr().cast(), bytes.len()) } as i64);
@@ -83,7 +83,7 @@ pub(crate) fn get_number(fd: RawFd, level: i32, name: i32) -> (i64, i32) {
     (result, i32::from_ne_bytes(value.try_into().unwrap()))
 }
 
-/// Either name: result, bytes that were written, and the length that was returned.
+/// Reads the peer's name or our own; returns the result, the written bytes, and the returned length.
 pub(crate) fn name(is_peer: bool, fd: RawFd, room: usize) -> (i64, Vec<u8>, u32) {
     let mut bytes = vec![0xee_u8; 128];
     let mut n = room as u32;
@@ -96,7 +96,7 @@ pub(crate) fn name(is_peer: bool, fd: RawFd, room: usize) -> (i64, Vec<u8>, u32)
     (number(result.into()), bytes, n)
 }
 
-/// User, group and groups of the other end.
+/// Returns the user, group and supplementary groups of the other end.
 pub(crate) fn peer_account(fd: RawFd) -> String {
     let (_, bytes) = get(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, size_of::<libc::ucred>());
     let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -116,7 +116,7 @@ pub(crate) fn epoll_ctl(queue: RawFd, what: i32, fd: RawFd, events: i32, data: u
     number(unsafe { libc::epoll_ctl(queue, what, fd, &raw mut event) }.into())
 }
 
-/// The next event: its bits and data; zeroes when there is none in time.
+/// Waits for the next event; returns its bits and data, or zeroes if there is none in time.
 pub(crate) fn epoll_wait(queue: RawFd, patience_ms: i32) -> (u32, u64) {
     let mut event = libc::epoll_event { events: 0, u64: 0 };
     let n = unsafe { libc::epoll_wait(queue, &raw mut event, 1, patience_ms) };

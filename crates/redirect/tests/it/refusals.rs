@@ -1,4 +1,4 @@
-//! A connection in doubt stays on TCP, with the reason counted.
+//! In any case of doubt a connection stays on TCP, and the reason is counted.
 
 use std::fs;
 use std::net::TcpListener;
@@ -96,11 +96,11 @@ fn stale() {
 
 fn stranger() {
     let server = Server::start();
-    // SAFETY: it takes nothing and cannot fail.
+    // SAFETY: the call has no arguments and cannot fail.
     let own = unsafe { libc::geteuid() };
     let run = |uid, bound| blocking(&server).route_of(uid, bound, server.tcp, &server.socket);
     run(own, &server.socket).run().good().expect_counts(1, "");
-    // Its own, but another server's.
+    // The right user, but the name of another server.
     stays(&run(own, server.folder.path()), "Stranger:1");
     if !is_root() {
         return stays(&run(own + 1, &server.socket), "Stranger:1");
@@ -109,7 +109,7 @@ fn stranger() {
     let theirs = server.folder.path().join("theirs");
     let listening = theirs.clone();
     let listen = move || {
-        // SAFETY: only numbers; of this thread, which ends with this.
+        // SAFETY: only numbers are passed; the call changes only this thread, which ends after it.
         let changed = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, 0) };
         assert_eq!(changed, 0);
         UnixListener::bind(listening).unwrap()
@@ -128,13 +128,13 @@ fn bound() {
     stays(&run, "Bound:1");
 }
 
-/// The program gets what it would have got, over TCP.
+/// Checks that the program gets the same results as without looptax, over TCP.
 #[track_caller]
 fn like_plain(case: &str, left: &str) {
     like_plain_but(case, 0, left);
 }
 
-/// The same where some connections before that are moved.
+/// Like [`like_plain`], but `n_moved` earlier connections of the case are moved.
 #[track_caller]
 fn like_plain_but(case: &str, n_moved: u64, left: &str) {
     let server = Server::start();
@@ -146,7 +146,7 @@ fn like_plain_but(case: &str, n_moved: u64, left: &str) {
     done.expect_counts(n_moved, left);
 }
 
-/// Watches are renewed by a thread, for which there is no room here.
+/// Setting the watches needs another thread, which the limit of processes does not allow in this case.
 fn watched() {
     if !is_root() {
         return;
@@ -169,27 +169,27 @@ fn demanded() {
     run("jdbc:x?sslmode=prefer").run().good().expect_counts(1, "");
 }
 
-/// The client in a separate namespace, of the kind that the option names.
+/// Returns a run of the client in a separate namespace, whose kind `option` sets.
 fn unshared(option: &str, case: &str, server: &Server) -> Run {
     let (exe, told) = (own_path(), server.tcp.to_string());
     let words = ["unshare", option, &exe, "client", case, &told];
     Run::command(&words).route(server.tcp, &server.socket)
 }
 
-/// Its loopback is another; the supervisor's must not be given to it.
+/// The client has another loopback, so it must not get a connection to the supervisor's loopback.
 fn other_network() {
     if !is_root() {
         return;
     }
     let server = Server::start();
     let done = unshared("-n", "names", &server).run();
-    // No process listens there, so the program's own check fails.
+    // No process listens on that loopback, so the client's own check fails.
     assert!(!done.output.status.success());
     done.expect_counts(0, "OtherNetwork:1");
     assert_eq!(server.counts(), (0, 0));
 }
 
-/// With mounts of its own it gets the socket that it sees itself, and no other.
+/// A client with separate mounts gets the socket that it sees itself, and no other socket.
 fn other_mounts() {
     if !is_root() {
         return;
@@ -217,7 +217,7 @@ fn other_users() {
     stays(&unshared("-U", "blocking", &server), "OtherUsers:1");
 }
 
-/// A queue for one, from which no process accepts: the second waits, the third goes over TCP.
+/// A queue with a limit of 1, from which no process accepts: two connections are moved, further ones go over TCP.
 fn full() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
@@ -260,7 +260,8 @@ fn own_path() -> String {
     std::env::current_exe().unwrap().to_str().unwrap().to_owned()
 }
 
-/// The server's view of a client that connects to the socket itself, and of one that is moved.
+/// Checks that the server sees a moved client as `seen`, which is how it sees a client that connects to the socket
+/// itself.
 #[track_caller]
 fn is_seen_as(words: &[&str], seen: &str) {
     if !is_root() {
@@ -298,7 +299,8 @@ fn groups() {
     is_seen_as(&["setpriv", "--reuid", "33", "--regid", "12", "--groups", "7,4,99"], "uid=33 gid=12 groups=[4, 7, 99]");
 }
 
-/// Root that may not overrule permissions is refused where a native client of its kind is.
+/// A client that is root, but may not override permissions, is refused if a native client with the same rights is
+/// refused.
 fn fewer_rights() {
     if !is_root() {
         return;

@@ -1,4 +1,5 @@
-//! A server on TCP and on a socket, which says which way somebody came and who it is, then echoes.
+//! A server on TCP and on a socket. It tells each client over which transport the client connected and who the client
+//! is, then echoes.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -25,7 +26,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// On 127.0.0.1.
+    /// Starts a server on 127.0.0.1.
     pub(crate) fn start() -> Self {
         Self::start_at("127.0.0.1:0")
     }
@@ -34,9 +35,9 @@ impl Server {
         Bound::at(address).serve()
     }
 
-    /// How many came over TCP, and over the socket.
+    /// Returns how many clients connected over TCP, and how many over the socket.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        // A client that came before us in a queue has been counted when we are answered.
+        // Clients that were in a queue before this connection are counted by the time this connection gets its answer.
         let mut byte = [0];
         TcpStream::connect(self.tcp).unwrap().read_exact(&mut byte).unwrap();
         let mut socket = UnixStream::connect(&self.socket).unwrap();
@@ -46,12 +47,12 @@ impl Server {
         (count(&self.n_tcp), count(&self.n_unix))
     }
 
-    /// How many have come over TCP by now.
+    /// Returns how many clients have been accepted over TCP so far.
     pub(crate) fn n_tcp_by_now(&self) -> usize {
         self.n_tcp.load(Ordering::SeqCst)
     }
 
-    /// How many have come over the socket by now.
+    /// Returns how many clients have been accepted over the socket so far.
     pub(crate) fn n_unix_by_now(&self) -> usize {
         self.n_unix.load(Ordering::SeqCst)
     }
@@ -103,7 +104,7 @@ impl Bound {
     }
 }
 
-/// Greets in one line, then echoes.
+/// Sends one line as a greeting, then echoes.
 fn serve(mut stream: impl Read + Write, greeting: &str) {
     if stream.write_all(format!("{greeting}\n").as_bytes()).is_err() {
         return;

@@ -1,4 +1,5 @@
-//! Much at once: threads, signals, descriptors, watches; and long enough for anything to pile up.
+//! Many things at the same time: threads, signals, descriptors, watches; and runs that are long enough for leaks to
+//! show.
 
 use libtest_mimic::Trial;
 
@@ -51,7 +52,8 @@ fn threads() {
 }
 
 fn signals(without: &[&str]) {
-    // On such a kernel names are asked for in peace: an answer may come when its call has ended.
+    // On a kernel without this feature, names are read while signals are blocked, because an answer may arrive when a
+    // signal has ended its call.
     let in_peace: &[&str] = if without.is_empty() { &[] } else { &["in-peace"] };
     let storm = |kind: &str| run(&[&["signals", kind, "300"], in_peace].concat(), without);
     let (restarted, _) = storm("restart");
@@ -59,8 +61,8 @@ fn signals(without: &[&str]) {
     if without.is_empty() {
         assert!(restarted.stdout.contains("good 300 wrong 0"), "{restarted:#?}");
     } else {
-        // Such a kernel may lose an answer that it has taken: the repeated call then hears that it is
-        // connected, which is true.
+        // A kernel without this feature may lose an answer that it has accepted. The repeated call then reports that
+        // the socket is connected, which is true.
         let wrong = restarted.stdout.lines().filter(|line| line.starts_with("wrong"));
         let wrong: Vec<&str> = wrong.collect();
         let is_connected = |line: &&str| **line == *"wrong (-106, 0)";
@@ -73,12 +75,12 @@ fn signals(without: &[&str]) {
 fn reopened() {
     let (done, _) = run(&["reopened", "2000"], &[]);
     let n: u32 = done.stdout.trim().strip_prefix("clobbered ").unwrap().parse().unwrap();
-    // Not quite never: see `connect`. On an idle machine none or one; a supervisor that loses its core just
-    // then adds one each time.
+    // It is not always 0: see `connect`. On an idle machine it is 0 or 1; each time that the supervisor loses its core
+    // at that moment adds one.
     assert!(n <= 20, "{n} of 2000");
 }
 
-/// As many as a process may have, except for a few.
+/// Returns almost the highest number of descriptors that a process may have.
 fn most_descriptors() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
@@ -100,7 +102,7 @@ fn watches() {
     assert_eq!(done.stdout.matches("1 true").count(), 3, "{done:#?}");
 }
 
-/// A leak of one shows between the first tenth and the end.
+/// Even a single leaked descriptor shows as a difference between the first tenth and the end.
 fn piling() {
     let (done, _) = run(&["repeat", "100000"], &[]);
     let count = |line: &str| line.strip_prefix("supervisor has ")?.split(' ').next()?.parse().ok();

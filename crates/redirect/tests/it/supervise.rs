@@ -1,4 +1,4 @@
-//! Starting this program as the supervisor of a command, and the supervisor itself.
+//! Starts this program as the supervisor of a command, and runs the supervisor itself.
 
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,7 @@ use looptax_redirect::{
     Config, Demand, Event, Exit, Mapping, Owner, Program, Route, SocketName, Stats, Surroundings, Switches,
 };
 
-/// Set for a supervisor that begins while another thread of it is about to end.
+/// Set for a supervisor that begins while another of its threads is about to end.
 pub(crate) const ENDING_THREAD: &str = "ENDING_THREAD";
 
 /// A run of a command under supervision, or plain.
@@ -25,7 +25,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// This program as the client, doing `words`.
+    /// Returns a run of this program as the client, with the arguments `words`.
     pub(crate) fn client(words: &[&str]) -> Self {
         Self::itself(&[&["client"], words].concat())
     }
@@ -44,13 +44,13 @@ impl Run {
         self
     }
 
-    /// A route that words keep on TCP.
+    /// Adds a route that these words keep on TCP.
     pub(crate) fn route_unless(mut self, from: SocketAddr, to: &Path, words: &str) -> Self {
         self.routes.push(format!("{from}={}={words}", to.display()));
         self
     }
 
-    /// A route to the socket of a server that acts as this user and has bound this path.
+    /// Adds a route to the socket of a server that runs as this user and has bound this path.
     pub(crate) fn route_of(mut self, uid: u32, bound: &Path, from: SocketAddr, to: &Path) -> Self {
         let (bound, to) = (bound.display(), to.display());
         self.routes.push(format!("{uid}@{from}={to}={bound}"));
@@ -67,13 +67,13 @@ impl Run {
         self
     }
 
-    /// The program goes on when its watchdog is killed.
+    /// Lets the program continue when its watchdog is killed.
     pub(crate) fn keep_running(mut self) -> Self {
         self.keeps_running = true;
         self
     }
 
-    /// Without supervision.
+    /// Makes the run plain, without supervision.
     pub(crate) fn plain(mut self) -> Self {
         self.is_plain = true;
         self
@@ -135,7 +135,7 @@ impl Done {
         self
     }
 
-    /// The line of the counts: `moved 1, left 0`.
+    /// Checks the line of the counts: `moved 1, left 0`.
     #[track_caller]
     pub(crate) fn expect_counts(&self, n_moved: u64, left: &str) -> &Self {
         let wanted = format!("moved {n_moved} left {left}");
@@ -145,7 +145,7 @@ impl Done {
     }
 }
 
-/// The supervisor: `--route FROM=PATH --without NAME --quiet -- COMMAND`.
+/// Runs the supervisor: `--route FROM=PATH --without NAME --quiet -- COMMAND`.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     if std::env::var_os(ENDING_THREAD).is_some() {
         std::thread::spawn(|| std::thread::sleep(Duration::from_millis(100)));

@@ -1,4 +1,4 @@
-//! The program's place among processes: how it ends, what signals it gets, what it leaves behind.
+//! The program among other processes: how it ends, which signals it gets, which processes it leaves behind.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -61,11 +61,11 @@ fn no_program() {
     assert!(done.stderr.contains("code: 13"), "{done:#?}");
 }
 
-/// Starts it, and waits until it says that it is ready.
+/// Starts a run, and waits until the program prints that it is ready.
 fn started(run: &Run) -> (Child, BufReader<std::process::ChildStdout>) {
     use std::os::unix::process::CommandExt;
     let mut command = run.to_command();
-    // A shell cannot trap what was ignored before it, as nohup does.
+    // A shell cannot trap signals that were ignored before its start, for example by nohup.
     let listen = || {
         for signal in [libc::SIGHUP, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2] {
             unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -73,7 +73,7 @@ fn started(run: &Run) -> (Child, BufReader<std::process::ChildStdout>) {
         Ok(())
     };
     unsafe { command.pre_exec(listen) };
-    // A separate group, so that a signal to it does not reach the tests.
+    // A separate group, so that a signal to this group does not reach the tests.
     let mut child = command.process_group(0).stdin(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -86,7 +86,7 @@ fn kill(pid: i32, signal: i32) {
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
 }
 
-/// A program that says which signals it gets, and ends with the last.
+/// A program that prints which signals it gets, and ends with the last one.
 const LISTENING: &str = "trap 'echo usr1' USR1; trap 'echo hup' HUP; trap 'echo term; exit 3' TERM; \
                          echo ready; while :; do read line && echo $line || exit 9; done";
 
@@ -102,7 +102,7 @@ fn forwarded() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
-/// The one that is sent only to us is passed on after the other was decided upon.
+/// The signal that is sent only to us is passed on after the decision about the signal to the group.
 fn group_signal() {
     let script = LISTENING.replace("trap 'echo hup' HUP", "trap 'echo usr2' USR2");
     let (mut child, mut lines) = started(&Run::command(&["bash", "-c", &script]));
@@ -121,7 +121,7 @@ fn group_signal() {
     assert_eq!(child.wait().unwrap().code(), Some(9));
 }
 
-/// As a shell sees it that waits for its job.
+/// The program stops itself; the test waits for this as a shell waits for its job.
 fn stopped() {
     let run = Run::command(&["bash", "-c", "echo ready; kill -STOP $$; echo on; exit 5"]);
     let (mut child, mut lines) = started(&run);
@@ -136,7 +136,7 @@ fn stopped() {
     assert_eq!(child.wait().unwrap().code(), Some(5));
 }
 
-/// A stop and a continuation as by a terminal; both are sent only to us.
+/// Stops and continues the program as a terminal does, but with signals that are sent only to us.
 fn stopped_with_us() {
     let script = LISTENING.replace("echo ready;", "echo ready; echo $$;");
     let (mut child, mut lines) = started(&Run::command(&["bash", "-c", &script]));
@@ -157,7 +157,7 @@ fn stopped_with_us() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
-/// Process group, session and the number of the parent's parent.
+/// Compares the process group and the session with those of a plain run.
 fn group() {
     let run = shell("cut -d' ' -f5,6 /proc/self/stat");
     let (plain, moved) = (run.clone().plain().run(), run.run());
@@ -167,7 +167,7 @@ fn group() {
 fn streams() {
     let mut child = shell("cat; echo end").to_command().stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"words").unwrap();
-    // Ends only when no process holds the other end any more.
+    // The text ends only when no process holds the other end any more.
     let text = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
     assert_eq!(text, "wordsend\n");
     child.wait().unwrap();
@@ -202,7 +202,7 @@ fn no_listener() {
     assert!(done.stderr.contains("obstacle: the kernel"), "{done:#?}");
 }
 
-/// A process that outlives the program connects when its input ends.
+/// A process that outlives the program connects when it reads a line.
 fn daemon() {
     let server = Server::start();
     let exe = std::env::current_exe().unwrap();
@@ -223,7 +223,7 @@ fn daemon() {
     assert!(std::fs::read_to_string(&said).unwrap().contains("way unix"));
 }
 
-/// The supervisor ends with the last who could call.
+/// The supervisor ends with the last process that could make a call.
 fn nobody_left() {
     let done = shell("echo $PPID").run().good();
     let supervisor = done.stdout.trim().to_owned();

@@ -1,7 +1,7 @@
 //! Receives into a buffer that all connections of a thread share, so that it stays in the cache.
 //!
-//! A connection whose answer has not arrived completely keeps the buffer and leaves its own one to the thread until it
-//! goes on.
+//! A connection with an incomplete answer keeps the shared buffer, and the thread uses the connection's own buffer
+//! until more of that answer arrives.
 
 use std::mem::swap;
 
@@ -49,8 +49,8 @@ impl Connection {
         Ok(received)
     }
 
-    /// Receives once, after the bytes that are there already, and returns the number of bytes, counted before
-    /// decryption.
+    /// Receives once into the buffer, after the bytes that are already in it, and returns the number of received bytes
+    /// before decryption.
     #[inline]
     fn receive_into(
         &mut self,
@@ -128,7 +128,7 @@ impl Connection {
         let Some(sealed) = &mut self.sealed else {
             return Ok(0);
         };
-        // For an encrypted connection, unlike the others, the buffer is only as long as the data in it.
+        // Unlike for the other connections, the buffer of an encrypted connection is only as long as its data.
         room.truncate(self.n_received);
         let opened = sealed.records.open(&sealed.received[..n], room);
         opened.map_err(|source| LoadError::Io { action: "open a record", source })?;

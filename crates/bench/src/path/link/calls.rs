@@ -8,7 +8,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// The calls after `before`.
+    /// Returns the calls after `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self { sends: self.sends.saturating_sub(before.sends), receives: self.receives.saturating_sub(before.receives) }

@@ -1,5 +1,5 @@
-//! How long one answer may take as a whole, and how long a login may take with all its answers. The kernel's own limit
-//! is for each receive; a peer that sends a byte now and then never reaches it.
+//! The time limits of one whole answer, and of a login with all its answers. The kernel's own limit applies to each
+//! receive, so a peer that sends a byte now and then never reaches it.
 
 use std::io;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ pub(super) struct Patience {
     since: Option<Duration>,
     /// When the login began.
     begun: Option<Duration>,
-    /// Set by the code that sees the end of the login. If a connection sends one request and ends, it is never set, and
-    /// the login's limit applies to the whole connection.
+    /// Set by the code that sees the end of the login. If a connection sends one request and ends, this flag is never
+    /// set, and the login's limit applies to the whole connection.
     is_logged_in: Arc<AtomicBool>,
 }
 
@@ -30,17 +30,17 @@ impl Patience {
         Self { limit, since: None, begun: None, is_logged_in: Arc::default() }
     }
 
-    /// The flag to set once the login is over.
+    /// Returns the flag to set once the login is over.
     pub(super) fn is_logged_in(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_logged_in)
     }
 
-    /// Called after a send: another answer begins.
+    /// Prepares for another answer. Called after a send.
     pub(super) fn begin_anew(&mut self) {
         self.since = None;
     }
 
-    /// Called before each receive.
+    /// Checks the time limits; called before each receive.
     ///
     /// # Errors
     /// [`io::ErrorKind::TimedOut`] if the time of the answer, or of the login, is over.
@@ -58,8 +58,8 @@ impl Patience {
     }
 }
 
-/// How long one call on a socket may wait in the kernel. A longer wait is split into such parts, so that a signal is
-/// noticed between two of them.
+/// Returns how long one call on a socket may wait in the kernel. A longer wait is split into such parts, so that a
+/// signal is noticed between two parts.
 pub(crate) fn part_of(limit: Duration) -> Duration {
     limit.min(waiting::STEP)
 }
@@ -90,7 +90,7 @@ pub(crate) fn patiently<T>(
     }
 }
 
-/// The kernel's clock as of its last tick, which takes only a few nanoseconds to read.
+/// Returns the kernel's clock as of its last tick, which takes only a few nanoseconds to read.
 fn coarse_now() -> Duration {
     let now = clock_gettime(ClockId::MonotonicCoarse);
     let seconds = Duration::from_secs(now.tv_sec.unsigned_abs());
@@ -111,7 +111,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { connect: Duration::from_secs(5), io: Duration::from_millis(300) };
 
-    /// A server that sends byte after byte, each long before a receive would have waited for too long.
+    /// Returns the endpoint of a server that sends byte after byte, each long before a receive would time out.
     fn dripping() -> Endpoint {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn r19_an_answer_that_drips_is_late_as_a_whole() {
-        // A line that never ends.
+        // The server's answer is a line that never ends.
         let login = Login {
             user: "u".to_owned(),
             password: looptax_model::dsn::Secret::new(String::new()),
@@ -150,7 +150,7 @@ mod tests {
         assert!(is_late(&mut patience));
         patience.begin_anew();
         assert!(!is_late(&mut patience));
-        // The same for a login with all its answers.
+        // The limit of a login with all its answers.
         patience.begin_anew();
         patience.begun = Some(Duration::ZERO);
         assert!(is_late(&mut patience));

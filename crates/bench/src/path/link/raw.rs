@@ -1,4 +1,4 @@
-//! The bytes of a socket as they travel, and the number of system calls for them.
+//! The bytes of a socket before decryption and after encryption, and the number of system calls for them.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -21,7 +21,8 @@ pub(super) struct Raw {
     pub(super) endpoint: Endpoint,
     /// The time limit of one receive or send.
     limit: Duration,
-    /// Why the link no longer waits for its peer: a late answer would be taken for the answer to another request.
+    /// Why the link no longer waits for its peer. If it still waited, it could take a late answer for the answer to
+    /// another request.
     given_up: Option<GivenUp>,
     pub(super) calls: Calls,
     /// The bytes received ahead; `None` if the socket will be passed on, so reading ahead is not allowed.
@@ -59,7 +60,7 @@ impl Raw {
         }
     }
 
-    /// From now on, receives as many bytes as have arrived.
+    /// Makes each receive from now on read all bytes that have arrived.
     pub(super) fn receive_ahead(&mut self) {
         self.ahead = Some(Ahead { bytes: vec![0; AHEAD_BYTES], start: 0, end: 0 });
     }

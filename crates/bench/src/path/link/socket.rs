@@ -35,7 +35,7 @@ pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, Pa
     connected
 }
 
-/// A blocking connect: if the backlog is full it waits up to `SO_SNDTIMEO`, as TCP would.
+/// Makes a blocking connect: if the backlog is full, it waits up to `SO_SNDTIMEO`, as TCP does.
 fn connect_unix(address: Result<SocketAddrUnix, Errno>, shown: &Path, limits: Limits) -> Result<OwnedFd, PathError> {
     let failed = |source: io::Error| PathError::ConnectUnix { path: shown.to_owned(), source };
     let begun = || {
@@ -65,8 +65,8 @@ pub(crate) fn connect_tcp(address: SocketAddr, limit: Duration) -> io::Result<Ow
     Ok(fd)
 }
 
-/// Connects completely, even if part of the wait is over or a signal arrives: calling connect again continues the same
-/// attempt.
+/// Repeats connect until the connection is complete, even if a part of the wait is over or a signal arrives: another
+/// call continues the same attempt.
 ///
 /// # Source
 /// connect(2) and socket(7), `SO_SNDTIMEO`: a blocking connect whose time is over fails with `EINPROGRESS`, and the
@@ -103,7 +103,7 @@ pub(super) fn facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     })
 }
 
-/// The facts that one `getsockname` returns.
+/// Returns the facts that one `getsockname` returns.
 pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     let name = rustix::net::getsockname(fd)?;
     let family = match name.address_family() {
@@ -123,7 +123,7 @@ pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     })
 }
 
-/// No facts: makes no system call.
+/// Returns no facts, and makes no system call.
 #[expect(clippy::unnecessary_wraps, reason = "it is in the place of the others, which ask")]
 pub(super) fn no_facts(_: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     Ok(LinkFacts {
@@ -141,7 +141,8 @@ fn local_address(name: SocketAddrAny) -> Option<SocketAddr> {
     SocketAddr::try_from(name).ok()
 }
 
-/// The kernel reports 0 if the peer is in a pid namespace that we cannot see, so its pid is unknown.
+/// Returns the peer's pid. The kernel reports 0 if the peer is in a pid namespace that we cannot see; the pid is then
+/// unknown.
 fn peer_pid(fd: BorrowedFd<'_>) -> Option<u32> {
     let credentials = sockopt::socket_peercred(fd).ok()?;
     u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()

@@ -1,4 +1,4 @@
-//! looptax's own network namespaces: one stands for the container, the others for its host.
+//! looptax's own network namespaces: one represents the container, the others its hosts.
 //!
 //! Nothing outside of these namespaces is changed: the interfaces, addresses and rules are in namespaces that have no
 //! name, and they disappear with the last process in them, however it ended. The process that calls [`Network::enter`]
@@ -10,7 +10,8 @@
 //! nat:   bridge 10.78.0.1 ── veth ── container: 10.78.0.2
 //! ```
 //!
-//! Address translation has a separate host: its rules make the kernel track every connection of their namespace.
+//! Address translation has a separate host, because its rules make the kernel track every connection of their
+//! namespace.
 
 mod nat;
 mod netlink;
@@ -44,12 +45,13 @@ impl Host {
         Ipv4Addr::new(10, self.subnet(), 0, 1)
     }
 
-    /// The container's address on this host's bridge.
+    /// Returns the container's address on this host's bridge.
     pub fn container_address(self) -> Ipv4Addr {
         Ipv4Addr::new(10, self.subnet(), 0, 2)
     }
 
-    /// Source: chosen for this project; the namespaces contain no other network.
+    /// Returns the second byte of the host's addresses. It is chosen for this project; the namespaces contain no other
+    /// network.
     fn subnet(self) -> u8 {
         match self {
             Self::Plain => 77,
@@ -176,7 +178,7 @@ pub fn get_right() -> Result<(), NetworkError> {
     user::become_root_of_ours().map_err(failed("make a user namespace"))
 }
 
-/// The name of the calling thread's network namespace, as in `/proc`: `net:[4026531840]`.
+/// Returns the name of the calling thread's network namespace, as in `/proc`: `net:[4026531840]`.
 pub fn namespace_name() -> Option<String> {
     let link = kernel::link("/proc/thread-self/ns/net").ok()?;
     Some(link.to_string_lossy().into_owned())

@@ -14,7 +14,7 @@ use super::{Host, Network};
 
 const NFT: &str = "nft";
 
-/// Whether `nft` is installed, so that rules can be loaded.
+/// Returns whether `nft` is installed, so that rules can be loaded.
 pub fn has_nft() -> bool {
     let Ok(nft) = find_program(NFT) else {
         return false;
@@ -44,8 +44,8 @@ impl Network {
     }
 }
 
-/// In a user namespace this process keeps its user, who is not root, so it would lose its capabilities at exec. This
-/// function passes the needed capability on.
+/// Passes the needed capability on to `nft`. In a user namespace this process keeps its user, which is not root, so it
+/// would lose its capabilities at exec.
 fn keep_right() -> io::Result<()> {
     let right = CapabilitySet::NET_ADMIN;
     let mut sets = capabilities(None)?;

@@ -1,4 +1,4 @@
-//! Interfaces and addresses of the calling thread's network namespace, over netlink: what `ip` does.
+//! Interfaces and addresses of the calling thread's network namespace, over netlink, as `ip` does.
 //!
 //! # Source
 //! `rtnetlink(7)`; the kernel's `include/uapi/linux/if_link.h`, `if_addr.h`.

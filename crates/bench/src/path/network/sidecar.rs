@@ -26,7 +26,7 @@ pub fn move_to_sidecar(folder: &Path) -> io::Result<()> {
     Ok(mount_bind(folder, SHARED)?)
 }
 
-/// For a socket in `folder`, its path inside the sidecar; any other endpoint unchanged.
+/// Returns the path inside the sidecar for a socket in `folder`, and any other endpoint unchanged.
 pub fn in_sidecar(endpoint: &Endpoint, folder: &Path) -> Endpoint {
     let Endpoint::Unix(path) = endpoint else {
         return endpoint.clone();

@@ -1,4 +1,4 @@
-//! The right to make namespaces: either the process has it, or it gets it in a user namespace.
+//! The right to make namespaces, which the process has already or gets in a user namespace.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use looptax_host::kernel;
 use rustix::process::{getgid, getuid};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
-/// Whether this process already has the right to make network namespaces.
+/// Returns whether this process already has the right to make network namespaces.
 pub fn may_make_namespaces() -> bool {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
     capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))

@@ -25,7 +25,7 @@ pub(super) fn name(uid: u32) -> Option<String> {
     name_of(&read::system_text("/etc/passwd"), uid).map(str::to_owned)
 }
 
-/// An account's name and number, to be shown to a person.
+/// Returns an account's name and number, to be shown to a person.
 pub(super) fn named(uid: u32) -> String {
     match name(uid) {
         Some(name) => format!("{name} (uid {uid})"),
@@ -33,8 +33,8 @@ pub(super) fn named(uid: u32) -> String {
     }
 }
 
-/// The effective uid of our process, which is the second number of the line; the calling thread may have assumed a
-/// client's rights.
+/// Returns the effective uid of our process: the second number of the line `Uid:`. The calling thread's own uid may
+/// differ, because the thread may have assumed a client's rights.
 fn own(status: &str) -> u32 {
     let line = status.lines().find_map(|it| it.strip_prefix("Uid:"));
     let told = line.and_then(|it| it.split_whitespace().nth(1)?.parse().ok());
@@ -63,7 +63,7 @@ fn lent(ranges: &str, passwd: &str) -> Vec<Lent> {
     ranges.lines().filter_map(range).collect()
 }
 
-/// The name and the id of each account.
+/// Returns the name and the id of each account.
 fn entries(passwd: &str) -> impl Iterator<Item = (&str, u32)> {
     passwd.lines().filter_map(|line| {
         let mut fields = line.split(':');

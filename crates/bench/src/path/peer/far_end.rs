@@ -1,9 +1,9 @@
-//! Which account is at the other end of a connection, from what the kernel reports about the sockets.
+//! Finds the account at the other end of a connection, from the kernel's data about the sockets.
 //!
-//! For a Unix socket this is the account of the process that called `listen`. For TCP it is that of the process that
-//! accepted the connection or, before that, of the process that listens. The query for the listener comes first: as
-//! long as a connection waits to be accepted, its listener exists, so no process can accept it and then replace the
-//! listener by another process's.
+//! For a Unix socket, this is the account of the process that called `listen`. For TCP, it is the account of the
+//! process that accepted the connection or, before that, of the process that listens. The listener is queried first: as
+//! long as a connection waits to be accepted, its listener exists, so no process can accept the connection and then
+//! replace the listener by another process's.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -32,7 +32,7 @@ enum By {
         uid: u32,
         inodes: Vec<u64>,
     },
-    /// The listener belongs to root, which runs its workers as this account.
+    /// The listener belongs to root, which runs its workers under the account of the far end.
     Root,
 }
 
@@ -101,7 +101,7 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
         Some(listener) if listener.uid == 0 => By::Root,
         Some(listener) if listener.uid == end.uid => By::Sockets {
             uid: end.uid,
-            // The listener's socket stays the same, while each connection has a new one.
+            // The listener's socket stays the same, while each connection has a new socket.
             inodes: vec![listener.inode],
         },
         _ => By::Sockets { uid: end.uid, inodes: vec![end.inode] },
@@ -109,7 +109,7 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
     Found { who: FarEnd::Account(end.uid), by }
 }
 
-/// Whether the address belongs to this machine: only then can a socket be bound to it.
+/// Returns whether the address belongs to this machine: only then can a socket be bound to it.
 fn is_own(address: SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()

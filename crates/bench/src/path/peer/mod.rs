@@ -1,4 +1,5 @@
-//! Decides who is at the other end of a connection before any part of a login is sent. No other module decides that.
+//! Decides whether the server is at the other end of a connection, before any part of a login is sent. No other module
+//! decides this.
 //!
 //! Every login of this room calls [`admit`], and so does other code that logs in over a [`Link`]. `rule` contains the
 //! rule; `far_end`, `sock_diag` and `process` query the kernel.
@@ -28,7 +29,7 @@ static TRUSTS_ANYBODY: AtomicBool = AtomicBool::new(false);
 /// dev.mysql.com, "Client-Side Cleartext Pluggable Authentication": the value begins with 1, Y or y.
 const ENABLES_CLEAR: &str = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";
 
-/// From now on this process logs in to any server that answers, because the user insists on that.
+/// Lets this process log in to any server that answers, because the user insists on it.
 pub fn trust_peers() {
     TRUSTS_ANYBODY.store(true, Ordering::Relaxed);
 }
@@ -43,7 +44,7 @@ pub struct Admitted {
 }
 
 impl Admitted {
-    /// The login, with the setting that the environment adds.
+    /// Returns the login, with the setting that the environment adds.
     pub(crate) fn with(self, login: &Login) -> Cow<'_, Login> {
         if self.enables_clear == login.enables_clear {
             return Cow::Borrowed(login);
@@ -51,7 +52,7 @@ impl Admitted {
         Cow::Owned(Login { enables_clear: self.enables_clear, ..login.clone() })
     }
 
-    /// Whether a password may be sent unencrypted, or as an md5 hash.
+    /// Returns whether a password may be sent unencrypted, or as an md5 hash.
     pub fn clear(self) -> Clear {
         match self.channel {
             Channel::Foreign => Clear::NeverGoes,
@@ -66,7 +67,7 @@ impl Admitted {
 /// [`PathError::Stranger`] if nothing proves that the server is at the other end.
 ///
 /// # Cost
-/// A few system calls; for a server under one of the system's accounts, the first time also a check of all processes.
+/// A few system calls. The first login to a server under one of the system's accounts also checks all processes.
 pub fn admit(protocol: Protocol, link: &Link, login: &Login) -> Result<Admitted, PathError> {
     let trusts_anybody = TRUSTS_ANYBODY.load(Ordering::Relaxed);
     decide(trusts_anybody, false, protocol, link, login)
@@ -115,7 +116,8 @@ fn decide(
     }
 }
 
-/// Whether no part of a login is sent, because the protocol has no login or because user and password are empty.
+/// Returns whether no part of a login is sent, because the protocol has no login or because user and password are
+/// empty.
 fn says_nothing(protocol: Protocol, login: &Login) -> bool {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => false,
@@ -124,7 +126,7 @@ fn says_nothing(protocol: Protocol, login: &Login) -> bool {
     }
 }
 
-/// Whether this login can only send its password in the clear.
+/// Returns whether this login can only send its password in the clear.
 fn is_clear(protocol: Protocol, login: &Login) -> bool {
     protocol == Protocol::Redis && !login.password.is_empty()
 }
@@ -165,7 +167,7 @@ mod tests {
         Login { user: "app".to_owned(), password: Secret::new("s3cr3t-w0rd"), ..Login::default() }
     }
 
-    /// A fake that runs as the account `nobody` and is not a server; `None` without root.
+    /// Starts a fake that runs as the account `nobody` and is not a server; `None` without root.
     fn of_nobody(scratch: &Scratch, speaks: Speaks) -> Option<Fake> {
         if !rustix::process::geteuid().is_root() {
             skip("needs root");

@@ -1,4 +1,4 @@
-//! Which program the listening process of an account runs, by its name.
+//! Finds out which program the listening process of an account runs, by the program's name.
 //!
 //! For a person's process the name proves nothing, so names are checked only for the system's accounts.
 
@@ -23,7 +23,7 @@ const ANYBODY: &str = "nobody";
 /// number, so the same number means the same socket.
 static KNOWN: Mutex<Vec<(u64, Protocol)>> = Mutex::new(Vec::new());
 
-/// The kind of process with this pid.
+/// Returns the kind of process with this pid.
 pub(super) fn of_pid(pid: Option<u32>, protocol: Protocol) -> Process {
     let Some(folder) = pid.map(|pid| format!("/proc/{pid}")) else {
         return Process::Unseen;
@@ -35,8 +35,8 @@ pub(super) fn of_pid(pid: Option<u32>, protocol: Protocol) -> Process {
     }
 }
 
-/// The kind of the account's process that holds one of these sockets. If we may not inspect the open files of
-/// processes, any process of the account that is such a server is accepted.
+/// Returns the kind of the account's process that holds one of these sockets. If we may not inspect the open files of
+/// processes, any process of the account that is a server of the protocol is accepted.
 pub(super) fn of_sockets(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known = |inode: &u64| known().contains(&(*inode, protocol));
@@ -76,7 +76,7 @@ fn search(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
     }
 }
 
-/// Whether the process holds one of the sockets; `None` if we may not inspect its open files.
+/// Returns whether the process holds one of the sockets; `None` if we may not inspect its open files.
 fn holds(process: &Path, links: &[String]) -> Option<bool> {
     let folder = process.join("fd");
     for file in kernel::names(&folder).ok()? {
@@ -91,7 +91,8 @@ fn holds(process: &Path, links: &[String]) -> Option<bool> {
     Some(false)
 }
 
-/// Returns the effective user of a process. Its folder in `/proc` belongs to root if other users may not inspect it.
+/// Returns the effective user of a process. The process's folder in `/proc` belongs to root if other users may not
+/// inspect the process.
 fn uid_of(process: &Path) -> Option<u32> {
     let owner = kernel::metadata(process).ok()?.uid();
     if owner != 0 {
@@ -102,8 +103,8 @@ fn uid_of(process: &Path) -> Option<u32> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Whether the process's program is a server of the protocol. This is decided by the file name of the program or, if we
-/// may not see the file, by the process's own name. `None` if we can see neither.
+/// Returns whether the process's program is a server of the protocol. This is decided by the file name of the program
+/// or, if we may not see the file, by the process's own name. `None` if we can see neither.
 ///
 /// An account that is not reserved for servers can name its own program like a server; then the name proves nothing.
 fn is_server(process: &Path, protocol: Protocol) -> Option<bool> {
@@ -119,14 +120,14 @@ fn is_server(process: &Path, protocol: Protocol) -> Option<bool> {
     Some(is_genuine && serves(name.trim_end_matches(" (deleted)"), protocol))
 }
 
-/// Whether an account of this name is reserved for servers of the protocol.
+/// Returns whether an account of this name is reserved for servers of the protocol.
 fn is_for_servers(account: &str, protocol: Protocol) -> bool {
     let mut kinds = Kind::ALL.into_iter().filter(|it| it.protocol() == Some(protocol));
     let private = kinds.find_map(|it| it.facts().private.as_ref().filter(|it| it.accounts.contains(&account)));
     private.is_some() && account != ANYBODY
 }
 
-/// Whether a program of this name answers logins of the protocol.
+/// Returns whether a program of this name answers logins of the protocol.
 fn serves(name: &str, protocol: Protocol) -> bool {
     let kind = Kind::of_program(name);
     kind.is_some_and(|it| it.protocol() == Some(protocol)) || POOLERS.contains(&(name, protocol))

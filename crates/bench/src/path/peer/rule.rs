@@ -9,14 +9,14 @@
 /// systemd.io, "Users, Groups, UIDs and GIDs on systemd systems".
 const DYNAMIC: std::ops::RangeInclusive<u32> = 61_184..=65_519;
 
-/// The account `nobody`, which also stands for every user that the kernel cannot name in our user namespace.
+/// The account `nobody`, which also represents every user that the kernel cannot name in our user namespace.
 const NOBODY: u32 = 65_534;
 
 /// The far end of the connection, as far as the kernel reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FarEnd {
     Account(u32),
-    /// Network rules lead from an address of this machine on to a container. Only root can set such rules.
+    /// Network rules forward connections from an address of this machine to a container. Only root can set such rules.
     Routed,
     /// An address of another machine, or one in a separate network namespace.
     Elsewhere,
@@ -27,10 +27,10 @@ pub(super) enum FarEnd {
 /// The kind of process that the account runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Process {
-    /// By its name, its program is a server of this protocol.
+    /// The name of its program is that of a server of this protocol.
     Server,
     Other,
-    /// No process of the account is visible: they are in another container, or hidden from us.
+    /// No process of the account is visible: its processes are in another container, or hidden from us.
     Unseen,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Lent {
 pub(super) enum Ruling {
     /// Log in, by any method that the server asks for.
     Proved,
-    /// Log in, but never so that a process on the way could see the password.
+    /// Log in, but only by methods with which no process on the way could see the password.
     NotInClear,
     Stranger(Why),
 }
@@ -67,7 +67,7 @@ pub(super) enum Why {
     Person(u32),
     /// The process belongs to a system account, but its program is not a server of the protocol.
     Program(u32),
-    /// The kernel does not report whose the process is.
+    /// The kernel does not report to which account the process belongs.
     Untold,
 }
 
@@ -94,7 +94,7 @@ impl Accounts {
     }
 }
 
-/// The rule. It calls `process` only if the decision depends on it.
+/// Applies the rule. Calls `process` only if the decision depends on it.
 pub(super) fn ruling(far_end: FarEnd, accounts: &Accounts, process: impl FnOnce() -> Process) -> Ruling {
     let uid = match far_end {
         FarEnd::Account(uid) => uid,
@@ -144,19 +144,19 @@ mod tests {
         use Process::{Other, Server, Unseen};
         use Ruling::{Proved, Stranger};
         for process in [Server, Other, Unseen] {
-            // A port proxy of Docker, systemd's sockets, a server of root's.
+            // Docker's port proxy, systemd's sockets, a server that runs as root.
             check(Account(0), process, Proved);
             // Our own tunnel, a developer's server, podman without root.
             check(Account(OWN), process, Proved);
             check(Account(100_999), process, Proved);
-            // LXC.
+            // A server in an LXC container.
             check(Account(400_101), process, Proved);
-            // Other people, and their containers, whatever their programs are called.
+            // Processes and containers of other people, whatever their programs are called.
             check(Account(1001), process, Stranger(Why::Person(1001)));
             check(Account(165_536), process, Stranger(Why::Person(165_536)));
             check(Account(70_000), process, Stranger(Why::Person(70_000)));
         }
-        // mysql, postgres, a service with DynamicUser=, Docker's containers with their own numbers.
+        // The accounts mysql and postgres, a service with DynamicUser=, Docker's containers with their own ids.
         for uid in [27, 999, 61_500, 300_999] {
             check(Account(uid), Server, Proved);
             check(Account(uid), Unseen, Proved);

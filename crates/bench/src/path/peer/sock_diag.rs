@@ -74,20 +74,20 @@ fn request(local: SocketAddr, remote: Option<SocketAddr>) -> Vec<u8> {
     // Sequence number and sender; both may be 0, since there is only one request and one sender.
     bytes.extend([0; 8]);
     bytes.extend([family, IPPROTO_TCP, 0, 0]);
-    // In any state.
+    // Sockets in any state.
     bytes.extend(u32::MAX.to_ne_bytes());
     bytes.extend(local.port().to_be_bytes());
     bytes.extend(remote.port().to_be_bytes());
     bytes.extend(words(local.ip()));
     bytes.extend(words(remote.ip()));
-    // On any interface.
+    // Sockets on any interface.
     bytes.extend([0; 4]);
-    // With any socket cookie.
+    // Sockets with any cookie.
     bytes.extend([0xff; 8]);
     bytes
 }
 
-/// The four words in which the message holds an address of either family.
+/// Returns the four words in which the message holds an address of either family.
 fn words(ip: IpAddr) -> [u8; 16] {
     let mut words = [0; 16];
     match ip {
@@ -121,7 +121,7 @@ fn read(answer: &[u8], wants_listener: bool) -> io::Result<Option<End>> {
     Ok((is_listener == wants_listener).then_some(end))
 }
 
-/// Like `asked`, but from the kernel's list.
+/// Like `asked`, but reads the kernel's list in `/proc`.
 fn listed(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Option<End>> {
     let mut text = kernel::text("/proc/thread-self/net/tcp")?;
     // A kernel without IPv6 does not have this file.
@@ -162,7 +162,8 @@ struct Row {
 }
 
 impl Row {
-    /// The columns: number, two addresses, state, four columns of queues and timers, uid, another column, inode.
+    /// Parses a line with these columns: number, two addresses, state, four columns of queues and timers, uid, another
+    /// column, inode.
     fn read(line: &str) -> Option<Self> {
         let columns: Vec<&str> = line.split_ascii_whitespace().collect();
         Some(Self {
@@ -227,7 +228,7 @@ mod tests {
         let accepted = listener.accept().unwrap();
         check(remote, true, true);
         drop(listener);
-        // A program that another test starts has a copy of it between its fork and its exec.
+        // A program that another test starts has a copy of the socket between its fork and its exec.
         let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while asked(local, None).unwrap().is_some() && std::time::Instant::now() < end {
             std::thread::sleep(std::time::Duration::from_millis(1));

@@ -22,7 +22,7 @@ pub struct ServerCounts {
 }
 
 impl Conversation {
-    /// Lists the other sessions of `user`, under which we are logged in. A cheap query.
+    /// Lists the other sessions of `user`, the account with which we are logged in. A cheap query.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses the query or has ended.
@@ -41,7 +41,7 @@ impl Conversation {
         answer.map_err(|source| PathError::Protocol { action: ASK_CONNECTIONS, endpoint, source })
     }
 
-    /// Queries what the server has counted so far; meant to be called now and then.
+    /// Queries the server's counts so far; meant to be called now and then.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses the query or has ended.
@@ -158,7 +158,7 @@ fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, 
 
 fn redis_counts(connection: &mut Connection<Link>) -> Result<ServerCounts, WireError> {
     let stats = redis_text(connection, &[b"INFO", b"stats"])?;
-    // Redis reports these since 6.2.
+    // Redis reports these errors since version 6.2.
     let errors = redis_text(connection, &[b"INFO", b"errorstats"])?;
     let received = stats.lines().find_map(|line| line.strip_prefix("total_connections_received:"));
     let received = received.map(|count| parsed(REDIS, count));

@@ -1,4 +1,5 @@
-//! Which thread of a server answers on a connection, from what the kernel counts: that thread sleeps after each answer.
+//! Finds the thread of a server that answers on a connection, from the kernel's counts: this thread sleeps after each
+//! answer.
 //!
 //! For a MySQL account that may not read `performance_schema.threads`.
 
@@ -12,14 +13,15 @@ use crate::path::Conversation;
 
 /// Number of queries in each round. Another thread may sleep as often by chance in one round, but hardly in all three.
 const ROUNDS: [u64; 3] = [23, 41, 16];
-/// Number of attempts: other processes on the machine may preempt the thread, so it seems to sleep more often.
+/// Number of attempts. One may not be enough: other processes on the machine may preempt the thread, which then seems
+/// to sleep more often.
 const ATTEMPTS: usize = 8;
 /// A server with more threads than this is not checked.
 const MOST_THREADS: usize = 512;
 
 impl Conversation {
-    /// The thread of process `pid` that answers on this connection. `None` if it may be one of several threads, or
-    /// unless the server says that each connection has a thread.
+    /// Returns the thread of process `pid` that answers on this connection. `None` if several threads are possible, or
+    /// if the server does not report that each connection has a thread.
     pub fn answering_thread(&mut self, pid: u32) -> Option<u32> {
         let of_connection = [vec![Some("one-thread-per-connection".to_owned())]];
         if self.query("SELECT @@thread_handling").ok()? != of_connection {
@@ -33,7 +35,7 @@ impl Conversation {
         for n in ROUNDS {
             let before = turns(pid)?;
             for _ in 0..n {
-                // Long enough for the server's thread to fall asleep.
+                // The pause is long enough for the server's thread to fall asleep.
                 thread::sleep(Duration::from_micros(20));
                 self.execute("DO 0").ok()?;
             }
@@ -52,14 +54,15 @@ impl Conversation {
     }
 }
 
-/// Whether a thread that was given a core `more` times may have answered `n` queries. It may have found some of them
-/// without sleeping; and if it shares a core with the client, it may have to wait for the client in the middle of each
-/// answer. The thread that answers always fits, so if only one thread fits, it is that thread.
+/// Returns whether a thread that got a core `more` times may have answered `n` queries. The thread may have received
+/// some queries without sleeping; and if it shares a core with the client, it may have to wait for the client in the
+/// middle of each answer. The thread that answers always passes this test, so if only one thread passes, that thread
+/// answers.
 fn is_near(more: u64, n: u64) -> bool {
     (n - n / 4..=2 * n + 4).contains(&more)
 }
 
-/// Returns how often each thread of a process was given a core; `None` if there are too many threads.
+/// Returns how often each thread of a process got a core; `None` if there are too many threads.
 fn turns(pid: u32) -> Option<BTreeMap<u32, u64>> {
     let tids = threads(pid).ok().filter(|it| it.len() <= MOST_THREADS)?;
     // A thread that has just ended is left out.

@@ -1,4 +1,4 @@
-//! The kernel's view of connections to a server that does not report them: which process has accepted each.
+//! The kernel's view of connections to a server that does not report them: which process has accepted each connection.
 
 use std::net::SocketAddr;
 
@@ -11,8 +11,8 @@ use crate::path::{Conversation, Endpoint, relayed_by};
 
 impl ServerView {
     /// Returns the view of the process that listens on the socket of one of the `conversations`, or else of the process
-    /// `listener`. It lists the TCP connections whose other end that process, or one that it has started, holds. `None`
-    /// if looptax may not inspect the process.
+    /// `listener`. The view lists the TCP connections whose other end is held by that process or by a process that it
+    /// has started. `None` if looptax may not inspect the process.
     pub fn by_kernel<'a>(
         conversations: impl Iterator<Item = &'a Conversation> + Clone,
         listener: Option<u32>,
@@ -46,8 +46,9 @@ impl ServerView {
     }
 }
 
-/// The far ends of the connections that the listener's processes have accepted on its port, each with the process that
-/// holds it. If `told` names processes, only these are inspected: a server may have started hundreds.
+/// Returns the far ends of the connections that the listener's processes have accepted on its port, each with the
+/// process that holds it. If `told` names processes, only these are inspected, because a server may have started
+/// hundreds.
 fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(SocketAddr, u32)> {
     let mut pids: Vec<u32> =
         told.filter(|id| belongs_to(*id, listener)).filter_map(|id| Some(of_thread(id)?.0)).collect();
@@ -63,14 +64,14 @@ fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(S
     pids.into_iter().flat_map(of_process).collect()
 }
 
-/// The far end of the connection that a process has accepted, if there is only one. Through a port proxy it is not our
-/// own end.
+/// Returns the far end of the connection that a process has accepted, if there is only one such connection. Behind a
+/// port proxy, that far end is not our own end.
 fn only_one(pid: u32, accepted: &[(SocketAddr, u32)]) -> Option<SocketAddr> {
     let mut held = accepted.iter().filter(|held| held.1 == pid);
     held.next().filter(|_| held.next().is_none()).map(|held| held.0)
 }
 
-/// Whether `id` is a thread of the listener, or of a process that the listener has started.
+/// Returns whether `id` is a thread of the listener, or of a process that the listener has started.
 fn belongs_to(id: u32, listener: u32) -> bool {
     of_thread(id).is_some_and(|(process, parent)| [process, parent].contains(&listener))
 }

@@ -13,9 +13,9 @@ use super::seen::{ClientSeen, SeenAs, ServerView};
 use crate::path::answers::{number, unfit};
 use crate::path::{Family, Link, LinkFacts};
 
-/// Options that set where a process listens. Two processes that differ only in these count as alike.
+/// Options for the address on which a process listens. Two processes that differ only in these options count as alike.
 const ADDRESS_OPTIONS: [&str; 3] = ["-s", "-l", "-p"];
-/// Settings that say where a process listens; see [`ADDRESS_OPTIONS`].
+/// Settings for the address on which a process listens; see [`ADDRESS_OPTIONS`].
 const ADDRESS_SETTINGS: [&str; 3] = ["tcpport", "inter", "domain_socket"];
 
 const TITLE: &str = Protocol::Memcached.title();
@@ -76,7 +76,8 @@ fn process(stats: &[(String, String)]) -> Result<u32, WireError> {
     })
 }
 
-/// The address of a client: for `11:addr` the value is `tcp:127.0.0.1:40000` or `tcp6:[::1]:40000`.
+/// Returns the address of a client from a statistic: for `11:addr` the value is `tcp:127.0.0.1:40000` or
+/// `tcp6:[::1]:40000`.
 fn client(name: &str, value: &str) -> Option<SocketAddr> {
     let value = name.ends_with(":addr").then_some(value)?;
     let (family, address) = value.split_once(':')?;
@@ -84,7 +85,7 @@ fn client(name: &str, value: &str) -> Option<SocketAddr> {
     is_tcp.then(|| address.parse().ok()).flatten()
 }
 
-/// The only thread with the name [`WORKER`]; `None` if there are several or no such threads.
+/// Returns the only thread with the name [`WORKER`]; `None` if there are several or no such threads.
 fn worker_of(pid: u32) -> Option<u32> {
     let tasks = kernel::names(format!("/proc/{pid}/task")).ok()?;
     let mut workers = tasks.filter_map(|task| {
@@ -96,7 +97,7 @@ fn worker_of(pid: u32) -> Option<u32> {
     workers.next().is_none().then_some(worker).flatten()
 }
 
-/// A hash of all settings except the addresses.
+/// Returns a hash of all settings except the addresses.
 ///
 /// # Source
 /// The hash is FNV-1a of 64 bits (Fowler, Noll, Vo).
@@ -107,7 +108,7 @@ fn fingerprint(settings: &[(String, String)]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The command line from `/proc/PID/cmdline` without the options that set where the process listens.
+/// Returns the command line from `/proc/PID/cmdline` without the options for the address on which the process listens.
 fn command_line(cmdline: &[u8]) -> String {
     let text = String::from_utf8_lossy(cmdline);
     let mut words = text.split_terminator('\0');

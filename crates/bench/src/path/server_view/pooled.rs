@@ -1,8 +1,8 @@
 //! How a pooler in front of PostgreSQL treats its server connections: whether clients share them, and whether a
 //! client's prepared statements then stay with that client.
 //!
-//! For a running pooler, `experiment` checks this before it prepares anything: nothing of ours may stay on a server
-//! connection that another client gets next.
+//! For a running pooler, `experiment` checks this before it prepares any statement, because no statement of ours may
+//! stay on a server connection that another client gets next.
 
 use looptax_model::dsn::Protocol;
 use looptax_wire::WireError;
@@ -12,17 +12,18 @@ use crate::path::conversation::ProtocolConnection;
 use crate::path::error::ASK_CONNECTIONS;
 use crate::path::{Conversation, PathError};
 
-/// A statement that exists for a moment, to see under which name the server knows it.
+/// The name of a statement that is prepared for a moment, to see under which name the server lists it.
 const LOOK: &str = "looptax_look";
 
 impl Conversation {
-    /// Whether the pooler gives its server connections to different clients: the server's process behind this
-    /// connection changes, or is also the one behind `other`, which logged in the same way.
+    /// Returns whether the pooler gives its server connections to different clients: the server's process that serves
+    /// this connection changes, or also serves `other`, which logged in the same way.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses the query or is not PostgreSQL.
     pub fn shares_backends_with(&mut self, other: &mut Self) -> Result<bool, PathError> {
-        // Twice in a row for each connection: if server connections take turns, the two queries use different ones.
+        // Two queries in a row for each connection: if the pooler uses its server connections in turn, the two queries
+        // use different server connections.
         let own = [self.backend()?.pid, self.backend()?.pid];
         let others = [other.backend()?.pid, other.backend()?.pid];
         let again = self.backend()?.pid;
@@ -30,9 +31,9 @@ impl Conversation {
         Ok(!is_own)
     }
 
-    /// Whether the pooler renames the statements that this connection prepares, and so can keep them: `PgBouncer` does
-    /// that since 1.21, if `max_prepared_statements` is not 0. The statement prepared for this check is removed
-    /// afterwards.
+    /// Returns whether the pooler renames the statements that this connection prepares, and so can keep them.
+    /// `PgBouncer` does this since 1.21, if `max_prepared_statements` is not 0. The statement prepared for this check
+    /// is removed afterwards.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the connection breaks or does not lead to PostgreSQL.

@@ -37,7 +37,7 @@ pub enum Saved {
         /// server does not report it.
         ago_s: Option<u64>,
         n_changes_since: u64,
-        /// Whether the server takes a snapshot when it ends; `None` if it does not report that.
+        /// Whether the server takes a snapshot when it ends; `None` if the server does not report this.
         takes_one_at_end: Option<bool>,
     },
 }
@@ -92,7 +92,7 @@ fn only_clients(n: u64) -> BeforeRestart {
 
 fn redis(connection: &mut looptax_wire::redis::Connection<crate::path::Link>) -> Result<BeforeRestart, WireError> {
     let info = redis_text(connection, &[b"INFO"])?;
-    // The account may not be allowed to read settings, and versions before 7 do not have the second one.
+    // The account may not be allowed to read settings, and versions before 7 do not have the second setting.
     let points = setting(connection, b"save");
     let at_end =
         points.map(|points| saves_at_end(&points, &setting(connection, b"shutdown-on-sigterm").unwrap_or_default()));
@@ -109,8 +109,8 @@ fn setting(connection: &mut looptax_wire::redis::Connection<crate::path::Link>, 
     }
 }
 
-/// Whether Redis takes a snapshot when SIGTERM ends it: it does if it takes snapshots by itself, unless `on_sigterm`
-/// sets something else.
+/// Returns whether Redis takes a snapshot when SIGTERM ends it. It does if it takes snapshots by itself, unless
+/// `on_sigterm` sets something else.
 ///
 /// # Source
 /// redis.conf of Redis 7; tested with Redis 7.0 and Valkey 9.1 (2026-11-28) by comparing the keys before and after.
@@ -119,7 +119,7 @@ fn saves_at_end(points: &str, on_sigterm: &str) -> bool {
     is_told("save") || !points.is_empty() && !is_told("nosave")
 }
 
-/// Parses Redis's `INFO`; `takes_one_at_end` says whether Redis takes a snapshot when it ends.
+/// Parses Redis's `INFO`; `takes_one_at_end` is whether Redis takes a snapshot when it ends.
 fn of_info(info: &str, takes_one_at_end: Option<bool>) -> BeforeRestart {
     let lines: BTreeMap<&str, &str> = info.lines().filter_map(|it| it.trim().split_once(':')).collect();
     let count = |name: &str| lines.get(name)?.parse::<u64>().ok();

@@ -48,7 +48,7 @@ pub struct ServerView {
 }
 
 impl ServerView {
-    /// Whether the server listed this connection.
+    /// Returns whether the server listed this connection.
     pub fn lists(&self, connection_id: u64) -> bool {
         let mut clients = self.clients.iter();
         clients.any(|it| it.connection_id == connection_id)

@@ -16,14 +16,14 @@ pub struct ServerWork {
     pub counter: &'static str,
     /// Requests since the server started, including those that read this count.
     pub n_requests: u64,
-    /// By how many requests each reading increases `n_requests`.
+    /// The number of requests by which each reading increases `n_requests`.
     pub n_own: u64,
     /// Time spent in requests by the server's clock, µs; `None` if the server does not report it.
     pub busy_us: Option<f64>,
 }
 
 impl Conversation {
-    /// Queries what the server has done so far; `None` if it keeps no count.
+    /// Queries the server's work so far; `None` if it keeps no count.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses the query or has ended.

@@ -16,13 +16,13 @@ pub struct Echo {
 /// One request to the echo server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EchoRequest {
-    /// A message from the client, and one back.
+    /// A message from the client, and a reply.
     Ping { request_bytes: u32, reply_bytes: u32 },
     /// A stream from the client, and eight bytes back when the last byte has arrived.
     Stream {
         /// Bytes of all writes together.
         bytes: u64,
-        /// Bytes of one write; the last one may be shorter.
+        /// Bytes of one write; the last write may be shorter.
         write_bytes: u32,
     },
 }
@@ -35,7 +35,7 @@ impl Default for Echo {
 }
 
 impl Echo {
-    /// The request's name in options and records.
+    /// Returns the request's name in options and records.
     pub fn name(&self) -> &'static str {
         match self.request {
             EchoRequest::Ping { .. } => "ping",
@@ -51,7 +51,7 @@ impl Echo {
         Hello { traffic, is_nodelay: self.is_nodelay }
     }
 
-    /// Number of bytes in one write.
+    /// Returns the number of bytes in one write.
     pub(crate) fn write_bytes(&self) -> u32 {
         match self.request {
             EchoRequest::Ping { request_bytes, .. } => request_bytes,

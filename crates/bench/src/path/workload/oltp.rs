@@ -58,7 +58,7 @@ impl Oltp {
         self != Self::ReadOnly
     }
 
-    /// The transaction's statements on `table`.
+    /// Returns the transaction's statements on `table`.
     pub(super) fn transaction(self, table: &str) -> Transaction {
         let mut building = Building::on(table);
         let in_transaction = matches!(self, Self::ReadOnly | Self::ReadWrite | Self::WriteOnly);
@@ -153,7 +153,7 @@ impl<'a> Building<'a> {
         self.step(sql, vec![c, key], Expected::Changed(1));
     }
 
-    /// The same id is deleted and inserted again, so the table keeps its size.
+    /// Deletes and inserts the same id, so the table keeps its size.
     fn delete_and_insert(&mut self) {
         let table = self.table;
         let id = self.key();
@@ -170,7 +170,7 @@ impl<'a> Building<'a> {
         self.step(sql, vec![k, c, pad], Expected::Changed(1));
     }
 
-    /// As in sysbench, more and more of the ids have already been deleted.
+    /// Deletes a random id. As in sysbench, more and more of these ids are already deleted.
     fn delete_any(&mut self) {
         let key = self.key();
         let sql = format!("DELETE FROM {} WHERE id=?", self.table);

@@ -5,13 +5,13 @@ use looptax_model::dsn::Protocol;
 /// The number of bytes that [`ping`] requests: 120, as many as a point select returns.
 pub(crate) const PING_BYTES: usize = 120;
 
-/// The statement of [`crate::path::Workload::Ping`] for SQL servers: it reads no table.
+/// Returns the statement of [`crate::path::Workload::Ping`] for SQL servers: it reads no table.
 pub(crate) fn ping() -> String {
     format!("SELECT '{}'", "x".repeat(PING_BYTES))
 }
 
-/// The statement of [`crate::path::Workload::SystemRow`]: reads a row of a table that the server itself keeps, by its
-/// key.
+/// Returns the statement of [`crate::path::Workload::SystemRow`], which reads a row of a table that the server itself
+/// keeps, by its key.
 ///
 /// On PostgreSQL every account may read the table of types. MySQL and MariaDB keep the texts of `HELP` in a table;
 /// accounts with rights on all databases may read it, and it may be empty.

@@ -23,7 +23,7 @@ pub enum SitePage {
 }
 
 impl SitePage {
-    /// The page's name in options and records.
+    /// Returns the page's name in options and records.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Hello => site::HELLO,
@@ -32,7 +32,7 @@ impl SitePage {
         }
     }
 
-    /// The page's request to an HTTP server; `named` is the page that the target's URL names.
+    /// Returns the page's request to an HTTP server; `named` is the page that the target's URL names.
     pub(crate) fn fetch(self, named: &str, is_last: bool) -> Result<upstream::Fetch, WireError> {
         let target = match self {
             Self::Named => named.to_owned(),
@@ -47,7 +47,7 @@ impl SitePage {
         })
     }
 
-    /// The page's request to PHP-FPM, whose scripts are in `folder`.
+    /// Returns the page's request to PHP-FPM, whose scripts are in `folder`.
     pub(crate) fn script(self, folder: &str, is_last: bool) -> Result<fastcgi::Page, WireError> {
         let query = match self {
             Self::Sized { bytes } => format!("{}={bytes}", site::BYTES),
@@ -69,7 +69,7 @@ impl SitePage {
         }
     }
 
-    /// The length of a right answer in bytes, if known.
+    /// Returns the length of a right answer in bytes, if known.
     fn answer_bytes(self) -> Option<u64> {
         match self {
             Self::Hello => Some(site::HELLO_BYTES),

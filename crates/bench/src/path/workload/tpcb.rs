@@ -10,7 +10,7 @@ const TELLERS: i64 = 10;
 /// A transaction changes a balance by at most this much.
 const MOST_MOVED: i64 = 5_000;
 
-/// The transaction's statements on the tables of `schema`.
+/// Returns the transaction's statements on the tables of `schema`.
 pub(super) fn transaction(schema: &str, scale: u32) -> Transaction {
     let scale = i64::from(scale.max(1));
     let draws = vec![

@@ -43,7 +43,7 @@ const CALLABLE: [Callable; 19] = [
 ];
 
 impl Function {
-    /// The function's sign or name, for messages.
+    /// Returns the function's sign or name, for messages.
     pub(super) fn operation(self) -> &'static str {
         match self {
             Self::Add => "+",

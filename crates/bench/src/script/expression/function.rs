@@ -71,7 +71,7 @@ impl Function {
         }
     }
 
-    /// The tests, which also accept NULL.
+    /// Evaluates a test, which also accepts NULL; `None` if the function is not a test.
     fn test(self, arguments: &[Value]) -> Option<bool> {
         let value = arguments.first()?;
         match self {
@@ -120,14 +120,14 @@ impl Function {
         self.with_integers(left, right, random)
     }
 
-    /// Whether this function calculates with doubles if at least one argument is a double.
+    /// Returns whether this function calculates with doubles if at least one argument is a double.
     fn is_overloaded(self) -> bool {
         use Function as F;
         matches!(self, F::Add | F::Subtract | F::Multiply | F::Divide | F::Equal | F::NotEqual)
             || matches!(self, F::Less | F::LessOrEqual | F::Greater | F::GreaterOrEqual)
     }
 
-    // Exact comparison is intended: a script that compares doubles asks for that.
+    // The comparison is exact on purpose, because a script that compares doubles asks for this.
     #[allow(clippy::float_cmp)]
     fn with_doubles(self, left: f64, right: f64) -> Value {
         match self {

@@ -9,7 +9,7 @@ const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const MURMUR_FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
 const MURMUR_SHIFT: u32 = 47;
 
-/// FNV-1a over the value's eight bytes, least significant byte first.
+/// Computes FNV-1a over the value's eight bytes, least significant byte first.
 pub(crate) fn fnv1a(value: i64, seed: i64) -> i64 {
     let start = FNV_BASIS ^ seed.cast_unsigned();
     let bytes = value.to_le_bytes();
@@ -17,7 +17,7 @@ pub(crate) fn fnv1a(value: i64, seed: i64) -> i64 {
     bytes.iter().fold(start, step).cast_signed()
 }
 
-/// `MurmurHash64A` over the value's eight bytes.
+/// Computes `MurmurHash64A` over the value's eight bytes.
 pub(crate) fn murmur2(value: i64, seed: i64) -> i64 {
     let mix = |bits: u64| bits ^ (bits >> MURMUR_SHIFT);
     let n_bytes = value.to_le_bytes().len() as u64;

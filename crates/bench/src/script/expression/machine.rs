@@ -18,7 +18,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// The variable that the step reads, so that the caller can change its index.
+    /// Returns the variable that the step reads, so that the caller can change its index.
     pub(crate) fn variable(&mut self) -> Option<&mut u32> {
         match &mut self.op {
             Op::Load(variable) => Some(variable),

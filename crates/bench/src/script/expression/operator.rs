@@ -17,7 +17,7 @@ pub(crate) const SUM: u8 = 7;
 pub(crate) const PRODUCT: u8 = 8;
 pub(crate) const SIGN: u8 = 9;
 
-/// How tightly a binary operator binds, and its function; AND, OR and IS do not have a function.
+/// Returns how tightly a binary operator binds, and its function; AND, OR and IS do not have a function.
 pub(crate) fn infix(token: &Token<'_>) -> Option<(u8, Option<Function>)> {
     use Function as F;
     let (strength, function) = match token {

@@ -44,7 +44,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of the meta command whose arguments start at `at`.
+    /// Makes a reader of the meta command whose arguments start at `at`.
     pub(crate) fn new(source: Source<'a>, at: usize) -> Self {
         let end = command_end(source.text, at);
         Self { source, at, end }
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         self.end
     }
 
-    /// The text up to the next white space, with its place; empty at the end of the command.
+    /// Reads the text up to the next white space, and returns it with its place; empty at the end of the command.
     pub(crate) fn next_argument(&mut self) -> (&'a str, Range<usize>) {
         self.skip_blanks();
         let start = self.at;
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         (&self.source.text[start..self.at], start..self.at)
     }
 
-    /// The next token of an expression, with its place.
+    /// Reads the next token of an expression, and returns it with its place.
     pub(crate) fn next_token(&mut self) -> Result<(Token<'a>, Range<usize>), ScriptError> {
         self.skip_blanks();
         let start = self.at;
@@ -157,7 +157,7 @@ fn leading(text: &str, is_part: impl Fn(char) -> bool) -> &str {
     text.find(|c| !is_part(c)).map_or(text, |end| &text[..end])
 }
 
-/// The first line feed from `at` on that is not preceded by a continuing backslash.
+/// Returns the first line feed from `at` on that is not preceded by a continuing backslash.
 fn command_end(text: &str, at: usize) -> usize {
     let mut from = at;
     while let Some(n_bytes) = text[from..].find('\n') {

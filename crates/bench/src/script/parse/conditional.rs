@@ -18,7 +18,7 @@ pub(super) struct Conditionals {
 
 struct Conditional {
     span: Range<usize>,
-    /// The `Unless` of the branch before, whose target is the next branch; `None` after `\else`.
+    /// The `Unless` of the previous branch, whose target is the next branch; `None` after `\else`.
     pending: Option<usize>,
     /// The `Jump`s at the ends of the branches.
     jumps: Vec<usize>,
@@ -46,7 +46,7 @@ impl Conditionals {
         Ok(instructions.len() - 1)
     }
 
-    /// `\else`
+    /// Handles `\else`.
     pub(super) fn otherwise(
         &mut self,
         source: Source<'_>,
@@ -56,7 +56,7 @@ impl Conditionals {
         self.end_branch(source, "else", span, instructions)
     }
 
-    /// `\endif`
+    /// Handles `\endif`.
     pub(super) fn leave(
         &mut self,
         source: Source<'_>,

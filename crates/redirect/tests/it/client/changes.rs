@@ -1,4 +1,4 @@
-//! A program that connects, becomes somebody else or goes somewhere else, and connects again.
+//! A program that connects, changes its identity, root or namespaces, and connects again.
 
 use std::ffi::CString;
 use std::os::unix::process::CommandExt;
@@ -25,7 +25,7 @@ fn arrive(told: &Told<'_>) {
 }
 
 fn set_groups(groups: &[u32]) {
-    // The kernel's own call changes only this thread.
+    // This system call changes only this thread.
     let result = unsafe { libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) };
     assert_eq!(result, 0);
 }
@@ -76,7 +76,8 @@ fn other_users(told: &Told<'_>) {
     arrive(told);
 }
 
-/// The first thread has groups that another has not, which executes and has its number then.
+/// The first thread has groups that another thread does not have. The other thread then executes a program, and so gets
+/// the first thread's number.
 fn groups_by_thread(told: &Told<'_>) {
     set_groups(&[]);
     let (go, wait) = std::sync::mpsc::channel::<()>();
@@ -97,7 +98,7 @@ fn give_up_new_rights() {
     assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
 }
 
-/// Forbids itself TCP: linux/landlock.h, where it is `LANDLOCK_ACCESS_NET_CONNECT_TCP`.
+/// Forbids itself to connect over TCP: `LANDLOCK_ACCESS_NET_CONNECT_TCP` in linux/landlock.h.
 fn fenced(told: &Told<'_>) {
     println!("before {}", raw::connect(raw::tcp(told.to), told.to));
     give_up_new_rights();
@@ -110,7 +111,7 @@ fn fenced(told: &Told<'_>) {
     println!("after {}", raw::connect(raw::tcp(told.to), told.to));
 }
 
-/// A filter that forbids `socket(AF_UNIX)`; `connect` goes on.
+/// Installs a filter that forbids `connect` if `is_strict`, and otherwise `swapon`.
 fn filter(is_strict: bool) {
     give_up_new_rights();
     let step = |code: u32, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf, k };
@@ -134,7 +135,7 @@ fn filtered(told: &Told<'_>) {
     println!("after {}", raw::connect(raw::tcp(told.to), told.to));
 }
 
-/// A child filters itself; its parent does not.
+/// A child installs a filter for itself; its parent does not.
 fn other_filters(told: &Told<'_>) {
     let pid = unsafe { libc::fork() };
     if pid == 0 {
@@ -146,8 +147,8 @@ fn other_filters(told: &Told<'_>) {
     arrive(told);
 }
 
-/// A thread goes among other mounts, where the server's folder is empty, and executes: it then is the
-/// process's first thread, by its number.
+/// A thread moves to other mounts, in which the server's folder is empty, and executes a program. It then has the
+/// number of the process's first thread.
 fn other_thread(told: &Told<'_>) {
     arrive(told);
     let folder = CString::new(&*told.words[0]).unwrap();

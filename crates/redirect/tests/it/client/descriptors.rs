@@ -1,4 +1,4 @@
-//! Copies of descriptors, other processes that hold them, threads with their own tables.
+//! Copies of descriptors, other processes that hold them, and threads with their own descriptor tables.
 
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
@@ -46,7 +46,7 @@ fn dup_before(told: &Told<'_>) {
     echo(copy);
 }
 
-/// A copy that is nowhere near.
+/// Makes a copy whose number is far from the original's.
 fn dup_far(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     println!("copy {}", unsafe { libc::dup2(fd, 50) });
@@ -57,7 +57,7 @@ fn dup_far(told: &Told<'_>) {
     echo(50);
 }
 
-/// The copy is what is watched.
+/// Watches the copy instead of the original.
 fn dup_watched(told: &Told<'_>) {
     let queue = raw::epoll();
     let fd = raw::tcp(told.to);
@@ -69,7 +69,7 @@ fn dup_watched(told: &Told<'_>) {
     talk(copy);
 }
 
-/// A ring of requests holds the socket as one of its own files: `io_uring_register(2)`.
+/// An `io_uring` ring holds the socket as one of its registered files: `io_uring_register(2)`.
 fn ring(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let mut parameters = [0_u64; 15];
@@ -137,7 +137,7 @@ fn inherited(told: &Told<'_>) {
     println!("set {}", raw::set_number(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1));
 }
 
-/// The connection goes to another process over a socket.
+/// Passes the connection to another process over a socket.
 fn pass(told: &Told<'_>) {
     let (one, two) = UnixStream::pair().unwrap();
     in_child(|| {
@@ -192,7 +192,7 @@ fn receive(over: i32) -> i32 {
     }
 }
 
-/// A thread whose descriptors are its own, where the number means something else in the others.
+/// A thread with its own descriptor table, in which a number refers to another file than in the other threads.
 fn own_table(told: &Told<'_>) {
     let to: SocketAddr = told.to;
     let shared = raw::tcp(to);
@@ -211,7 +211,7 @@ fn own_table(told: &Told<'_>) {
     talk(shared);
 }
 
-/// Descriptor, address, and what `connect` gave.
+/// Descriptor, address, and the result of `connect`.
 type Borrowed = (i32, *const u8, i32);
 
 extern "C" fn borrowing_child(place: *mut libc::c_void) -> i32 {
@@ -226,7 +226,7 @@ extern "C" fn borrowing_child(place: *mut libc::c_void) -> i32 {
 fn vfork(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let address = raw::raw(told.to, 16);
-    // The C library's vfork cannot be called from Rust; this is what it does, as posix_spawn does.
+    // The C library's vfork cannot be called from Rust; this code does the same, as posix_spawn does.
     let mut stack = vec![0_u8; 64 * 1024];
     let top = unsafe { stack.as_mut_ptr().add(stack.len()) };
     let mut told: Borrowed = (fd, address.as_ptr(), -1);

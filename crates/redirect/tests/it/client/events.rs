@@ -1,4 +1,4 @@
-//! Event queues that watch a socket before it is connected, and after.
+//! Event queues that watch a socket before it is connected, and afterwards.
 
 use super::{Case, Told, connected, talk};
 use crate::raw;
@@ -21,7 +21,7 @@ fn non_blocking(told: &Told<'_>) -> i32 {
     raw::socket(raw::family(told.to), libc::SOCK_STREAM | libc::SOCK_NONBLOCK)
 }
 
-/// As nginx does: add, connect, wait; then change, and take out.
+/// Does what nginx does: adds a watch, connects, waits; then changes the watch and removes it.
 fn before(told: &Told<'_>, mode: i32) {
     let queue = raw::epoll();
     let fd = non_blocking(told);
@@ -32,7 +32,7 @@ fn before(told: &Told<'_>, mode: i32) {
 }
 
 fn follow(queue: i32, fd: i32, mode: i32, data: u64) {
-    // Either event may come first, or both at once.
+    // Either event may come first, or both may come together.
     let mut seen = 0;
     while seen & libc::EPOLLIN == 0 {
         let (events, got) = raw::epoll_wait(queue, -1);
@@ -77,10 +77,10 @@ fn two_queues(told: &Told<'_>) {
     println!("way {}", raw::read(fd).trim_end());
 }
 
-/// As `before`, with as many processes of this user as it may have.
+/// Like `before`, but the supervisor's user has as many processes as it may have.
 fn crowded(told: &Told<'_>) {
     let limit = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
-    // Its supervisor is at work from then on.
+    // After this connection the supervisor is running.
     talk(connected(told.to));
     let limited = unsafe {
         let supervisor = libc::getppid();
@@ -90,14 +90,14 @@ fn crowded(told: &Told<'_>) {
     before(told, 0);
 }
 
-/// A queue that is made when the process has connected before.
+/// Makes a queue after the process has already connected.
 fn late_queue(told: &Told<'_>) {
     connected(told.to);
     before(told, 0);
     before(told, libc::EPOLLET);
 }
 
-/// Under a number that the supervisor uses for something else, and one that it has not got.
+/// Connects under numbers that the supervisor uses for something else, and under numbers that it does not have.
 fn high(told: &Told<'_>) {
     for number in [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 500, 1000] {
         let queue = unsafe { libc::fcntl(raw::epoll(), libc::F_DUPFD, 600) };
@@ -114,7 +114,7 @@ fn high(told: &Told<'_>) {
     }
 }
 
-/// As many watches as told, then a connection among them.
+/// Makes the requested number of watches, then connects some of the watched sockets.
 fn many(told: &Told<'_>) {
     let n: usize = told.words[0].parse().unwrap();
     let queue = raw::epoll();
@@ -123,7 +123,7 @@ fn many(told: &Told<'_>) {
         assert!(*fd > 0, "{fd}");
         assert_eq!(raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, *fd, libc::EPOLLIN | libc::EPOLLET, *fd as u64), 0);
     }
-    // A socket that is not connected hangs up, once.
+    // A socket that is not connected reports a hang-up, once.
     while raw::epoll_wait(queue, 0) != (0, 0) {}
     for fd in [sockets[0], sockets[n / 2], sockets[n - 1]] {
         raw::connect(fd, told.to);

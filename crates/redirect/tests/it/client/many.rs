@@ -20,13 +20,14 @@ pub(super) const CASES: &[Case] = &[
     ("stuck", stuck),
 ];
 
-/// One thread's address is in memory that is filled in when another has connected: `userfaultfd(2)`.
+/// The address of one thread's `connect` is in memory that is filled after another thread has connected:
+/// `userfaultfd(2)`.
 fn stuck(told: &Told<'_>) {
     const API: u64 = 0xaa;
     const SAY_API: u64 = 0xc018_aa3f;
     const REGISTER: u64 = 0xc020_aa00;
     const FILL: u64 = 0xc028_aa03;
-    // If no answer comes, this ends it.
+    // If no answer arrives, this alarm ends the program.
     unsafe { libc::alarm(20) };
     let ask = |fd: i32, request: u64, words: &mut [u64]| {
         let result = unsafe { libc::ioctl(fd, request as _, words.as_mut_ptr()) };
@@ -42,7 +43,7 @@ fn stuck(told: &Told<'_>) {
         let result = unsafe { libc::connect(fd, page as *const _, 16) };
         assert_eq!(raw::number(result.into()), 0);
     });
-    // Others are served while it waits, however often it is tried.
+    // Other connections are answered while that thread waits, however many are made.
     for _ in 0..50 {
         raw::close(connected(to));
         thread::sleep(std::time::Duration::from_millis(1));
@@ -57,7 +58,7 @@ fn number(told: &Told<'_>, idx: usize) -> usize {
     told.words[idx].parse().unwrap()
 }
 
-/// One whole conversation; whether it went over the socket.
+/// Connects, exchanges data, and returns whether the connection used the socket.
 fn dial(told: &Told<'_>) -> bool {
     let mut stream = TcpStream::connect(told.to).unwrap();
     stream.set_nodelay(true).unwrap();
@@ -76,7 +77,7 @@ fn dial(told: &Told<'_>) -> bool {
     line.starts_with(b"unix")
 }
 
-/// Threads that each dial a number of times, starting at once.
+/// Starts threads that each dial a number of times, all from the same moment on.
 fn threads(told: &Told<'_>) {
     let (n_threads, n_dials) = (number(told, 0), number(told, 1));
     let (n_moved, has_begun) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -107,7 +108,7 @@ extern "C" fn count(_: i32) {
     N_SIGNALS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Connects under a storm of signals: `restart` or `interrupt`, how many times.
+/// Connects during a storm of signals. The arguments are `restart` or `interrupt`, and the number of connections.
 fn signals(told: &Told<'_>) {
     let is_restarting = told.words[0] == "restart";
     let is_connecting_alone = told.words.get(2).is_some();
@@ -126,7 +127,7 @@ fn signals(told: &Told<'_>) {
         let mut result = raw::connect(fd, told.to);
         if result == -i64::from(libc::EINTR) {
             n_interrupted += 1;
-            // The kernel goes on connecting, or has not begun: either way this is how to wait.
+            // The kernel continues to connect, or has not begun; in both cases this is how to wait.
             raw::poll(fd, libc::POLLOUT, 1000);
             result = raw::connect(fd, told.to);
             while result == -i64::from(libc::EINTR) {
@@ -184,17 +185,18 @@ fn descriptors(told: &Told<'_>) {
     println!("way {}", raw::read(fd).trim_end());
 }
 
-/// Connects and closes a number of times, and prints after a tenth and at the end which descriptors the supervisor
-/// above has open.
+/// Connects and closes a number of times. After a tenth and at the end, prints which descriptors the supervisor, its
+/// parent, has open.
 fn repeat(told: &Told<'_>) {
     let n = number(told, 0);
     let mut n_first = 0;
     for idx in 0..n {
         let fd = connected(told.to);
         if idx + 1 == n / 10 || idx + 1 == n {
-            // The supervisor takes a call when it is done with the one before.
+            // The supervisor accepts a call when it has finished the call before it.
             raw::name(true, fd, 16);
-            // The fewest of several looks: a thread that ends late holds some for a while, a leak for good.
+            // The lowest of several counts: a thread that ends late holds some descriptors for a while, a leak holds
+            // them forever.
             let n_looks = if n_first == 0 { 20 } else { 1_000 };
             let mut fewest = open_above();
             for _ in 1..n_looks {
@@ -212,14 +214,14 @@ fn repeat(told: &Told<'_>) {
     println!("dials {n}");
 }
 
-/// The descriptors that the parent process has open.
+/// Returns the descriptors that the parent process has open.
 fn open_above() -> Vec<String> {
     let parent = unsafe { libc::getppid() };
     let open = std::fs::read_dir(format!("/proc/{parent}/fd")).unwrap();
     open.filter_map(|it| Some(std::fs::read_link(it.ok()?.path()).ok()?.display().to_string())).collect()
 }
 
-/// One thread connects a number that another closes and opens again, all the time.
+/// One thread connects a descriptor number that another thread closes and opens again all the time.
 fn reopened(told: &Told<'_>) {
     let n = number(told, 0);
     let number = 50;
@@ -230,7 +232,7 @@ fn reopened(told: &Told<'_>) {
             let null = std::fs::File::open("/dev/null").unwrap();
             let null = std::os::fd::AsRawFd::as_raw_fd(&null);
             while !is_over.load(Ordering::Relaxed) {
-                // The number is a socket, then another file, which must not be replaced.
+                // The number refers to a socket, then to another file, which must not be replaced.
                 unsafe { libc::dup2(null, number) };
                 let name = std::fs::read_link(format!("/proc/self/fd/{number}")).unwrap();
                 if name.to_str() != Some("/dev/null") {
@@ -252,13 +254,14 @@ fn reopened(told: &Told<'_>) {
     println!("clobbered {}", n_clobbered.load(Ordering::Relaxed));
 }
 
-/// One thread connects a socket while another one begins, changes or ends a watch on it: what it said last holds.
+/// One thread connects a socket while another thread begins, changes or ends a watch on it: that thread's last call
+/// decides.
 fn watched(told: &Told<'_>) {
     const ADD: i32 = libc::EPOLL_CTL_ADD;
     const CHANGE: i32 = libc::EPOLL_CTL_MOD;
     const END: i32 = libc::EPOLL_CTL_DEL;
-    // Calls before, calls beside `connect`, and whether the queue reports the socket at last. Their data is the number
-    // of the call.
+    // By case: the calls before `connect`, the calls at the same time as `connect`, and whether the queue finally
+    // reports the socket. The data of a call are its number.
     const CASES: [(&[i32], &[i32], bool); 5] = [
         (&[], &[ADD], true),
         (&[], &[ADD, CHANGE], true),
@@ -287,16 +290,16 @@ fn watched(told: &Told<'_>) {
             raw::connect(fd, told.to);
             other.join().unwrap()
         });
-        // The server speaks first.
+        // The server sends first.
         assert_eq!(raw::poll(fd, libc::POLLIN, 5_000) & libc::POLLIN, libc::POLLIN);
         let last = before.len() + beside.len() - 1;
         let event = raw::epoll_wait(queue, if is_watched { 1_000 } else { 0 });
         let is_told = event == (libc::EPOLLIN as u32, last as u64);
-        // The first of two calls before the exchange, the second one after it: no kernel offers to exchange a file in
+        // The first of two calls came before the exchange, the second one after it: no kernel can exchange a file in
         // all queues at once.
         let is_between = |it: &i64| [libc::ENOENT, libc::EEXIST].iter().any(|errno| -i64::from(*errno) == *it);
-        // A call in the microseconds in which the new file's watch begins: no kernel changes a watch only if it is still
-        // the same.
+        // The call came in the microseconds in which the new file's watch begins: no kernel has a call that changes a
+        // watch only if it is unchanged.
         let is_overwritten = !before.is_empty() && event == (libc::EPOLLIN as u32, 0);
         if beside.len() == 2 && is_between(&answers[1]) {
             n_between += 1;
@@ -311,7 +314,7 @@ fn watched(told: &Told<'_>) {
     println!("wrong {} {wrong:?} between {n_between} overwritten {n_overwritten}", wrong.len());
 }
 
-/// Connects until the queue is full and beyond: blocking, then not.
+/// Connects until the queue is full, and then further: first with blocking sockets, then with a non-blocking one.
 fn fill_queue(told: &Told<'_>) {
     for _ in 0..number(told, 0) {
         println!("blocking {}", raw::connect(raw::tcp(told.to), told.to));

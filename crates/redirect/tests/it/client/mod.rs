@@ -1,7 +1,7 @@
-//! The program that is supervised: does one thing with sockets and prints what it got.
+//! The program that is supervised: runs one case with sockets and prints the results.
 //!
-//! `way …` lines say which way the server was reached; everything else has to be the same plain and
-//! moved.
+//! Lines `way …` show over which transport the server was reached; all other lines must be the same in a plain run and
+//! in a moved run.
 
 mod changes;
 mod descriptors;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use crate::raw;
 
-/// The arguments of a case: the server's address, and more words.
+/// The arguments of a case: the server's address, and further words.
 pub(crate) struct Told<'a> {
     pub(crate) to: SocketAddr,
     pub(crate) words: &'a [String],
@@ -42,20 +42,20 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A connection as most programs make it.
+/// Connects as most programs do.
 pub(crate) fn connected(to: SocketAddr) -> RawFd {
     let fd = raw::tcp(to);
     assert_eq!(raw::connect(fd, to), 0);
     fd
 }
 
-/// Reads the greeting and says something, which has to come back.
+/// Prints the greeting, then sends text that the server must echo.
 pub(crate) fn talk(fd: RawFd) {
     println!("way {}", raw::read(fd).trim_end());
     echo(fd);
 }
 
-/// Says something, which has to come back.
+/// Sends text that the server must echo.
 pub(crate) fn echo(fd: RawFd) {
     assert_eq!(raw::write(fd, "hello"), 5);
     println!("echo {}", raw::read(fd));

@@ -1,5 +1,5 @@
-//! A program that connects on request, with orders over a socket that is not redirected, and reports over which
-//! transport it came.
+//! A program that connects on request. It gets its orders over a socket that is not redirected, and reports over which
+//! transport it connected.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use crate::raw;
 
 pub(super) const CASES: &[Case] = &[("on-demand", on_demand)];
 
-/// `n_threads` threads, each with a line to the test that controls it.
+/// Starts `n_threads` threads, each with a connection to the test that controls it.
 fn on_demand(told: &Told<'_>) {
     let control = &told.words[0];
     let n_threads = told.words[1].parse().unwrap();
@@ -30,7 +30,7 @@ fn obey(mut control: UnixStream) {
         let words: Vec<&str> = line.split(' ').collect();
         let answer = match words[..] {
             ["dial", address, n] => dial(address.parse().unwrap(), n.parse().unwrap()),
-            // One that does not wait, asked for twice.
+            // A non-blocking `connect`, which `again` repeats.
             ["begin", address] => {
                 let address: SocketAddr = address.parse().unwrap();
                 let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
@@ -46,7 +46,7 @@ fn obey(mut control: UnixStream) {
     }
 }
 
-/// How many came over TCP, and over the socket.
+/// Returns how many connections used TCP, and how many the socket.
 fn dial(address: SocketAddr, n: usize) -> String {
     let mut ways = [0, 0];
     for _ in 0..n {

@@ -18,7 +18,7 @@ pub(super) const CASES: &[Case] = &[
 
 const TCP: i32 = libc::IPPROTO_TCP;
 
-/// Numbers that programs set and ask for.
+/// Options that programs set and read, with a number as their value.
 const NUMBERS: [(i32, i32, i32); 12] = [
     (TCP, libc::TCP_NODELAY, 1),
     (TCP, libc::TCP_NODELAY, 0),
@@ -51,7 +51,7 @@ fn options(told: &Told<'_>) {
     }
     println!("connect {}", raw::connect(before, told.to));
     for (level, name, _) in NUMBERS {
-        // This one is the state of the moment.
+        // This option shows the state of the moment.
         if name != libc::TCP_QUICKACK {
             println!("{level} {name}: {:?}", raw::get_number(before, level, name));
         }
@@ -59,7 +59,7 @@ fn options(told: &Told<'_>) {
     talk(before);
 }
 
-/// Options that are set before `connect` and that no Unix socket has.
+/// Options that are set before `connect` and that a Unix socket does not have.
 fn early_options(told: &Told<'_>) {
     let early = [
         (TCP, libc::TCP_LINGER2, 13),
@@ -93,7 +93,7 @@ fn reuse_port(told: &Told<'_>) {
     talk(fd);
 }
 
-/// A socket that sends signals says which descriptor they are for.
+/// Signals that a socket sends contain the number of the descriptor on which they were enabled.
 fn signals(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let flags = unsafe {
@@ -113,7 +113,7 @@ fn without_copy(told: &Told<'_>) {
     talk(fd);
 }
 
-/// Wrong lengths and numbers, options that do not exist.
+/// Wrong lengths, wrong numbers, and options that do not exist.
 fn odd_options(told: &Told<'_>) {
     let fd = connected(told.to);
     for (level, name) in [

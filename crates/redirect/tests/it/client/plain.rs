@@ -47,7 +47,7 @@ fn non_blocking(told: &Told<'_>) {
     talk_when_readable(fd);
 }
 
-/// Programs that ask a second time how far it is.
+/// Calls `connect` again to learn how far the connection is, as some programs do.
 fn asked_again(told: &Told<'_>) {
     let fd = raw::socket(raw::family(told.to), libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
     println!("first {}", raw::connect(fd, told.to));
@@ -58,7 +58,7 @@ fn asked_again(told: &Told<'_>) {
     talk_when_readable(fd);
 }
 
-/// Receives with flags: result and what the buffer holds then.
+/// Receives with flags; returns the result, and the content of the buffer after that.
 fn receive(fd: i32, room: usize, flags: i32) -> String {
     let mut bytes = [b'.'; 16];
     let n = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), room, flags) };
@@ -66,7 +66,8 @@ fn receive(fd: i32, room: usize, flags: i32) -> String {
     format!("{n} {}", String::from_utf8_lossy(&bytes))
 }
 
-/// The same as a message of two parts: result, what the kernel says of it, and what the parts hold.
+/// Receives a message into two buffers; returns the result, what the kernel reports about the message, and the content
+/// of the buffers.
 fn receive_message(fd: i32, flags: i32) -> String {
     let mut bytes = [b'.'; 16];
     let (one, two) = bytes.split_at_mut(2);
@@ -81,7 +82,7 @@ fn receive_message(fd: i32, flags: i32) -> String {
     format!("{n} {controls} {told} {}", String::from_utf8_lossy(&bytes))
 }
 
-/// Flags that a Unix socket does not know.
+/// Receives with flags that a Unix socket does not support.
 fn receive_flags(told: &Told<'_>) {
     let fd = connected(told.to);
     println!("way {}", raw::read(fd).trim_end());
@@ -103,7 +104,7 @@ fn receive_flags(told: &Told<'_>) {
     println!("no socket {}", receive(1, 4, libc::MSG_TRUNC));
 }
 
-/// Connects, takes it back, connects again.
+/// Connects, dissolves the connection, and connects again.
 fn dissolved(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let option = (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE);
@@ -121,7 +122,7 @@ fn dissolved(told: &Told<'_>) {
     talk(fd);
 }
 
-/// A port that the kernel has chosen, as Tcl has it before it connects.
+/// Connects with a port that the kernel has already chosen, as Tcl does.
 fn port_of_the_kernel(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let any = raw::raw(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), 16);
@@ -133,7 +134,7 @@ fn port_of_the_kernel(told: &Told<'_>) {
     talk(fd);
 }
 
-/// A port of its own choice, on no address in particular.
+/// Connects with a port that the program has chosen, without an address.
 fn port_alone(told: &Told<'_>) {
     let free = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
     let port = free.local_addr().unwrap().port();
@@ -147,7 +148,7 @@ fn port_alone(told: &Told<'_>) {
     talk(fd);
 }
 
-/// A bound address, whose port the kernel chooses when it connects.
+/// Connects with a bound address, for which the kernel chooses the port at `connect`.
 fn bound_later(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let yes = 1_i32;
@@ -189,7 +190,7 @@ fn lengths(told: &Told<'_>) {
     }
 }
 
-/// The address is in memory that cannot be written to.
+/// Connects with an address in memory that cannot be written to.
 fn read_only(told: &Told<'_>) {
     let bytes = raw::raw(told.to, 16);
     unsafe {
@@ -201,7 +202,7 @@ fn read_only(told: &Told<'_>) {
             -1,
             0,
         );
-        // At the very end: nothing may be read beyond.
+        // At the very end of the page: nothing beyond the address can be read.
         let place = page.cast::<u8>().add(4096 - 16);
         place.copy_from(bytes.as_ptr(), 16);
         libc::mprotect(page, 4096, libc::PROT_READ);
@@ -219,7 +220,7 @@ fn bad_address(told: &Told<'_>) {
     println!("bad descriptor {}", raw::connect(-1, told.to));
     println!("closed descriptor {}", raw::connect(999, told.to));
     println!("no socket {}", raw::connect(1, told.to));
-    // At the end of what the program has, with and without a length that runs beyond it.
+    // At the end of the program's memory, with lengths that extend beyond it.
     let beyond = unsafe {
         let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
         let pages =
@@ -238,7 +239,8 @@ fn bad_address(told: &Told<'_>) {
     talk(fd);
 }
 
-/// An IPv4 address inside an IPv6 one, by a socket only for IPv6; then by one for both.
+/// Connects to an IPv4 address inside an IPv6 one: first with a socket only for IPv6, then with a socket for both
+/// families.
 fn one_family(told: &Told<'_>) {
     let fd = raw::socket(libc::AF_INET6, libc::SOCK_STREAM);
     for is_alone in [1, 0] {
@@ -266,7 +268,7 @@ fn unmapped(_: &Told<'_>) {
     println!("got {}", raw::read(fd));
 }
 
-/// A port on which no process listens, then the server, on the same socket.
+/// Connects to a port on which no process listens, then to the server, with the same socket.
 fn refused_then_mapped(told: &Told<'_>) {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let fd = raw::tcp(told.to);
@@ -313,7 +315,7 @@ fn names(told: &Told<'_>) {
         let (result, bytes, n) = raw::name(true, fd, room);
         println!("peer {room}: {result} {bytes:?} {n}");
         let (result, mut bytes, n) = raw::name(false, fd, room);
-        // The port is another each time.
+        // The port is different each time.
         let n_shown = bytes.len().min(room);
         if n_shown >= 4 {
             println!("has port {}", bytes[2..4] != [0, 0]);
@@ -355,7 +357,7 @@ fn account(told: &Told<'_>) {
     println!("way {}", raw::read(fd).trim_end());
 }
 
-/// A server of the program's own: names and options of its connections are the kernel's.
+/// A server in the program itself: names and options of its connections are the kernel's.
 fn listen(_: &Told<'_>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -384,7 +386,7 @@ fn inheritance(_: &Told<'_>) {
     });
 }
 
-/// Closes its output and what it was given as its ninth descriptor, and waits for the end of its input.
+/// Closes its output and descriptor 9, which it was given, and waits for the end of its input.
 fn closes(told: &Told<'_>) {
     talk(connected(told.to));
     raw::close(9);

@@ -1,6 +1,6 @@
-//! The calls of a random program: drawn, made, and told with what they gave.
+//! The calls of a random program: chooses them, makes them, and prints their results.
 //!
-//! Values that depend on chance in both runs (numbers of ports, of inodes) are not printed.
+//! Values that depend on chance in both runs (port numbers, inode numbers) are not printed.
 
 use std::mem::zeroed;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,11 +18,11 @@ const NOBODY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 
 pub(super) struct World {
     pub(super) to: SocketAddr,
-    /// Its sockets; -1 for an empty slot.
+    /// The program's sockets; -1 for an empty slot.
     pub(super) slots: [i32; N_SLOTS as usize],
-    /// Which socket each slot is a copy of.
+    /// For each slot, the socket of which it is a copy.
     pub(super) origins: [usize; N_SLOTS as usize],
-    /// Bytes on their way back, by socket.
+    /// Number of bytes on their way back from the server, by socket.
     pub(super) pending: Vec<i64>,
     pub(super) queues: [i32; N_QUEUES as usize],
 }
@@ -95,7 +95,7 @@ impl World {
         }
     }
 
-    /// Puts a descriptor into a slot, in place of what is there.
+    /// Puts a descriptor into a slot, and closes the descriptor that was there.
     fn put(&mut self, slot: usize, fd: i32, origin: usize) {
         if self.slots[slot] >= 0 && self.slots[slot] != fd {
             raw::close(self.slots[slot]);
@@ -128,7 +128,7 @@ impl World {
         format!("{result}")
     }
 
-    /// The bytes on their way back are there when this returns.
+    /// Records `n` sent bytes, and waits until they have come back from the server.
     pub(super) fn sent(&mut self, slot: usize, n: i64) {
         let origin = self.origins[slot];
         if n > 0 && raw::name(true, self.slots[slot], 28).0 == 0 {
@@ -150,13 +150,13 @@ impl World {
         }
     }
 
-    /// Whether a call that waits would come back.
+    /// Returns whether a call that waits would return.
     pub(super) fn may_wait(&self, slot: usize) -> bool {
         raw::poll(self.slots[slot], libc::POLLIN, 0) != 0
     }
 }
 
-/// Takes out the line that says which way the server was reached.
+/// Receives the line that shows over which transport the server was reached.
 fn take_greeting(fd: i32, is_no_family: bool) {
     if is_no_family || raw::name(true, fd, 28).0 != 0 {
         return;
@@ -178,7 +178,7 @@ fn waiting(fd: i32) -> i64 {
 }
 
 pub(super) fn slot(coin: &mut Coin) -> usize {
-    // Mostly the first, so that something comes of it.
+    // Mostly the first slot, so that the calls have an effect.
     let idx = coin.below(2 * N_SLOTS);
     if idx < N_SLOTS { idx as usize } else { 0 }
 }
@@ -255,7 +255,7 @@ fn accept(coin: &mut Coin) -> Turn {
 
 fn shut_down(coin: &mut Coin) -> Turn {
     let (at, how) = (slot(coin), coin.one_of(&[libc::SHUT_WR, libc::SHUT_WR, libc::SHUT_RD, libc::SHUT_RDWR, 7]));
-    // Most programs go on with what they have.
+    // Mostly omitted, because most programs continue with their connections.
     let is_made = coin.below(3) == 0;
     Box::new(move |world| {
         if !is_made {
@@ -398,7 +398,7 @@ fn ask_queue(coin: &mut Coin) -> Turn {
     })
 }
 
-/// A child does something with a socket that both hold.
+/// Lets a child process make a call on a socket that both processes hold.
 fn in_child(coin: &mut Coin) -> Turn {
     let (at, which) = (slot(coin), coin.below(3));
     Box::new(move |world| {

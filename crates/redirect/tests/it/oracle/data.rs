@@ -1,4 +1,4 @@
-//! Data: sent and received by every call that does.
+//! Data: every call that sends or receives.
 
 use std::mem::zeroed;
 
@@ -19,7 +19,7 @@ pub(super) fn send(coin: &mut Coin) -> Turn {
         let sent = unsafe { libc::sendto(fd, DATA.as_ptr().cast(), n, flags, place, n_address) };
         let sent = raw::number(sent as i64);
         if flags & libc::MSG_MORE != 0 {
-            // Held back bytes are sent here.
+            // Sends bytes that TCP holds back.
             raw::set_number(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);
         }
         world.sent(at, sent);

@@ -1,12 +1,13 @@
-//! Differences that there are, in the words of the documentation.
+//! The known differences, in the words of the documentation.
 
-/// The one of threads, which needs another page than the table.
+/// The difference that only threads show; it is not on the page with the table.
 const BETWEEN: Difference = told(
     |calls| matches!(calls.plain, [_, "between", "0"]),
     "two calls of `epoll_ctl` with the exchange between them: the second ended with ENOENT or EEXIST",
 );
 
-/// The documented difference between what two calls gave, after the same calls before; `None` for any other.
+/// Returns the documented difference between the results of two calls, after the same earlier calls; `None` for any
+/// other difference.
 pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<&'static Difference> {
     let words = |line: &str| -> Vec<String> {
         let words = line.split_ascii_whitespace();
@@ -40,7 +41,7 @@ pub(super) fn table() -> String {
     lines.join("\n")
 }
 
-/// A call in both runs, and what had happened before.
+/// A call in both runs, and facts about the earlier calls.
 #[expect(clippy::struct_excessive_bools, reason = "each is something that an earlier call did")]
 pub(super) struct Calls<'a> {
     plain: &'a [&'a str],
@@ -53,17 +54,17 @@ pub(super) struct Calls<'a> {
 
 pub(super) struct Difference {
     is_it: fn(&Calls<'_>) -> bool,
-    /// The calls after it may differ as well: the two runs are not in the same state any more.
+    /// Whether the calls after it may differ as well, because the two runs are no longer in the same state.
     pub(super) parts_ways: bool,
     pub(super) words: &'static str,
 }
 
-/// One that tells something else and leaves all as it was.
+/// Makes a difference in what a call reports, which has no effect on later calls.
 const fn told(is_it: fn(&Calls<'_>) -> bool, words: &'static str) -> Difference {
     Difference { is_it, parts_ways: false, words }
 }
 
-/// One after which the two runs differ.
+/// Makes a difference after which the two runs differ.
 const fn done(is_it: fn(&Calls<'_>) -> bool, words: &'static str) -> Difference {
     Difference { is_it, parts_ways: true, words }
 }

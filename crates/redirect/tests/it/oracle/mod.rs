@@ -1,10 +1,10 @@
-//! Random programs over sockets, plain over TCP and moved: what each call gives has to be the same, or the
-//! difference is one of those that the documentation lists.
+//! Random programs over sockets, plain over TCP and moved. Each call must have the same result in both runs, or one of
+//! the differences that the documentation lists.
 //!
-//! A program is a seed: `program` makes its calls in an order, with flags, sizes and threads that follow only from it,
-//! and prints what each gave; a threaded one prints the fate of its connections. `known` lists the differences that are
-//! accepted. Run with `oracle --programs N --threaded N --seed S` for many, with `oracle --table` for the differences
-//! as a page has them; a few programs are a test.
+//! A program is defined by a seed: `program` makes its calls in an order, with flags, sizes and threads that depend
+//! only on the seed, and prints the result of each call; a threaded program prints the outcome of its connections.
+//! `known` lists the accepted differences. `oracle --programs N --threaded N --seed S` runs many programs, and
+//! `oracle --table` prints the differences in the form of the documentation page; a few programs run as a test.
 
 mod calls;
 mod data;
@@ -30,10 +30,11 @@ use crate::trial;
 /// Run-times with their own threads and event loops: `clients/run threads NAME`.
 const OTHERS: [&str; 3] = ["selector", "libuv", "go"];
 
-/// Programs that one process runs, one after another: what is remembered of it has to stay right.
+/// Number of programs that one process runs, one after another: what looptax remembers about the process has to stay
+/// right.
 const IN_A_PROCESS: u64 = 5;
 const A_FEW: u64 = 100;
-/// Processes at once: they mostly wait.
+/// Number of processes that run at the same time: they mostly wait.
 const AT_ONCE: usize = 20;
 /// How many differences are printed in full.
 const MAX_TOLD: usize = 20;
@@ -55,7 +56,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// `oracle --programs N --threaded N --seed S --others COMMAND`: compares, and prints what differed.
+/// Runs `oracle --programs N --threaded N --seed S --others COMMAND`: compares, and prints the differences.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     let word = |name: &str| words.iter().position(|word| word == name).map(|at| &*words[at + 1]);
     let number = |name: &str, usual: u64| word(name).map_or(usual, |it| it.parse().unwrap());
@@ -93,9 +94,9 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 struct Found {
     n_moved: u64,
     n_alike: u64,
-    /// How often each documented difference was met.
+    /// How often each documented difference occurred.
     known: BTreeMap<&'static str, u64>,
-    /// Differences that are not documented, each with its program up to there.
+    /// Differences that are not documented, each with the calls of its program up to the difference.
     others: Vec<String>,
 }
 
@@ -119,14 +120,14 @@ fn compare(n_programs: u64, seed: u64, process: impl Fn(u64, u64, &Mutex<Found>)
     found.into_inner().unwrap()
 }
 
-/// Programs of calls, in one process.
+/// Runs programs of calls in one process.
 fn calls(seed: u64, n: u64, found: &Mutex<Found>) {
     let server = Server::start();
     let words = ["program", &server.tcp.to_string(), &seed.to_string(), &n.to_string()];
     both(Run::itself(&words), &server, found);
 }
 
-/// Programs of threads, in one process; each process waits in one of the ways, by this program or by others.
+/// Runs programs of threads in one process. Each process waits in one of the ways, and is this program or another one.
 fn threads(seed: u64, n: u64, ways: &[(&str, Option<&str>)], found: &Mutex<Found>) {
     let server = Server::start();
     let (way, by) = ways[(seed >> 20) as usize / IN_A_PROCESS as usize % ways.len()];
@@ -141,7 +142,7 @@ fn threads(seed: u64, n: u64, ways: &[(&str, Option<&str>)], found: &Mutex<Found
     both(run, &server, found);
 }
 
-/// Runs some programs in one process, plain and moved.
+/// Runs some programs in one process, once plain and once moved.
 fn both(run: Run, server: &Server, found: &Mutex<Found>) {
     let run = run.route(server.tcp, &server.socket);
     let plain = run.clone().plain().run().good();
@@ -162,9 +163,9 @@ fn both(run: Run, server: &Server, found: &Mutex<Found>) {
 }
 
 impl Found {
-    /// Takes a program in: what its calls gave plain, and moved.
+    /// Compares the results of a program's calls in the plain run and in the moved run.
     fn take(&mut self, plain: &[String], moved: &[String]) {
-        // One that tells less than the other was broken off there.
+        // If one run has fewer lines than the other, it ended early at that point.
         let n_told = plain.len().max(moved.len());
         let told = |lines: &[String], at: usize| lines.get(at).map_or("nothing", |it| it).to_owned();
         let differing = (0..n_told).filter(|at| plain.get(*at) != moved.get(*at));

@@ -4,9 +4,9 @@ use super::calls::{Turn, World, slot};
 use super::program::Coin;
 use crate::raw;
 
-/// Whether a name's port is missing, the server's, or another.
+/// Returns a name as text, with its port as `cut`, `none`, `server's` or `own`.
 fn told_name(world: &World, (result, mut bytes, n_told): (i64, Vec<u8>, u32), room: usize) -> String {
-    // The written bytes may end like those that were there before.
+    // The last written bytes may be equal to the bytes that were in the buffer before.
     bytes.resize(if result == 0 { room.min(n_told as usize) } else { 0 }, 0xee);
     let port = bytes.get(2..4).map(|it| u16::from_be_bytes([it[0], it[1]]));
     let port = match port {
@@ -29,7 +29,7 @@ pub(super) fn name(coin: &mut Coin) -> Turn {
     })
 }
 
-/// Options with the most bytes of their values that are printed.
+/// Options, each with the highest number of bytes of its value that is printed.
 const OPTIONS: [(i32, i32, usize); 35] = [
     (libc::SOL_SOCKET, libc::SO_TYPE, 4),
     (libc::SOL_SOCKET, libc::SO_ERROR, 4),

@@ -1,4 +1,4 @@
-//! A random program: thirty calls that follow from a seed, made by some threads in turns.
+//! A random program: thirty calls that depend only on a seed, made by some threads in turn.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -12,11 +12,11 @@ use rand_xoshiro::SplitMix64;
 use super::calls::{CALLS, World};
 use crate::raw;
 
-/// Calls of a program, after its first socket and connection.
+/// Number of calls of a program, after its first socket and connection.
 const N_CALLS: u64 = 30;
 const N_THREADS: u64 = 3;
 
-/// Random numbers that follow from a seed.
+/// Random numbers that depend only on a seed.
 pub(super) struct Coin(SplitMix64);
 
 impl Coin {
@@ -35,7 +35,7 @@ impl Coin {
 
 type Turn = Box<dyn FnOnce(&mut World) -> String + Send>;
 
-/// `program ADDRESS SEED N`: N programs, one after another.
+/// Runs `program ADDRESS SEED N`: N programs, one after another.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     let to: SocketAddr = words[0].parse().unwrap();
     let (seed, n): (u64, u64) = (words[1].parse().unwrap(), words[2].parse().unwrap());
@@ -84,12 +84,12 @@ fn work(world: &Mutex<World>, turns: &Receiver<Turn>, tell: &Sender<String>) {
     }
 }
 
-/// Waits until a descriptor has what it is waited for, at most a moment: what comes is then there in both runs.
+/// Waits a short time for an event of a descriptor, so that the event has happened in both runs.
 pub(super) fn settle(fd: i32, events: i16) {
     raw::poll(fd, events, 300);
 }
 
-/// Waits for something that always comes, however late on a loaded machine.
+/// Waits for an event that always happens, however late on a loaded machine.
 pub(super) fn settle_surely(fd: i32, events: i16) {
     raw::poll(fd, events, 2_000);
 }

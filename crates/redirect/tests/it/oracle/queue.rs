@@ -14,20 +14,20 @@ pub(super) const IN: i16 = libc::POLLIN;
 pub(super) const OUT: i16 = libc::POLLOUT;
 pub(super) const HUNG_UP: i16 = libc::POLLHUP;
 
-/// The data of an event of the waker.
+/// The data of the waker's event.
 const WOKEN: usize = usize::MAX;
 const MOST_EVENTS: u8 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// With these flags beside the events.
+    /// `epoll`, with these flags in addition to the events.
     Epoll(i32),
     Mio,
     Poll,
     Select,
 }
 
-/// All by their names.
+/// All ways by their names.
 pub(super) const WAYS: [(&str, Way); 6] = [
     ("epoll", Way::Epoll(0)),
     ("epoll-edge", Way::Epoll(libc::EPOLLET)),
@@ -43,12 +43,13 @@ impl Way {
     }
 }
 
-/// The queue that a thread waits on; any thread sets what it waits for.
+/// The queue on which one thread waits; any thread sets the events that it waits for.
 pub(super) struct Queue {
     way: Way,
     epoll: i32,
     wake: i32,
-    /// The entries of `poll` and `select`: by number, which connection it is and what is waited for.
+    /// The entries of `poll` and `select`: by descriptor number, the index of the connection and the events to wait
+    /// for.
     list: Mutex<BTreeMap<i32, (usize, i16)>>,
     mio: Option<(Mutex<Poll>, Registry, Waker)>,
 }
@@ -69,7 +70,7 @@ impl Queue {
         Self { way, epoll, wake, list: Mutex::default(), mio }
     }
 
-    /// Whether each event ends the watch until it is begun again.
+    /// Returns whether each event ends the watch until the watch is begun again.
     pub(super) fn is_once(&self) -> bool {
         self.way == Way::Epoll(libc::EPOLLONESHOT)
     }
@@ -96,8 +97,8 @@ impl Queue {
         }
     }
 
-    /// Waits for something else from now on; how many calls failed since an exchange fell between two of them. On the
-    /// error that there is no watch it begins one, as event libraries do.
+    /// Changes the events to wait for. If a call fails because there is no watch, adds a watch, as event libraries do.
+    /// Returns how many calls failed because an exchange fell between two of them.
     pub(super) fn change(&self, fd: i32, idx: usize, interest: i16) -> u32 {
         let mut n_failed = 0;
         loop {
@@ -131,7 +132,7 @@ impl Queue {
         }
     }
 
-    /// The events so far, by connection.
+    /// Waits for events, and returns them by connection.
     pub(super) fn wait(&self) -> Vec<(usize, i16)> {
         let mut found = match (self.way, &self.mio) {
             (Way::Epoll(_), _) => self.wait_epoll(),
@@ -214,7 +215,7 @@ fn of_mio(interest: i16) -> Interest {
     }
 }
 
-/// The negative error, or zero.
+/// Returns the negative error, or zero.
 fn number(result: io::Result<()>) -> i64 {
     result.err().map_or(0, |it| -i64::from(it.raw_os_error().unwrap()))
 }

@@ -1,8 +1,9 @@
-//! Random programs of two or three threads: one connects, one waits for events, and a third one may watch, write or
-//! stir meanwhile. The fate of each connection follows only from the program, whatever the threads' turns.
+//! Random programs of two or three threads: one connects, one waits for events, and a third one may watch, write, or
+//! make other calls (`stir`) at the same time. The outcome of each connection depends only on the program, in whatever
+//! order the threads run.
 //!
-//! A program is a line of numbers, so that it can be run by others as well: `clients/run threads` has it done by
-//! Java's selector, by libuv and by Go's netpoller. Each prints the same lines.
+//! A program is a line of numbers, so that other run-times can execute it as well: `clients/run threads` executes it
+//! with Java's selector, with libuv and with Go's netpoller. All of them print the same lines.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -17,33 +18,34 @@ use super::program::Coin;
 use super::queue::{HUNG_UP, IN, OUT, Queue, Way};
 use crate::raw;
 
-/// How long a program may take; over it hangs, and so does the rest of its process.
+/// How long a program may take. If it takes longer, it hangs, and its process runs no further program.
 const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_CONNECTIONS: u64 = 4;
-/// Between two processors that do the same: this many turns of a loop, at most.
+/// One of two threads that run at the same time is delayed by at most this many turns of a loop.
 const MOST_SPINS: u64 = 16_000;
-/// So often a thread stirs beside a `connect`.
+/// How often a thread makes a call (`stir`) during a `connect`.
 const STIRS: u32 = 30;
 
 const CONNECTOR: u32 = 0;
 const WAITER: u32 = 1;
 const HELPER: u32 = 2;
 
-/// When a connection is watched: before it connects, beside that, or after it.
+/// When a connection is watched: before `connect`, at the same time, or after it.
 const BEFORE: u32 = 0;
 const BESIDE: u32 = 1;
 const AFTER: u32 = 2;
 
-/// How a connection ends: closed, or shut by the writer or by the reader, and closed when the server has ended, too.
+/// How a connection ends: closed; or shut down by the writer or by the reader, and closed when the server has ended,
+/// too.
 const SHUT_BY_WRITER: u32 = 1;
 const SHUT_BY_READER: u32 = 2;
 
-/// The actions of another thread beside `connect`.
+/// The calls of another thread during `connect`.
 const ASK: u32 = 1;
 const COPY: u32 = 2;
 const FORK: u32 = 3;
 
-/// The properties of a connection, by names: the numbers of a line, in this order.
+/// The properties of a connection: the numbers of a line, in this order.
 #[derive(Debug, Clone, Default)]
 struct Connection {
     is_patient: u32,
@@ -71,7 +73,7 @@ impl Connection {
         };
         Self {
             is_patient: below(2),
-            // Who connects cannot watch beside that.
+            // The thread that connects cannot watch at the same time.
             when: if watcher == CONNECTOR && when == BESIDE { BEFORE } else { when },
             watcher,
             interest: [IN, IN, OUT, IN | OUT][below(4) as usize] as u32,
@@ -141,7 +143,7 @@ impl Connection {
     }
 }
 
-/// The line of the program that follows from a seed.
+/// Returns the line of the program that is drawn from a seed.
 pub(super) fn draw(seed: u64, way: &str) -> String {
     let mut coin = Coin::of(seed);
     let n_threads = 2 + coin.below(2);
@@ -154,7 +156,7 @@ pub(super) fn draw(seed: u64, way: &str) -> String {
     line
 }
 
-/// `threaded ADDRESS FILE`: the programs of a file, one after another.
+/// Runs `threaded ADDRESS FILE`: the programs of a file, one after another.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     let to: SocketAddr = words[0].parse().unwrap();
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
@@ -167,7 +169,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         let way = Way::parse(head[1]);
         thread::spawn(move || tell.send(run(to, way, &connections)).unwrap());
         let Ok(lines) = told.recv_timeout(PATIENCE) else {
-            // Its threads cannot be ended.
+            // The program's threads cannot be ended.
             println!("hangs");
             break;
         };
@@ -180,9 +182,9 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 #[derive(Default)]
 struct Running {
     fd: AtomicI32,
-    /// The number under which it is watched.
+    /// The descriptor number that is watched.
     watched: AtomicI32,
-    /// Calls that failed since the exchange fell between two.
+    /// Number of calls that failed because the exchange fell between two of them.
     n_between: AtomicU32,
 }
 
@@ -205,14 +207,14 @@ struct World {
 
 type Turn = Box<dyn FnOnce(&World) -> i64 + Send>;
 
-/// Who does what: a turn for the waiter wakes it.
+/// The channels to the waiter and the helper; a turn for the waiter wakes it.
 struct Workers {
     waiter: Sender<(Turn, std::sync::mpsc::SyncSender<i64>)>,
     helper: Sender<(Turn, std::sync::mpsc::SyncSender<i64>)>,
 }
 
 impl Workers {
-    /// Has a thread take a turn; what it gave comes when it is waited for.
+    /// Passes a turn to a thread; the returned closure waits for the turn's result.
     fn give(&self, world: &World, who: u32, turn: Turn) -> impl FnOnce() -> i64 + use<> {
         let (tell, told) = sync_channel(1);
         match who {
@@ -277,7 +279,7 @@ fn spin(n: u32) {
 }
 
 impl World {
-    /// Makes a connection, has it watched and written to; what these calls gave.
+    /// Makes a connection, and lets threads watch it and write to it. Returns the results of these calls.
     fn connect(&self, idx: usize, to: SocketAddr, workers: &Workers) -> String {
         let (it, running) = (&self.wanted[idx], &self.running[idx]);
         let kind = if it.is_patient == 1 { 0 } else { libc::SOCK_NONBLOCK };
@@ -344,7 +346,7 @@ impl World {
         0
     }
 
-    /// The waiter has heard of a connection.
+    /// Handles an event of a connection in the waiter's thread.
     fn handle(&self, idx: usize, bits: i16, seen: &mut Seen) {
         let (it, running) = (&self.wanted[idx], &self.running[idx]);
         let fd = running.watched.load(Ordering::SeqCst);
@@ -364,7 +366,7 @@ impl World {
         let is_done = seen.n_bytes == it.n_bytes && (it.end == 0 || is_ended);
         if is_done || is_ended || error != 0 {
             let unwatched = self.queue.end(fd);
-            // A thread that writes has its answer before: the server echoes.
+            // The thread that writes has finished its call by now, because the server only echoes.
             let own = running.fd.load(Ordering::SeqCst);
             raw::close(fd);
             if own != fd {
@@ -379,7 +381,7 @@ impl World {
     }
 }
 
-/// Receives what is there: whether it has ended, and the error if there is one.
+/// Receives the available bytes. Returns whether the connection has ended, and the error or 0.
 fn receive(fd: i32, seen: &mut Seen) -> (bool, i64) {
     let mut bytes = [0_u8; 4096];
     loop {
@@ -389,7 +391,7 @@ fn receive(fd: i32, seen: &mut Seen) -> (bool, i64) {
             0 => return (true, 0),
             1.. => {
                 let mut got = &bytes[..n as usize];
-                // The first line says which way the server was reached.
+                // The first line shows over which transport the server was reached.
                 if !seen.is_greeted
                     && let Some(at) = got.iter().position(|it| *it == b'\n')
                 {
@@ -406,7 +408,7 @@ fn receive(fd: i32, seen: &mut Seen) -> (bool, i64) {
     }
 }
 
-/// Does something with a socket that another thread connects.
+/// Makes calls on a socket while another thread connects it.
 fn stir_beside(fd: i32, what: u32, spins: u32) -> i64 {
     spin(spins / 2);
     for _ in 0..STIRS {

@@ -1,4 +1,4 @@
-//! Some process of ours is killed, in peace or in the midst of a start: no process of the tree stays.
+//! One of our processes is killed while the program runs or during a start: no process of the tree remains.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,25 +22,26 @@ pub(super) const CASES: &[Case] = &[
     ("chain", chain),
 ];
 
-/// Nothing that works takes as long.
+/// No correct operation takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// By this all processes of a tree are found, wherever they have gone.
+/// The variable by which all processes of a tree are found, whatever has become of them.
 const MARK: &str = "LOOPTAX_TREE";
-/// Names of our own processes; the measuring one does not have any of them.
+/// Names of our own processes; the measuring process does not have any of these names.
 const HELPERS: [&str; 4] = ["looptax-launch", "looptax-watch", "looptax-run", "looptax-guard"];
 
-/// A program with children, in the background and not, that do not end when they are asked to. The first shell stops if its
-/// `sleep` is killed before it: it must not end by itself.
+/// A program with child processes, in the background and not, that ignore the request to end. The first shell stops
+/// itself if its `sleep` is killed before it, because it must not end by itself.
 const TREE: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev/null 2>&1 &); \
                     (sleep 1000; :) & sleep 1000; kill -STOP $$";
-/// Processes of it: three shells and what they wait for.
+/// Number of its processes: three shells, and the programs that they wait for.
 const N_OF_TREE: usize = 6;
 
-/// A program whose first process ends at once.
+/// A program whose first process ends immediately.
 const BACKGROUND: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev/null 2>&1 &)";
 const N_OF_BACKGROUND: usize = 2;
 
-/// Each process makes the next one and ends, faster than a list of processes is read; the last one says that it stayed.
+/// Each process starts the next one and ends, faster than a list of processes is read. The last one prints that it has
+/// stayed.
 const CHAIN: &str = "exec perl -e '$SIG{TERM} = $SIG{HUP} = q(IGNORE); $| = 1; print qq(runs\\n); \
                      for (1 .. 30_000) { fork and exit } print q(stayed)'";
 
@@ -72,7 +73,7 @@ pub(super) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Starts a tree, and waits for the test's orders about what to expect.
+/// Starts a tree, then checks what the test's orders demand.
 fn hold(script: &str, n_processes: usize) {
     let mut programs = begin_shell(script);
     programs.start().unwrap();
@@ -102,7 +103,7 @@ fn hold(script: &str, n_processes: usize) {
     }
 }
 
-/// Waits until each shell that stays has its `sleep`, and the others are gone.
+/// Waits until each shell that stays has its `sleep`, and the other processes are gone.
 fn await_tree(programs: &Programs, n_processes: usize) {
     patience::wait_for("the whole tree", PATIENCE, || {
         let pids = programs.pids_of_program();
@@ -112,7 +113,7 @@ fn await_tree(programs: &Programs, n_processes: usize) {
     });
 }
 
-/// Starts and ends as fast as possible, with errors or without.
+/// Starts and ends a program as fast as possible, whether there are errors or not.
 fn churn() {
     let mut programs = begin_shell(TREE);
     for _ in 0..12 {
@@ -130,7 +131,7 @@ fn chain() {
     let _ = std::io::stdin().lines().next();
 }
 
-/// A measuring process, and all that comes from it.
+/// A measuring process, and all processes that descend from it.
 struct Tree {
     child: Child,
     output: BufReader<std::process::ChildStdout>,
@@ -147,7 +148,7 @@ impl Tree {
         Self { child, output, mark }
     }
 
-    /// Its processes that run, by their names.
+    /// Returns the tree's running processes and their names.
     fn processes(&self) -> HashMap<i32, String> {
         let wanted = format!("{MARK}={}", self.mark).into_bytes();
         let pids = fs::read_dir("/proc").unwrap().flatten();
@@ -161,7 +162,7 @@ impl Tree {
         named.collect()
     }
 
-    /// The process of this name, or the measuring one.
+    /// Returns the process of this name; without a name, the measuring process.
     fn find(&self, name: Option<&str>) -> Option<i32> {
         let Some(name) = name else {
             return Some(self.child.id().cast_signed());
@@ -171,7 +172,8 @@ impl Tree {
         found.map(|(pid, _)| *pid)
     }
 
-    /// Waits until no process of it runs but those of these names and, where it lives, the measuring one.
+    /// Waits until no process of the tree runs, except for processes of these names and, if it lives, the measuring
+    /// process.
     #[track_caller]
     fn expect_alone(&mut self, names: &[&str]) {
         let own = self.child.id().cast_signed();
@@ -193,7 +195,7 @@ impl Tree {
     }
 }
 
-/// Kills these one after the other while the program runs.
+/// Kills these processes one after the other while the program runs.
 fn held(case: &str, victims: &[Option<&str>]) {
     let mut tree = Tree::start(case);
     let mut line = String::new();
@@ -201,13 +203,13 @@ fn held(case: &str, victims: &[Option<&str>]) {
     assert_eq!(line, "ready\n");
     let is_background = case == "hold-background";
     let n_of_program = if is_background { N_OF_BACKGROUND } else { N_OF_TREE };
-    // One that executes just now shows no environment.
+    // A process that is just executing a program shows no environment.
     patience::wait_for("all its processes", PATIENCE, || {
         (tree.processes().len() == 1 + HELPERS.len() + n_of_program).then_some(())
     });
     let mut killed = Vec::new();
     for victim in victims {
-        // It may be gone with another, before it is found or after.
+        // The process may have ended together with another one, before it is found or after that.
         let Some(pid) = tree.find(*victim) else {
             continue;
         };
@@ -230,7 +232,7 @@ fn held(case: &str, victims: &[Option<&str>]) {
         tree.say("starts");
         tree.say("runs");
     } else {
-        // The others do its work.
+        // The other processes do the victim's work.
         tree.say("runs");
     }
     let is_killed = killed.contains(&"");
@@ -239,7 +241,7 @@ fn held(case: &str, victims: &[Option<&str>]) {
     tree.expect_alone(&[]);
 }
 
-/// Kills it while processes of the program come and go.
+/// Kills `victim` while processes of the program start and end.
 fn chained(victim: Option<&str>) {
     let mut tree = Tree::start("chain");
     let mut line = String::new();
@@ -249,13 +251,13 @@ fn chained(victim: Option<&str>) {
     assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
     drop(tree.child.stdin.take());
     tree.child.wait().unwrap();
-    // It ends with the last process that has it.
+    // The output ends with the last process that holds it.
     let mut output = String::new();
     tree.output.read_to_string(&mut output).unwrap();
     assert_eq!(output, "");
 }
 
-/// Kills it at a random moment, a few times.
+/// Kills `victim` at a random moment, several times.
 fn churned(victim: Option<&str>) {
     let mut dice = Dice::new(victim.map_or(0, str::len) as u64);
     let mut n_hit = 0;

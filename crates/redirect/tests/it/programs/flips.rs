@@ -1,4 +1,4 @@
-//! The moved connections change while the program runs: the counts of each slice are those that the servers saw.
+//! The moved routes change while the program runs: the counts of each slice must be those that the servers saw.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -23,7 +23,7 @@ pub(super) const CASES: &[Case] = &[
     ("what_cannot_be_moved_is_counted_as_fallen", fallen),
 ];
 
-/// A steered program with two servers, and lines to its threads.
+/// A steered program with two servers, and connections over which its threads get orders.
 struct Scene {
     steering: Steering,
     programs: Programs,
@@ -86,7 +86,7 @@ fn slices(n_processes: usize, n_threads: usize) {
     scene.end();
 }
 
-/// Flips at every connection that comes, whichever thread is connecting.
+/// Changes the moved routes whenever a connection has arrived, whichever thread is connecting.
 fn storm() {
     const N_DIALS: usize = 225;
     let mut scene = Scene::start(2, 2);
@@ -116,7 +116,7 @@ fn storm() {
             thread::yield_now();
         }
     });
-    // A machine with other work flips less often; amid connections it has to have done so.
+    // On a machine with other work there are fewer changes, but some must have happened between connections.
     assert!(masks.len() > 10, "{}", masks.len());
     let mut sums = [[0; 2]; 2];
     for (slice, moved) in masks.iter().enumerate() {
@@ -132,7 +132,8 @@ fn storm() {
     scene.end();
 }
 
-/// A program that does not wait asks a second time, when its route is not moved any more, or is by then.
+/// A non-blocking `connect` is called again after its route is no longer moved, or after its route has become one that
+/// is moved.
 fn again() {
     let mut scene = Scene::start(1, 1);
     let to = scene.servers[0].tcp;
@@ -172,7 +173,7 @@ fn taken_over() {
     scene.end();
 }
 
-/// The socket's file is gone: TCP it is, in slices that move and in those that do not.
+/// The socket's file is gone: all connections go over TCP, in slices that move the route and in slices that do not.
 fn fallen() {
     let mut scene = Scene::start(1, 1);
     std::fs::remove_file(&scene.servers[0].socket).unwrap();
@@ -189,7 +190,7 @@ fn fallen() {
 }
 
 impl Scene {
-    /// All of it ends when it is asked to.
+    /// Ends the program; all of its processes end when they are asked to.
     fn end(mut self) {
         assert!(!self.programs.pids_of_program().is_empty());
         assert_eq!(self.programs.end(Duration::from_secs(60)).unwrap(), 0);

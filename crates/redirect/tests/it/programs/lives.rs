@@ -1,4 +1,4 @@
-//! How a program starts, ends and goes into the background, and what it is given.
+//! How a program starts, ends and goes into the background, and which user, environment and files it gets.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
     ("a_launcher_can_begin_only_before_there_are_threads", threads),
 ];
 
-/// Nothing that works takes as long.
+/// No correct operation takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn ended(programs: &Programs) -> Exit {
@@ -87,7 +87,7 @@ fn ends() {
     assert_eq!(ended(&programs), Exit::Signal(libc::SIGSEGV));
 }
 
-/// Forks twice, into a separate session; ends when it is asked to, or does not.
+/// The program forks twice, into a separate session; it ends when it is asked to, or ignores the request.
 fn background() {
     for (prefix, n_killed) in [("", 0), ("trap \"\" TERM; ", 2)] {
         let script = format!("(setsid sh -c '{prefix}sleep 1000; :' > /dev/null 2>&1 &)");
@@ -109,7 +109,7 @@ fn stubborn() {
     let running = programs.start().unwrap();
     assert_eq!(programs.pids_of_program(), [running.program_pid]);
     assert!(programs.pids_of_helpers().contains(&running.supervisor_pid));
-    // It ignores the signal from before it stops on.
+    // When the program stops, it already ignores the signal.
     let stat = format!("/proc/{}/stat", running.program_pid);
     let has_stopped = || std::fs::read_to_string(&stat).is_ok_and(|it| it.contains(") T "));
     patience::wait_for("the shell's stop", PATIENCE, || has_stopped().then_some(()));
@@ -146,7 +146,7 @@ fn given() {
         assert!(lines[1].ends_with(".65534,12,12 34 56"), "{text}");
     }
     assert!(lines[2].ends_with("/dev/null"), "{text}");
-    // A folder that its user may not enter.
+    // A folder that the program's user may not enter.
     let mode = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(folder.path(), mode).unwrap();
     let surroundings =
@@ -197,7 +197,7 @@ fn cycles() {
     let server = server.serve();
     let launcher = programs.pids_of_helpers()[0];
     let own = std::process::id();
-    // The launcher has by then closed what it does not need.
+    // By now the launcher has closed the descriptors that it does not need.
     assert_eq!(programs.end(Duration::ZERO).unwrap(), 0);
     let before = [own, launcher].map(n_descriptors);
     for slice in 1..=20 {
@@ -216,7 +216,7 @@ fn cycles() {
         assert!(programs.pids_of_program().is_empty());
         assert_eq!(programs.pids_of_helpers(), [launcher]);
     }
-    // The server's threads end when they have seen that no client speaks to them any more.
+    // The server's threads end when they have noticed that their clients are gone.
     patience::wait_for("as many descriptors as before", PATIENCE, || {
         ([own, launcher].map(n_descriptors) == before).then_some(())
     });

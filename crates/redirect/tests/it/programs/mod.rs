@@ -1,6 +1,6 @@
-//! Programs that are started again and again, and steered, by a process that has threads.
+//! Programs that a process with several threads starts repeatedly and steers.
 //!
-//! The measuring process is this program, started again: what it is to do has to begin while it has one thread.
+//! The measuring process is this program, started again, because its work has to begin while it has only one thread.
 
 mod deaths;
 mod flips;
@@ -18,7 +18,7 @@ use looptax_redirect::{
 
 use crate::server::{Bound, Server};
 
-/// A measuring process does one thing, and asserts what came of it.
+/// A case: its name, and the function with which a measuring process runs it and checks the results.
 type Case = (&'static str, fn());
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -39,7 +39,7 @@ pub(crate) fn measure(words: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// This program as a measuring process.
+/// Returns a command that runs this program as a measuring process.
 fn command(case: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["measure", case]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -58,7 +58,7 @@ fn own_exe() -> String {
     exe.to_str().unwrap().to_owned()
 }
 
-/// A program under a steering for these servers.
+/// Returns a configuration for a program, with a route for each of these servers, under this steering.
 fn config(servers: &[&Bound], steering: Steering, words: &[&str]) -> Config {
     let switches = Switches::default();
     let route = |server: &&Bound| Route {
@@ -80,7 +80,7 @@ fn config(servers: &[&Bound], steering: Steering, words: &[&str]) -> Config {
     }
 }
 
-/// A shell's script, without servers.
+/// Begins a shell's script, without servers.
 fn begin_shell(script: &str) -> Programs {
     begin_shell_into(script, None)
 }
@@ -90,7 +90,7 @@ fn begin_shell_into(script: &str, output: Option<OwnedFd>) -> Programs {
     Programs::begin(ProgramsConfig { config, output }).unwrap()
 }
 
-/// Threads of a program that dial on request.
+/// Accepts connections from the threads of a program that dial on request.
 struct Dialers {
     listener: UnixListener,
     path: String,
@@ -102,7 +102,7 @@ impl Dialers {
         Self { listener: UnixListener::bind(&path).unwrap(), path: path.to_str().unwrap().to_owned() }
     }
 
-    /// The command of `n_processes` processes with `n_threads` threads each.
+    /// Returns a shell command that runs `n_processes` processes with `n_threads` threads each.
     fn script(&self, n_processes: usize, n_threads: usize) -> String {
         let exe = own_exe();
         let one = format!("{exe} client on-demand 127.0.0.1:1 {} {n_threads}", self.path);
@@ -135,7 +135,7 @@ impl Dialer {
     }
 }
 
-/// How many came, over TCP and over the socket.
+/// Returns how many clients connected over TCP, and how many over the socket.
 fn arrived(server: &Server) -> [usize; 2] {
     [server.n_tcp_by_now(), server.n_unix_by_now()]
 }
