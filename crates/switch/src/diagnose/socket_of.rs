@@ -1,6 +1,7 @@
-//! Finds the socket that replaces an address: the one that was given, the running server's, or the usual one.
+//! Finds the socket that replaces an address: the socket that the caller passed, the running server's socket, or the
+//! socket at the usual path.
 //!
-//! Looks at the machine; connects to nothing.
+//! Inspects the machine; connects to nothing.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,14 @@ use crate::diagnose::local::own_address;
 #[derive(Debug)]
 pub struct SocketOf {
     pub file: String,
-    /// The folder that contains the socket: PostgreSQL's clients take the folder.
+    /// The folder that contains the socket; PostgreSQL's clients use this folder instead of the file.
     pub folder: String,
     /// How looptax found the socket, for a person.
     pub words: String,
-    /// Whether looptax did not see the socket, but only knows the path that packages usually use.
+    /// Whether looptax did not see the socket, and the path is only the one that packages usually use.
     pub is_guess: bool,
-    /// Whether looptax did not see the socket's owner: the socket counts only if a login shows that it leads to the
+    /// Whether looptax did not see the socket's owner. The socket then counts only if a login shows that it leads to
+    /// the
     /// server on the port.
     pub is_candidate: bool,
 }
@@ -47,9 +49,9 @@ impl SocketOf {
 #[derive(Debug, Clone, Copy)]
 pub struct Near<'a> {
     pub servers: &'a [Server],
-    /// The namespace whose 127.0.0.1 the client means; `None` if it is not known.
+    /// The namespace in which the client's 127.0.0.1 is; `None` if looptax does not know the namespace.
     pub network: Option<NamespaceId>,
-    /// The clients of those servers, for questions about their number.
+    /// The clients of these servers, for questions about the number of clients.
     pub clients: &'a [Client],
 }
 
@@ -59,18 +61,18 @@ impl<'a> Near<'a> {
         Self { servers, network, clients: &[] }
     }
 
-    /// No servers: for a question that does not need servers.
+    /// Returns an empty list, for a question that does not need servers.
     pub fn nobody() -> Self {
         Self { servers: &[], network: None, clients: &[] }
     }
 
-    /// Adds the clients that are connected to these servers: as many may connect together.
+    /// Adds the clients that are connected to these servers: as many clients may connect at the same time.
     #[must_use]
     pub fn with_clients(self, clients: &'a [Client]) -> Self {
         Self { clients, ..self }
     }
 
-    /// Counts the open connections of this machine to a server, as far as they are known.
+    /// Counts this machine's open connections to a server, as far as looptax knows them.
     pub fn n_open(self, server: &Server) -> usize {
         let place = self.servers.iter().position(|it| it.process.pid == server.process.pid);
         let own = self.clients.iter().filter(|it| Some(it.server_idx) == place);
@@ -82,7 +84,7 @@ impl<'a> Near<'a> {
         servers.find(|it| it.kind.protocol() == Some(address.protocol) && listens_for(it, address, self.network))
     }
 
-    /// Returns the server at this address, of whatever kind.
+    /// Returns the server of any kind that listens at this address.
     pub fn listener(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
         servers.find(|it| listens_for(it, address, self.network))
@@ -140,8 +142,8 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
     }
 }
 
-/// Returns the socket by the address only: the one that was given, or the path where packages usually put it. looptax
-/// does not look at this machine; `None` for protocols whose servers have no usual path.
+/// Returns the socket from the address only: the socket that the caller passed, or the path where packages usually
+/// put it. Does not inspect this machine. `None` for protocols whose servers have no usual path.
 pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketOf> {
     match given {
         Some(path) => Some(socket_at(address, path, "as given")),
@@ -150,7 +152,7 @@ pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketO
     }
 }
 
-/// Explains why the usual socket is taken, by what looptax sees of the port if it sees no server.
+/// Explains why the usual socket is used: from what looptax sees of the port, if it saw no server of this kind there.
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));
     let own = looptax_host::discover::process(std::process::id());
@@ -167,12 +169,12 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     format!("the usual path: {why}, so check whether it is right")
 }
 
-/// Whether `dsn` also prints lines for the server's own side, so that the socket need not exist yet.
+/// Whether `dsn` also prints lines for the server's own file. The socket then need not exist yet.
 pub(crate) const fn is_made_by_lines(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Http)
 }
 
-/// If the process that listens on the port is not visible: the only socket of that listener's user.
+/// Returns the only socket of the user whose process listens on the port, if that process is not visible.
 fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     let here = Near::us(&[]).network;
     let ip = own_address(address.host.as_deref().unwrap_or("localhost"));
@@ -184,7 +186,7 @@ fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     Some(SocketOf { is_candidate: true, ..socket_at(address, &only.path, words) })
 }
 
-/// PostgreSQL's path may be the folder or the file.
+/// Describes the socket at a path; for PostgreSQL the path may be the folder or the file.
 fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
     let address = Address { socket: Some(path.to_owned()), ..address.clone() };
     let file = address.socket_file().unwrap_or_default();
@@ -198,7 +200,7 @@ fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
     }
 }
 
-/// The path at which Debian's packages put the socket.
+/// Returns the path at which Debian's packages put the socket.
 fn usual(address: &Address) -> PathBuf {
     PathBuf::from(match address.protocol {
         Protocol::Mongodb => return PathBuf::from(format!("/tmp/mongodb-{}.sock", address.port)),
@@ -217,7 +219,7 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
     let Some(ip) = own_address(address.host.as_deref().unwrap_or("localhost")) else {
         return false;
     };
-    // Every namespace has its own loopback.
+    // Every network namespace has its own loopback, so a loopback address counts only in the client's namespace.
     let is_near = |endpoint: &Endpoint| !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network);
     server.endpoints.iter().any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
 }
