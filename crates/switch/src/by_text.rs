@@ -1,7 +1,6 @@
 //! Finds the connections in a file's text, each with its position and with the text that `switch` would write there.
 //!
-//! Contacts no server and starts no program. A fix therefore rests on an assumed path of the socket, and every
-//! message
+//! Contacts no server and starts no program. A fix therefore rests on an assumed path of the socket, and every message
 //! states this. The replacement text comes from the plan, shortened to the bytes that change. Called by the command
 //! line.
 
@@ -21,8 +20,7 @@ use crate::plan::{FileToSwitch, Plan, Planned, Wish};
 /// The size of the largest file that is read.
 pub const MOST_FILE_BYTES: u64 = MOST_BYTES;
 
-/// Reads a file and finds its connections. The caller chose `socket` and `application`; `shown` is the file's path as
-/// a
+/// Reads a file and finds its connections. The caller chose `socket` and `application`; `shown` is the file's path as a
 /// person sees it.
 ///
 /// # Errors
@@ -46,8 +44,7 @@ pub fn look_by_text(
     Ok(SourceFile { uri: String::new(), encoding, findings })
 }
 
-/// Returns the point that decides the connection's fate: the point about the destination, else the point about how
-/// the
+/// Returns the point that decides the connection's fate: the point about the destination, else the point about how the
 /// application would reach the socket.
 fn deciding(planned: &Planned) -> Option<&Point> {
     let points = &planned.found.checked.points;
@@ -191,8 +188,7 @@ fn without_secrets(text: &str, rewrite: &Rewrite) -> Option<Vec<Rewrite>> {
     )
 }
 
-/// Reduces two texts to the part in which they differ, without their common beginning and end. `start` is the offset
-/// of
+/// Reduces two texts to the part in which they differ, without their common beginning and end. `start` is the offset of
 /// `old` in the file.
 fn changed(old: &str, new: &str, start: usize) -> Option<Rewrite> {
     if old == new {

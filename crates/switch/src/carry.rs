@@ -1,11 +1,9 @@
 //! Carries out a switch, and undoes it: writes and tests the files, makes the programs read them, and proves that the
 //! switch works or puts the old files back.
 //!
-//! Every kind of switch runs through this module: its files are [`Edited`], the commands that test and reload the
-//! files
+//! Every kind of switch runs through this module: its files are [`Edited`], the commands that test and reload the files
 //! are [`Commands`], and a [`Proof`] determines whether the switch worked. The journal (`work`) records every step
-//! before
-//! the step is done. Called by the command line.
+//! before the step is done. Called by the command line.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -147,8 +145,7 @@ pub struct Undo<'a> {
 /// switch changed something on a server, undoes that change too.
 ///
 /// # Errors
-/// [`SwitchError::Rewritten`] if somebody has changed the switched lines since; every error of writing; every error
-/// of
+/// [`SwitchError::Rewritten`] if somebody has changed the switched lines since; every error of writing; every error of
 /// [`fix::undo`].
 pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixError> {
     let why = "on request";
@@ -234,8 +231,7 @@ fn read_again(reloads: &[Line], within: Duration, stop: &AtomicBool, proof: &mut
 }
 
 /// Makes a server read its old file, after the applications have read their old files, and waits until the server
-/// listens
-/// as before.
+/// listens as before.
 fn server_reads_again(back: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
     for line in back {
         let said = run(line, within, stop);
@@ -310,11 +306,9 @@ impl Carrying<'_, '_> {
         (self.tell)(step(code, words));
     }
 
-    /// Writes the server's own file, makes the server read it, and only then writes the other files: an application
-    /// may
-    /// read its file at any time, and the socket has to exist before that. If the inner result is an error, the
-    /// caller puts
-    /// the old files back.
+    /// Writes the server's own file, makes the server read it, and only then writes the other files: an application may
+    /// read its file at any time, and the socket has to exist before that. If the inner result is an error, the caller
+    /// puts the old files back.
     ///
     /// # Errors
     /// If the server's file cannot be written; in this case nothing has changed.

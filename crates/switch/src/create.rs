@@ -65,8 +65,7 @@ pub(crate) fn uncreate(
     remove_folder(path, created)
 }
 
-/// Finishes the removal of a file that was renamed to `staged`: deletes the file if its contents are those that
-/// looptax
+/// Finishes the removal of a file that was renamed to `staged`: deletes the file if its contents are those that looptax
 /// wrote, else gives the file its old name back.
 pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr) -> io::Result<()> {
     let found = folder.read(staged, MOST_BYTES);

@@ -1,5 +1,4 @@
-//! The data folder in which all switches are kept. Each switch has a folder with its journal and its old and new
-//! files.
+//! The data folder in which all switches are kept. Each switch has a folder with its journal and its old and new files.
 
 use std::fs::File;
 use std::io;
@@ -14,8 +13,7 @@ use crate::SwitchError;
 /// The name of the file that the process locks while it carries out a switch.
 const LOCK: &str = "lock";
 
-/// The folder of all switches. It is private, because configuration files contain passwords. looptax trusts it only
-/// if
+/// The folder of all switches. It is private, because configuration files contain passwords. looptax trusts it only if
 /// the folder and its contents belong to the caller.
 #[derive(Debug, Clone)]
 pub struct Kept {
@@ -42,8 +40,7 @@ impl Kept {
     }
 
     /// Whether the same user is running another switch: the logins of that switch and of this one would look like
-    /// logins of
-    /// the application.
+    /// logins of the application.
     pub fn is_busy(&self) -> bool {
         let opened = self.open().and_then(|folder| folder.open_own(LOCK));
         opened.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK))

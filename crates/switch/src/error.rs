@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use looptax_model::failure::Explain;
 
-/// The reason why a file was not replaced, or a switch was not kept. After any of these errors each file has either
-/// its
+/// The reason why a file was not replaced, or a switch was not kept. After any of these errors each file has either its
 /// old or its new contents, never a mixture.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {

@@ -78,8 +78,7 @@ impl Original {
         }
     }
 
-    /// Returns a file that does not exist yet and will get the owner and permissions of the file `like`. The new
-    /// file's
+    /// Returns a file that does not exist yet and will get the owner and permissions of the file `like`. The new file's
     /// folder may be missing too, but not that folder's parent.
     ///
     /// # Errors

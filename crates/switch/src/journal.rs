@@ -1,5 +1,4 @@
-//! The journal of a switch: a line of JSON for each step that is about to be done or is done. A line is on disk
-//! before
+//! The journal of a switch: a line of JSON for each step that is about to be done or is done. A line is on disk before
 //! its step is done.
 //!
 //! If looptax was killed, the last line may be incomplete; the step of an incomplete line was not started.
@@ -319,8 +318,8 @@ impl Journal {
     }
 }
 
-/// Takes the lock, and retries for a moment: a process that the last holder has just started also holds the lock
-/// until it executes its own program.
+/// Takes the lock, and retries for a moment: a process that the last holder has just started also holds the lock until
+/// it executes its own program.
 fn lock(file: &File) -> rustix::io::Result<()> {
     let take = || rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
     for _ in 0..LOCK_TRIES {
@@ -348,8 +347,8 @@ pub(crate) fn is_without_plan(folder: &Folder) -> bool {
     begun.is_ok_and(|it| !it.contains(&b'\n')) && !is_busy(folder)
 }
 
-/// Removes a folder that has no plan. Removes the journal last, so that a partly removed folder can still be
-/// recognised later.
+/// Removes a folder that has no plan. Removes the journal last, so that a partly removed folder can still be recognised
+/// later.
 pub(crate) fn discard(all: &Folder, id: &OsStr) -> io::Result<()> {
     let own = all.folder(id)?;
     for name in own.names()?.iter().filter(|it| *it != NAME) {

@@ -46,13 +46,11 @@ impl From<Question> for Line {
     }
 }
 
-/// The commands that test the files and the commands that reload them afterwards; both lists are in order of
-/// execution.
+/// The commands that test the files and the commands that reload them afterwards; both lists are in order of execution.
 #[derive(Debug, Default)]
 pub struct Commands {
     /// The commands for a server's own file. That file is the first in the switch: it is written, tested and read
-    /// before
-    /// any other file is written.
+    /// before any other file is written.
     pub server: Option<ServerCommands>,
     /// The commands that test the files; they run before a program reads the files.
     pub tests: Vec<Line>,
@@ -64,8 +62,7 @@ pub struct Commands {
 pub struct ServerCommands {
     pub tests: Vec<Line>,
     pub reloads: Vec<Line>,
-    /// The commands that make the server read its old file; they run after the applications have read their old
-    /// files.
+    /// The commands that make the server read its old file; they run after the applications have read their old files.
     pub back: Vec<Line>,
 }
 

@@ -1,5 +1,4 @@
-//! Plans the switch of a file: which connections move, which bytes change, and which objections exist. Writes
-//! nothing.
+//! Plans the switch of a file: which connections move, which bytes change, and which objections exist. Writes nothing.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,8 +23,7 @@ use crate::work::Edited;
 pub struct Wish<'a> {
     /// The file's path, as the person passed it.
     pub path: &'a Path,
-    /// The path of the second file, if a web server and its upstream are switched together; the order does not
-    /// matter.
+    /// The path of the second file, if a web server and its upstream are switched together; the order does not matter.
     pub other: Option<&'a Path>,
     pub pid: Option<u32>,
     /// The numbers of the connections to move, starting at one; empty means all connections that can move.
@@ -79,9 +77,8 @@ pub struct Subject {
     /// The application's file, or the first of the two files of a web server's switch.
     pub file: PathBuf,
     pub plan: Plan,
-    /// The commands that test the files, and the commands that reload them. The list of reloads is empty if the
-    /// caller has
-    /// to pass the command.
+    /// The commands that test the files, and the commands that reload them. The list of reloads is empty if the caller
+    /// has to pass the command.
     pub commands: Commands,
     pub proof: Box<dyn Proof>,
 }
@@ -92,8 +89,7 @@ pub struct Plan {
     /// The parts of the file that looptax did not understand.
     pub unread: Vec<String>,
     /// The files with their new text: the file that was passed, or the files that set the variables in it. Empty if
-    /// nothing
-    /// is written.
+    /// nothing is written.
     pub edited: Vec<Edited>,
     /// The same files as a person sees them: the lines that change, without passwords, and remarks on each file.
     pub files: Vec<SwitchFile>,
@@ -125,8 +121,7 @@ impl Planned {
     }
 
     /// Returns a burst over the socket with `n` connections, or else with as many as the application opens at once;
-    /// `None`
-    /// if that number is not known.
+    /// `None` if that number is not known.
     fn burst(&self, n: Option<u32>) -> Option<Burst> {
         let (socket, address) = (self.found.socket.as_ref()?, self.found.address.as_ref()?);
         let n_connections = n.or(self.found.at_once.as_ref().map(|it| it.n))?;
@@ -208,8 +203,7 @@ impl<'a> FileToSwitch<'a> {
     }
 
     /// Returns the user of the PHP-FPM pool whose section contains the connection. The pool's own processes are
-    /// connected
-    /// only for an instant, so they do not show the user.
+    /// connected only for an instant, so they do not show the user.
     pub(crate) fn user_of_pool(&self, label: &str) -> Option<String> {
         let pool = Section::find(&self.text.content, label)?;
         pool.value("pm").and(pool.value("user"))
@@ -232,8 +226,7 @@ impl<'a> FileToSwitch<'a> {
         self.plan_with(around, |_, found| found)
     }
 
-    /// Returns the file's connections, each with its index, as they would be with a socket that does not exist yet:
-    /// see
+    /// Returns the file's connections, each with its index, as they would be with a socket that does not exist yet: see
     /// [`Sources::for_socket`].
     pub(crate) fn for_socket(&self, socket: &Path) -> Result<Vec<(usize, Switchable)>, Failure> {
         let all = Sources::for_socket(&self.text(), socket)?.into_iter().enumerate();
@@ -263,8 +256,7 @@ impl<'a> FileToSwitch<'a> {
         self.plan_of(found, &sources, |idx, found| planned(answer(idx, found), wish.application))
     }
 
-    /// Plans the switch from the file's text only, and assumes that each server has the given socket, or else the
-    /// usual
+    /// Plans the switch from the file's text only, and assumes that each server has the given socket, or else the usual
     /// socket. Reads nothing of this machine except files in the same folder.
     ///
     /// # Errors
@@ -360,8 +352,7 @@ pub(crate) struct Edits {
 }
 
 impl Edits {
-    /// Adds the edits that move a connection. If two connections need different edits of the same bytes or variable,
-    /// a
+    /// Adds the edits that move a connection. If two connections need different edits of the same bytes or variable, a
     /// person has to decide.
     pub(crate) fn take(&mut self, planned: &mut Planned, text: &str, followed: &Followed) {
         let Some(idx) = planned.change_idx else {
@@ -460,8 +451,7 @@ impl Plan {
     }
 
     /// Returns a burst for each socket to which connections move, each with `n` connections, or without `n` with as
-    /// many
-    /// as the application was found to open at once.
+    /// many as the application was found to open at once.
     ///
     /// # Errors
     /// If that number is not known, or if there is no socket to connect to.

@@ -51,8 +51,7 @@ fn unit_of(process: &Process) -> Option<&str> {
     is_service.then_some(&**unit)
 }
 
-/// Returns the unit if the process is the unit's main process. In a unit with several programs (those of supervisord
-/// or
+/// Returns the unit if the process is the unit's main process. In a unit with several programs (those of supervisord or
 /// of a cron job) no single program represents the unit.
 pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
     unit_of(process).filter(|unit| main_pid(unit) == Some(process.pid))

@@ -1,8 +1,7 @@
 //! Remarks on a file for a person before the file is written: other programs that also write it, and reasons why it
 //! cannot be written.
 //!
-//! Only reads, and starts no program: another user's folder may contain settings that would run with looptax's
-//! rights.
+//! Only reads, and starts no program: another user's folder may contain settings that would run with looptax's rights.
 
 use std::path::{Component, Path, PathBuf};
 

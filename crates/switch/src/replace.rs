@@ -1,13 +1,10 @@
-//! Replaces one file: makes a new file next to the old one, with its attributes and other bytes, and puts it in the
-//! old
+//! Replaces one file: makes a new file next to the old one, with its attributes and other bytes, and puts it in the old
 //! file's place in one step.
 //!
 //! The two files exchange their names (`RENAME_EXCHANGE`), so the previous file is still available. If the previous
-//! file
-//! is not the file that was read, another process wrote it in the meantime, and the names are exchanged back. On a
-//! file
-//! system that cannot exchange names, looptax compares the file once more and renames the new file over it. Text that
-//! another process writes between the comparison and the rename is lost.
+//! file is not the file that was read, another process wrote it in the meantime, and the names are exchanged back. On a
+//! file system that cannot exchange names, looptax compares the file once more and renames the new file over it. Text
+//! that another process writes between the comparison and the rename is lost.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -36,8 +33,7 @@ pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result
     replace_and(original, new, staged, |folder, old| folder.remove(old))
 }
 
-/// Replaces the file like [`replace`], but keeps the old file with the name `staged`, so that putting it back needs
-/// no
+/// Replaces the file like [`replace`], but keeps the old file with the name `staged`, so that putting it back needs no
 /// disk space (`settle::give_back`).
 pub(crate) fn replace_and_keep(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
     replace_and(original, new, staged, |_, _| Ok(()))

@@ -52,8 +52,7 @@ fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
     })
 }
 
-/// Returns the error for a file that was not read or replaced: either the file is not the switch's file, or the
-/// kernel
+/// Returns the error for a file that was not read or replaced: either the file is not the switch's file, or the kernel
 /// gave a reason.
 pub(crate) fn not_read(file: &PlannedFile, source: io::Error) -> SwitchError {
     let path = file.path.clone();
@@ -126,9 +125,8 @@ fn lies(folder: &Folder, name: &OsStr, file: &PlannedFile) -> FileHolds {
     }
 }
 
-/// Gives a file its old bytes back, by exchanging it with the old file, which was kept next to it; this works even on
-/// a full disk. Returns false, and does nothing, if the file is not as the switch wrote it, or if the file next to it
-/// is
+/// Gives a file its old bytes back, by exchanging it with the old file, which was kept next to it; this works even on a
+/// full disk. Returns false, and does nothing, if the file is not as the switch wrote it, or if the file next to it is
 /// not the old file.
 pub(crate) fn give_back(file: &PlannedFile) -> io::Result<bool> {
     let folder = folder_of(file)?;

@@ -1,10 +1,8 @@
-//! Removes a switch's lines from a file that another process has changed since: the other process's lines stay, and
-//! the
+//! Removes a switch's lines from a file that another process has changed since: the other process's lines stay, and the
 //! old lines are put back.
 //!
-//! Compares lines byte for byte. If the switch's lines are not as the switch wrote them, returns nothing: a person
-//! has to
-//! decide what to do.
+//! Compares lines byte for byte. If the switch's lines are not as the switch wrote them, returns nothing: a person has
+//! to decide what to do.
 
 use std::ops::Range;
 
@@ -59,8 +57,7 @@ impl Texts<'_> {
     fn place(&self, change: &Change) -> Option<Place> {
         let Range { start, end } = change.new;
         // `after`: where the preceding line ends in the present file. `until`: where the following line starts. The
-        // file's
-        // beginning and end count as such lines.
+        // file's beginning and end count as such lines.
         let after = start.checked_sub(1).map_or(Some(0), |it| self.kept[it].map(|it| it + 1));
         let until = self.kept.get(end).copied().unwrap_or(Some(self.now.len()));
         let found = if start == end {
@@ -123,8 +120,7 @@ fn changes(kept: &[Option<usize>], n_old: usize) -> Vec<Change> {
     changes
 }
 
-/// Returns, for each line of the first text, the index of the same line in the second text, as a diff pairs the
-/// lines.
+/// Returns, for each line of the first text, the index of the same line in the second text, as a diff pairs the lines.
 fn pairing(from: &[u8], to: &[u8]) -> Vec<Option<usize>> {
     let n_from = lines(from).len();
     let mut options = DiffOptions::new();
@@ -224,10 +220,8 @@ mod tests {
     }
 
     /// Edits by other processes next to the switch's lines stay, and the old lines are put back. If the switch wrote
-    /// more
-    /// or fewer lines than before, their position may not be certain: their neighbours are gone, or another line is
-    /// between
-    /// them.
+    /// more or fewer lines than before, their position may not be certain: their neighbours are gone, or another line
+    /// is between them.
     #[test]
     fn every_edit_beside_the_switch_s_lines_stays() {
         let mut dice = Dice::new(49);

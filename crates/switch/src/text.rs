@@ -46,9 +46,8 @@ impl Text {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Encoding {
     has_mark: bool,
-    /// Whether each byte is read as one character, because the bytes are not UTF-8. This is safe: names and
-    /// punctuation of
-    /// settings are ASCII in every common encoding, and all other bytes are written back unchanged.
+    /// Whether each byte is read as one character, because the bytes are not UTF-8. This is safe: names and punctuation
+    /// of settings are ASCII in every common encoding, and all other bytes are written back unchanged.
     is_bytes: bool,
 }
 

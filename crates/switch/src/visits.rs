@@ -27,8 +27,7 @@ pub(crate) struct Visitor {
 pub(crate) struct Visits {
     /// The start of the present series of requests at which the page was as before.
     pub(crate) fine_since: Option<Duration>,
-    /// The start of the present series of requests at which the page differed, and how it differed at the last
-    /// request.
+    /// The start of the present series of requests at which the page differed, and how it differed at the last request.
     pub(crate) differs: Option<(Duration, String)>,
     /// Requests that began before this time show nothing about the new files.
     counts_from: Duration,

@@ -156,8 +156,7 @@ fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, F
 }
 
 /// Writes the address in one dialect. `fields` contains the real password, which decides whether the dialect can
-/// express
-/// the address; `shown` may hide the password.
+/// express the address; `shown` may hide the password.
 fn spelling(dialect: &Dialect, takes_now: Takes, fields: &Fields, shown: &Fields) -> Spelling {
     let text = dialect.text(shown);
     Spelling {

@@ -1,5 +1,4 @@
-//! Finds the process that listens on a socket, and whether the same process listens on a port. Called by `moving` for
-//! a
+//! Finds the process that listens on a socket, and whether the same process listens on a port. Called by `moving` for a
 //! socket that a person passed, and by `check` if it does not log in.
 //!
 //! Only a connection shows whether a process listens. looptax closes the connection immediately, and sends no byte.
@@ -49,8 +48,7 @@ impl Listener {
 ///
 /// # Source
 /// unix(7), `SO_PEERCRED`: the process that called `listen`; 0 if this process is not in a process namespace that
-/// looptax
-/// sees.
+/// looptax sees.
 fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
     let address = match to {
         SocketName::Path(path) => SocketAddrUnix::new(path)?,
@@ -67,8 +65,7 @@ fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
 }
 
 /// Describes the process that listens on the socket, if looptax sees that it does not listen on this port and that
-/// another process does. Returns `None` for a server in a container, whose ports are its own and behind a proxy on
-/// this
+/// another process does. Returns `None` for a server in a container, whose ports are its own and behind a proxy on this
 /// port, and for init, which listens on behalf of other programs.
 pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     let pid = listener.pid.filter(|it| *it != INIT)?;

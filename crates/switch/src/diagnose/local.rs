@@ -4,8 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use looptax_host::{kernel, read};
 
-/// Returns the address of `host` on this machine; `None` if `host` is another machine, or looptax cannot determine
-/// its
+/// Returns the address of `host` on this machine; `None` if `host` is another machine, or looptax cannot determine its
 /// address. looptax does not ask a name server, because the application may have got a different answer.
 pub fn own_address(host: &str) -> Option<IpAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -36,8 +35,8 @@ fn has_interface(address: IpAddr) -> bool {
         }
 }
 
-/// Whether `/proc/net/fib_trie` lists the address as one of this machine: a line `|-- 10.0.0.5`, and below it
-/// `/32 host LOCAL`.
+/// Whether `/proc/net/fib_trie` lists the address as one of this machine: a line `|-- 10.0.0.5`, and below it `/32 host
+/// LOCAL`.
 fn in_routes(trie: &str, address: Ipv4Addr) -> bool {
     let leaf = format!("|-- {address}");
     let mut lines = trie.lines().map(str::trim).peekable();

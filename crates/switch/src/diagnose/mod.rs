@@ -1,5 +1,4 @@
-//! The commands `find`, `check` and `dsn`, and the list of connections that `run` would move: which servers are on
-//! this
+//! The commands `find`, `check` and `dsn`, and the list of connections that `run` would move: which servers are on this
 //! machine, what TCP costs their clients, and whether a switch to the socket would work.
 //!
 //! Only reads: inspects the machine, logs in if a person requested it, and changes nothing.

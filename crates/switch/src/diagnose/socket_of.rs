@@ -24,8 +24,7 @@ pub struct SocketOf {
     /// Whether looptax did not see the socket, and the path is only the one that packages usually use.
     pub is_guess: bool,
     /// Whether looptax did not see the socket's owner. The socket then counts only if a login shows that it leads to
-    /// the
-    /// server on the port.
+    /// the server on the port.
     pub is_candidate: bool,
 }
 
@@ -142,8 +141,8 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
     }
 }
 
-/// Returns the socket from the address only: the socket that the caller passed, or the path where packages usually
-/// put it. Does not inspect this machine. `None` for protocols whose servers have no usual path.
+/// Returns the socket from the address only: the socket that the caller passed, or the path where packages usually put
+/// it. Does not inspect this machine. `None` for protocols whose servers have no usual path.
 pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketOf> {
     match given {
         Some(path) => Some(socket_at(address, path, "as given")),

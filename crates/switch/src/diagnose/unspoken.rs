@@ -13,8 +13,7 @@ use crate::diagnose::socket_of::{self, Near, SocketOf};
 
 const UWSGI: &str = "/run/uwsgi/app.sock";
 
-/// Finds the socket: the socket that the caller passed, the socket in the address, the running server's socket, or
-/// the
+/// Finds the socket: the socket that the caller passed, the socket in the address, the running server's socket, or the
 /// usual one. If looptax speaks the protocol of this kind of server after all, uses `socket_of`.
 pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     let protocol = address.kind.protocol();

@@ -163,8 +163,7 @@ fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, a
 
 /// Adds the lines for the socket that a failing configuration contains or that its server has, and a point on whether
 /// the client reaches this socket. `switch` does not write these lines, because no connection proves them. Adds no
-/// lines
-/// for a guessed socket.
+/// lines for a guessed socket.
 fn mend(answer: &mut CheckedConnection, found: &Found, around: Around<'_>) {
     let Some(address) = &found.address else {
         return;
@@ -301,8 +300,8 @@ pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> 
     Ok(answer)
 }
 
-/// Checks whether the client reaches the socket that it already uses. A driver's own configuration decides which
-/// socket `localhost` means; looptax checks the usual one.
+/// Checks whether the client reaches the socket that it already uses. A driver's own configuration decides which socket
+/// `localhost` means; looptax checks the usual one.
 fn look_at_the_socket(
     answer: &mut CheckedConnection,
     found: &Found,
@@ -351,8 +350,7 @@ fn look_at_the_socket(
     }
 }
 
-/// Returns a point if `localhost` means the socket, the client therefore ignores the port, and the server on that
-/// port
+/// Returns a point if `localhost` means the socket, the client therefore ignores the port, and the server on that port
 /// is not the server on the socket.
 fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Option<Point> {
     // looptax's lists of servers are of its own network namespace.

@@ -24,8 +24,7 @@ pub struct Client {
     pub rights: Option<Rights>,
     pub user: String,
     pub shown: String,
-    /// The network namespace in which the client's 127.0.0.1 is. If the client is not a running process, looptax's
-    /// own
+    /// The network namespace in which the client's 127.0.0.1 is. If the client is not a running process, looptax's own
     /// namespace.
     pub network: Option<NamespaceId>,
     pub confinement: Confinement,
@@ -33,8 +32,7 @@ pub struct Client {
     pub unit: Option<Unit>,
 }
 
-/// The lowest number of the users that systemd creates when it starts a unit. Such a user has only the rights that
-/// all
+/// The lowest number of the users that systemd creates when it starts a unit. Such a user has only the rights that all
 /// users have.
 ///
 /// # Source
@@ -100,8 +98,7 @@ impl Client {
         })
     }
 
-    /// Finds the client of a file: the process or user that the caller passed, else the user that a systemd unit
-    /// sets,
+    /// Finds the client of a file: the process or user that the caller passed, else the user that a systemd unit sets,
     /// else the user whose PHP workers serve the file's site.
     ///
     /// # Errors

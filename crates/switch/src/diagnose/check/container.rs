@@ -1,5 +1,4 @@
-//! The point about a server in a container whose host name comes from a Compose file: the name is not valid outside
-//! the
+//! The point about a server in a container whose host name comes from a Compose file: the name is not valid outside the
 //! containers.
 //!
 //! Reads Compose files, up to a size limit. Called by `sources` and `answer`.

@@ -1,7 +1,6 @@
 //! Adds the parameters that libpq adds to an address: those of a service, and those in environment variables.
 //!
-//! If the caller passed a process, its environment counts, as it does for libpq. looptax's own environment differs
-//! from
+//! If the caller passed a process, its environment counts, as it does for libpq. looptax's own environment differs from
 //! the application's, so a variable in it only gives a note.
 
 use std::collections::BTreeMap;
@@ -125,8 +124,7 @@ fn home_of(user: &str) -> Option<String> {
 }
 
 /// Returns points about variables of looptax's environment that would change the address for a libpq program started
-/// from
-/// this shell.
+/// from this shell.
 fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let is_open = |it: &&Parameter| {
         let is_there = |name: &str| pairs.iter().any(|pair| pair.0 == name);

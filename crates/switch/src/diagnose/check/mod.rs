@@ -1,14 +1,11 @@
 //! The command `check`: gathers the facts from which the points are made.
 //!
-//! `client` describes the client, `libpq` reads the parameters that libpq adds to the client's address, `rights`
-//! takes on
-//! the client's rights, `reach` follows the client's path to the socket, and `logins` logs in once over each endpoint
-//! and
-//! queries the server. `sources` finds the connections of a file or a process, `subject` checks them, `answer`
-//! reports on
-//! each of them, and `offered` gives the command that writes both sides of a connection between two containers.
+//! `client` describes the client, `libpq` reads the parameters that libpq adds to the client's address, `rights` takes
+//! on the client's rights, `reach` follows the client's path to the socket, and `logins` logs in once over each
+//! endpoint and queries the server. `sources` finds the connections of a file or a process, `subject` checks them,
+//! `answer` reports on each of them, and `offered` gives the command that writes both sides of a connection between two
+//! containers. `looptax_advise::check` puts the facts into words. that writes both sides of two containers.
 //! `looptax_advise::check` puts the facts into words.
-//! that writes both sides of two containers. `looptax_advise::check` puts the facts into words.
 
 mod absence;
 mod answer;
@@ -227,8 +224,7 @@ fn another_kind(server: &Server, address: &Address) -> Point {
     point.with_next("check the address's scheme and port")
 }
 
-/// Returns the socket that the address itself contains; in this case there is no TCP address to compare it with.
-/// libpq
+/// Returns the socket that the address itself contains; in this case there is no TCP address to compare it with. libpq
 /// uses its default socket if the address has no host.
 fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
     let address = question.address;
@@ -305,8 +301,7 @@ fn no_socket(server: Option<&Server>, address: &Address) -> Point {
 }
 
 /// Returns how to add a socket to a server. For servers whose socket needs lines in their own files, adds the command
-/// that
-/// prints or writes these lines.
+/// that prints or writes these lines.
 fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
     let mut how = kind.facts().how_to_add_a_socket.to_owned();
     if socket_of::is_made_by_lines(kind) {

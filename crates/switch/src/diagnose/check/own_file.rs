@@ -1,8 +1,7 @@
 //! Finds the configuration file of a running server: the file in the server's command line, the file that the server
 //! reports, or the file that servers of this kind usually read.
 //!
-//! Reads the files that it finds. Called if the check advises a setting of a server, and by the code that switches
-//! both
+//! Reads the files that it finds. Called if the check advises a setting of a server, and by the code that switches both
 //! sides.
 
 use std::net::SocketAddr;

@@ -2,8 +2,7 @@
 //! client.
 //!
 //! The socket is identified by its file, so the check also works for a server in a chroot or a container. Called for
-//! each
-//! connection that is checked.
+//! each connection that is checked.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -22,8 +21,7 @@ use super::question::Question;
 use super::workers::{self, Count};
 use crate::diagnose::socket_of::SocketOf;
 
-/// How to recognise a client's language: the start of a program's name, the ending of a file's name, and the
-/// language's
+/// How to recognise a client's language: the start of a program's name, the ending of a file's name, and the language's
 /// name in the table of clients.
 const LANGUAGES: [(&str, &str, &str); 6] = [
     ("php", ".php", "php"),
@@ -82,8 +80,7 @@ fn in_its_file(server: &Server, question: Question<'_>) -> String {
 }
 
 /// Returns the point for a socket that the client already uses: here a queue that is too short is only noted, because
-/// it
-/// is no reason to stay on TCP.
+/// it is no reason to stay on TCP.
 pub(super) fn of_socket_in_use(socket: &SocketOf, question: Question<'_>) -> Option<Point> {
     let mut point = point(None, socket, question)?;
     if point.outcome == Outcome::Fail {
@@ -133,8 +130,7 @@ pub(crate) struct ToBeMade<'a> {
 impl ToBeMade<'_> {
     /// Returns the point about the queue, and the queue length to write for this many connections. The queue has the
     /// length in the server's file, else the length at the server's port. `None` if the length is not known, or need
-    /// not be
-    /// written.
+    /// not be written.
     pub(crate) fn queue(&self, counted: Option<&Count>) -> (Option<Point>, Option<u32>) {
         let Self { server, file, .. } = *self;
         let of_file = file.backlog(self.text).map(|it| (it, "read the server's file"));
@@ -178,8 +174,7 @@ pub(crate) struct Length<'a> {
 }
 
 impl Length<'_> {
-    /// Returns the point about the queue, and the queue length to write for this many connections if it has to
-    /// change.
+    /// Returns the point about the queue, and the queue length to write for this many connections if it has to change.
     pub(crate) fn for_burst(&self, counted: Option<&Count>) -> (Point, Option<u32>) {
         let Self { now, how, clients, .. } = *self;
         let most = somaxconn(self.process);

@@ -2,8 +2,7 @@
 //! folders.
 //!
 //! looptax tries the path instead of reading permission bits: access lists, capabilities and security modules also
-//! decide
-//! about the kernel's answer. The child has one thread, because rights and views belong to threads.
+//! decide about the kernel's answer. The child has one thread, because rights and views belong to threads.
 
 use std::io;
 use std::os::fd::AsFd;

@@ -17,8 +17,7 @@ const ROOTS: [&str; 5] = ["/var/www/", "/srv/www/", "/srv/http/", "/usr/share/ng
 /// Files that a PHP application has in the same folder as its `.env`.
 const BESIDE: [&str; 4] = ["artisan", "composer.json", "index.php", "symfony.lock"];
 
-/// Returns the rights of the workers that read this site's file, and the pid of one of these workers; `None` if
-/// several
+/// Returns the rights of the workers that read this site's file, and the pid of one of these workers; `None` if several
 /// pools may read the file.
 pub(super) fn workers_of(path: &Path) -> Option<(Rights, u32)> {
     if !is_of_php(path) {

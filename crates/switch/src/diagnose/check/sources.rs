@@ -42,9 +42,8 @@ pub(super) struct Looked {
     /// The contents of a file, with the files from which its containers get variables; empty for an environment.
     pub whole: Whole,
     pub reading: Reading,
-    /// The containers to which host names in this source may refer: those of its own Compose file, or of a Compose
-    /// file in
-    /// its folder.
+    /// The containers to which host names in this source may refer: those of its own Compose file, or of a Compose file
+    /// in its folder.
     pub services: Vec<Service>,
     pub neighbours: Vec<String>,
     /// Names and texts of the other `.container` units in the folder, if this source is such a unit.
@@ -249,8 +248,7 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
 
 /// Returns the container to which a Compose file passes this file. The Compose file may be in the file's folder or a
 /// folder above. It has to belong to the file's owner, the folder's owner or root, because other users may write to
-/// folders
-/// such as `/tmp`. Returns `None` for the files of a running process, which has its own view.
+/// folders such as `/tmp`. Returns `None` for the files of a running process, which has its own view.
 fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     let is_ours = matches!(files, Files::Ours);
     let owner = files.owner(path)?;
@@ -276,9 +274,8 @@ fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     asked.map(|(file, text)| format!("{file}:{text}")).collect()
 }
 
-/// Returns the libraries of the project to which a file belongs. They are in the manifests of the nearest folder
-/// above the file that has any. Only manifests of the file's owner and of root count, because other users may write
-/// to
+/// Returns the libraries of the project to which a file belongs. They are in the manifests of the nearest folder above
+/// the file that has any. Only manifests of the file's owner and of root count, because other users may write to
 /// folders such as `/tmp`.
 fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
     let Some(owner) = owner else { return Vec::new() };
@@ -328,8 +325,7 @@ pub(crate) fn no_containers(path: &Path) -> Failure {
     )
 }
 
-/// Returns the error for a file that defines no containers; its variables may be meant for containers of another
-/// file.
+/// Returns the error for a file that defines no containers; its variables may be meant for containers of another file.
 fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
     if app::read(source).found.is_empty() || is_container_unit(path) {
         return no_containers(path);

@@ -46,16 +46,14 @@ pub struct Switchable {
     /// The destination, with its password.
     pub address: Option<Address>,
     /// The destination as a TCP address of this machine; `None` if the host is another machine. If the connection's
-    /// socket is
-    /// known, an address outside this machine also counts, because it may be a container's address.
+    /// socket is known, an address outside this machine also counts, because it may be a container's address.
     pub tcp: Option<SocketAddr>,
     /// The socket that the connection would use; `None` if looptax knows no socket of the same server.
     pub socket: Option<String>,
     /// How many connections are opened at the same time, if looptax knows the number.
     pub at_once: Option<Count>,
     /// For each possible application, in the order of `checked.changes`: the text to write in this file, and the new
-    /// values
-    /// of variables; `None` if nothing has to be written.
+    /// values of variables; `None` if nothing has to be written.
     pub moves: Vec<Option<Moves>>,
     /// The edit of the server container's unit, if that unit is a separate file.
     pub beside: Option<Beside>,
@@ -87,8 +85,7 @@ impl Switchable {
     }
 
     /// Returns the applications to choose from, if the caller has to pass one; empty if looptax knows no such
-    /// application.
-    /// `None` if the application is clear.
+    /// application. `None` if the application is clear.
     pub fn may_be(&self, application: Option<&str>) -> Option<Vec<String>> {
         if self.is_guessed {
             return Some(self.readers.clone());
@@ -177,8 +174,7 @@ impl Sources {
     }
 
     /// Drops the connections that looptax recognises only by the names of their settings, unless the path shows that
-    /// the
-    /// file is a configuration file.
+    /// the file is a configuration file.
     pub fn without_guesses(&mut self, path: &Path) {
         if !app::is_configuration(&path.to_string_lossy()) {
             let readings = self.looked.iter_mut().map(|it| &mut it.reading.found);
@@ -191,8 +187,7 @@ impl Sources {
     }
 
     /// Checks each connection. An open connection counts only if no file or environment contains it. Also returns
-    /// whether
-    /// `switch` would write at least one connection.
+    /// whether `switch` would write at least one connection.
     pub fn check(&self, around: Around<'_>) -> Result<(Vec<CheckedConnection>, bool), Failure> {
         // Several connections may lead to the same server, and looptax waits only once for a silent one.
         let _remembering = WaitOnce::begin();
@@ -226,8 +221,8 @@ impl Sources {
     }
 
     /// Returns the TCP destinations of the connections in a file's text, each with the connection's index. Only
-    /// destinations where a known server listens count: looptax looks there for the clients of an account. Contacts
-    /// no server.
+    /// destinations where a known server listens count: looptax looks there for the clients of an account. Contacts no
+    /// server.
     ///
     /// # Errors
     /// If the process's environment cannot be read, or if there is no application with the given name.
@@ -304,8 +299,7 @@ impl Sources {
     }
 
     /// Returns the connections of a file's text, with the text that `switch` would write for a socket that need not
-    /// exist
-    /// yet. Contacts no server, so the verdict on the connections over TCP is left to the caller.
+    /// exist yet. Contacts no server, so the verdict on the connections over TCP is left to the caller.
     ///
     /// # Errors
     /// If the process's environment cannot be read, or if there is no application with the given name.
@@ -354,8 +348,7 @@ impl Sources {
     /// If there is no application with the given name.
     pub(crate) fn by_text(file: &FileText<'_>, socket: Option<&Path>) -> Result<(Vec<Switchable>, Self), Failure> {
         let looked = sources::text_alone(file)?;
-        // The command is found by reading the file again, so this is done only if a part of the file is for
-        // containers.
+        // The command is found by reading the file again, so this is done only if a part of the file is for containers.
         let offers = OnceCell::new();
         let all = looked.reading.found.iter().map(|found| {
             let (mut checked, socket) = answer::by_text(&looked, found, socket);

@@ -1,5 +1,4 @@
-//! Points about a connection whose container gets variables from other files or objects. They name the file and line
-//! of
+//! Points about a connection whose container gets variables from other files or objects. They name the file and line of
 //! each variable, and never show a Secret's values.
 //!
 //! Called by `subject`, for all connections of a file.

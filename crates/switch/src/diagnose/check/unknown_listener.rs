@@ -1,10 +1,8 @@
 //! Points for an address at which looptax knows no server: which process may listen there, and which servers of the
-//! same
-//! kind looptax sees.
+//! same kind looptax sees.
 //!
 //! Tries to connect if the client's network namespace is looptax's own, and sends nothing. Called for each address
-//! whose
-//! server was not found.
+//! whose server was not found.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -74,8 +72,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
     })
 }
 
-/// Lists the visible servers of this kind, after a semicolon. In the client's own network namespace all servers
-/// count,
+/// Lists the visible servers of this kind, after a semicolon. In the client's own network namespace all servers count,
 /// because the address is valid there. In other namespaces only servers on the same port count.
 fn seen_here(question: Question<'_>) -> String {
     let protocol = question.address.protocol;

@@ -110,8 +110,8 @@ fn fitting(view: &View, pattern: &Path) -> Vec<PathBuf> {
     names.filter_map(|it| it.into_string().ok()).filter(fits).map(|it| folder.join(it)).collect()
 }
 
-/// Returns the file with which PHP-FPM was started, from a process title such as
-/// `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)`.
+/// Returns the file with which PHP-FPM was started, from a process title such as `php-fpm: master process
+/// (/etc/php/8.2/fpm/php-fpm.conf)`.
 pub(crate) fn main_file_of_fpm(master: &Process) -> Option<String> {
     let shown = master.arguments().join(" ");
     let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
@@ -142,8 +142,7 @@ fn threads_of_uwsgi(master: &Process) -> Option<u32> {
 }
 
 /// Returns the number of threads of each Gunicorn worker, from its command line, its environment or its file; `None`
-/// for
-/// another program, and for a Gunicorn that hides its command line.
+/// for another program, and for a Gunicorn that hides its command line.
 fn threads_of_gunicorn(master: &Process) -> Option<u32> {
     let arguments = master.arguments();
     let words = &arguments[script(&arguments)? + 1..];

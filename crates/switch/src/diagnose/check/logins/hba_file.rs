@@ -25,8 +25,7 @@ pub struct HbaFile {
     /// The file's path, as the server sees it.
     pub path: String,
     pub text: String,
-    /// Whether the file was changed since the server started. The change takes effect only after a reload, and
-    /// looptax
+    /// Whether the file was changed since the server started. The change takes effect only after a reload, and looptax
     /// cannot see from outside whether the server was reloaded.
     pub is_changed: bool,
 }
@@ -88,8 +87,7 @@ fn place(process: &Process, view: &View) -> Option<PathBuf> {
     }
     match found.map(PathBuf::from) {
         None => Some(folder.join("pg_hba.conf")),
-        // A relative path starts at the folder in which the server was started, which looptax cannot find out any
-        // more.
+        // A relative path starts at the folder in which the server was started, which looptax cannot find out any more.
         Some(path) => path.is_absolute().then_some(path),
     }
 }

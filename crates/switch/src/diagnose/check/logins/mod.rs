@@ -1,9 +1,7 @@
 //! Logs in once over each endpoint, and reports what the server answers.
 //!
-//! Only reads, but a login leaves traces: a line in the server's log, a warmed password cache, a count. Over the
-//! socket
-//! looptax logs in with the client's rights if the client reaches the socket, because `peer` and `unix_socket` ask
-//! the
+//! Only reads, but a login leaves traces: a line in the server's log, a warmed password cache, a count. Over the socket
+//! looptax logs in with the client's rights if the client reaches the socket, because `peer` and `unix_socket` ask the
 //! kernel for the connecting user.
 
 mod hba_file;
@@ -147,8 +145,7 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
     vec![point]
 }
 
-/// Returns points about the login of a client that already uses the socket, and about its server's encrypted
-/// sessions.
+/// Returns points about the login of a client that already uses the socket, and about its server's encrypted sessions.
 pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     let mut opened = over_unix(sides, &login(sides.address));
     opened.keep_unfit_login();
@@ -280,8 +277,7 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     Opened { conversation: opened, database_refusal, whom: "ourselves".to_owned(), is_met: true, unfit: Vec::new() }
 }
 
-/// Runs the requests over TCP and over the socket at the same time. A server that hangs is silent over both, so
-/// looptax
+/// Runs the requests over TCP and over the socket at the same time. A server that hangs is silent over both, so looptax
 /// has to wait only once.
 fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -> T) -> (T, T) {
     thread::scope(|scope| {
@@ -302,8 +298,7 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Resu
     })
 }
 
-/// Logs in over the socket, in a thread with the client's rights. If the client cannot reach the socket, uses
-/// looptax's
+/// Logs in over the socket, in a thread with the client's rights. If the client cannot reach the socket, uses looptax's
 /// own rights.
 fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let client = sides.is_reachable.then_some(sides.client);
@@ -338,7 +333,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
-/// Whether the connection uses TLS always, never, or only if the server requires it; a socket never has to use TLS.
+/// Returns whether the connection uses TLS always (only over TCP), never, or only if the server requires it.
 pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
     match (&address.tls, &address.no_tls) {
         (Some(_), _) if matches!(endpoint, Endpoint::Tcp(_)) => Sealing::Always,
@@ -347,8 +342,7 @@ pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
     }
 }
 
-/// Logs in. Uses TLS if the URL demands TLS over TCP, or if the server refuses a login without TLS. If the account
-/// may
+/// Logs in. Uses TLS if the URL demands TLS over TCP, or if the server refuses a login without TLS. If the account may
 /// not use the database, logs in without the database and also returns the server's refusal.
 fn open(address: &Address, endpoint: &Endpoint, login: &Login) -> (Result<Conversation, PathError>, Option<String>) {
     let sealing = sealing(address, endpoint);
@@ -412,8 +406,7 @@ fn identity(opened: &mut Opened) -> Option<String> {
         Ok(view) => Some(view.identity),
         Err(error) => {
             // A server that withholds facts has not given a wrong answer, whether it withholds them from all accounts
-            // or only
-            // from this one. For MySQL and PostgreSQL the points about the account report its refusals.
+            // or only from this one. For MySQL and PostgreSQL the points about the account report its refusals.
             let is_told_below = matches!(conversation.protocol(), Protocol::Mysql | Protocol::Postgres);
             let is_refused = error.refusal().is_some() && is_told_below;
             if !error.is_untold() && !is_refused {

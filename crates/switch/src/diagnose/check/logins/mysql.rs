@@ -107,8 +107,7 @@ fn flag(conversation: &mut Conversation, sql: &str) -> Result<bool, WireError> {
     }
 }
 
-/// Returns what the server reports about the columns of the database, or of all databases other than the server's
-/// own.
+/// Returns what the server reports about the columns of the database, or of all databases other than the server's own.
 /// With many tables this query takes long, so it has a time limit.
 fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Option<Effective> {
     let (limit, hint) = match server {
@@ -142,8 +141,8 @@ fn refused(why: &Refused) -> MysqlLogin {
     MysqlLogin { refusal: Some(Refusal::from(why)), ..MysqlLogin::default() }
 }
 
-/// Returns the plugin in a text such as `VIA ed25519 USING …` or `WITH 'caching_sha2_password' AS …`; empty for
-/// `BY PASSWORD '…'`.
+/// Returns the plugin in a text such as `VIA ed25519 USING …` or `WITH 'caching_sha2_password' AS …`; empty for `BY
+/// PASSWORD '…'`.
 fn plugin(how: &str) -> String {
     let mut words = how.split_whitespace();
     match words.next() {

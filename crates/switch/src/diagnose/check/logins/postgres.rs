@@ -32,8 +32,7 @@ pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
 }
 
 /// Returns a point about the rules that decide, if looptax can read the file, and a line that admits over the socket
-/// the
-/// same logins as TCP.
+/// the same logins as TCP.
 fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);

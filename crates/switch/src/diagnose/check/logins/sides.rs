@@ -22,8 +22,8 @@ pub(in crate::diagnose::check) struct Sides<'a> {
     pub socket: &'a SocketOf,
     pub server: Option<&'a Server>,
     pub client: &'a Client,
-    /// Whether the client reaches the socket. If it does not, looptax logs in as its own user, to be able to report
-    /// the rest.
+    /// Whether the client reaches the socket. If it does not, looptax logs in as its own user, to be able to report the
+    /// rest.
     pub is_reachable: bool,
 }
 
@@ -69,8 +69,7 @@ impl Opened {
     }
 
     /// Returns the server's answer like [`Self::told`], and also notes a refusal: every server reports such facts to
-    /// every
-    /// account.
+    /// every account.
     pub(in crate::diagnose::check) fn must_tell<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         if let Err(refusal @ WireError::Server { .. }) = &answer {
             self.unfit.push(with_causes(refusal));
