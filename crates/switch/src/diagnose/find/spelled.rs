@@ -1,7 +1,7 @@
-//! The command that prints the lines which give a server of pages its socket, for that server and for the web server in
-//! front of it.
+//! Finds the command that prints the lines by which an application server gets a socket: lines for that server, and for
+//! the web server in front of it.
 //!
-//! For a database its own setting is enough; here two files have to change together.
+//! For a database, a setting of the database is enough; here the files of two servers have to change together.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -21,7 +21,8 @@ pub(super) fn how(server_idx: usize, survey: &Survey) -> String {
     spelled.map_or_else(|| own.to_owned(), |it| format!("{own}; {it}"))
 }
 
-/// Returns the commands for a server of that kind and name at an address; `None` for a server that does not run pages.
+/// Returns the commands for a server with this kind and name at an address; `None` for a server that runs no
+/// application.
 fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Option<String> {
     let (scheme, folder, page) = match kind {
         Kind::PhpFpm => ("fastcgi", "php", ""),
@@ -42,7 +43,7 @@ fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Opti
     ))
 }
 
-/// The address at which a client of this machine reaches a listener.
+/// Returns the address at which a client on this machine reaches a listener.
 fn reached(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address {
@@ -53,7 +54,7 @@ fn reached(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// The name that `dsn` has for the server's own side.
+/// Returns the name that `dsn` uses for the server's own side.
 fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
     match kind {
         Kind::PhpFpm => Some("php-fpm"),
@@ -65,8 +66,8 @@ fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
     }
 }
 
-/// The name that `dsn` has for the web server that was seen to send requests to this server; else for the only kind of
-/// web server that runs here.
+/// Returns the name that `dsn` uses for the web server that sends requests to this server. If none was seen, returns
+/// the name of the only kind of web server on this machine.
 fn before(server_idx: usize, survey: &Survey) -> Option<&'static str> {
     let stack = &survey.stack;
     let links = stack.links.iter().filter(|it| it.server == server_idx);

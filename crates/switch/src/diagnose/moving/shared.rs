@@ -1,7 +1,8 @@
-//! Finds another process's file in our own folders, if both processes see the file's folder, at whatever path.
+//! Finds another process's file in looptax's own folders, if both processes see the folder that contains the file, at
+//! the same or different paths.
 //!
-//! A container's folder is often a folder of the host that is mounted in it (a volume). The mount tables show that;
-//! whether it is the same file only the file itself can show.
+//! A folder in a container is often a mounted folder of the host (a volume). The mount tables show such folders; only
+//! the file itself shows whether it is the same file.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -22,7 +23,7 @@ struct Mount {
     at: PathBuf,
 }
 
-/// Returns our path for a process's file; `None` if none of our folders contains it.
+/// Returns looptax's own path of a process's file; `None` if looptax does not see the file.
 pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     let wanted = process.view().ok()?.look(path).ok()??;
     let is_same = |it: &PathBuf| {
@@ -35,9 +36,9 @@ pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     same_path.chain(paths(&theirs, &ours, path)).find(is_same)
 }
 
-/// Returns the paths by `ours` at which a file of `theirs` may be.
+/// Returns the paths in the mounts `ours` at which a file in the mounts `theirs` may be.
 fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
-    // If several are mounted at the same place, only the last one is visible.
+    // If several file systems are mounted at the same path, only the last one is visible.
     let around = theirs.iter().filter(|it| path.starts_with(&it.at));
     let Some(mount) = around.max_by_key(|it| it.at.as_os_str().len()) else {
         return Vec::new();
@@ -67,7 +68,7 @@ fn mounts(table: &[u8]) -> Vec<Mount> {
     parsed.collect()
 }
 
-/// Undoes the kernel's escapes: it writes blanks, tabs, line ends and backslashes as three octal digits.
+/// Undoes the kernel's escapes: the kernel writes blanks, tabs, line ends and backslashes as three octal digits.
 fn unescaped(word: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word;
