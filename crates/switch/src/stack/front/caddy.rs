@@ -74,8 +74,8 @@ impl FrontProgram for Caddy {
         if master.uid != 0 {
             return Ok(reload);
         }
-        // The command has to connect to the running Caddy, which looptax does not allow for a program that it runs as
-        // root's.
+        // The command has to connect to the running Caddy. looptax's restricted run of root's programs forbids
+        // connections, so the command becomes a shell line.
         trusted_program(&file_of(master))
             .map_err(|why| format!("users other than root can change {why}: looptax does not run it as root"))?;
         Ok(Line::from(reload.text()))
