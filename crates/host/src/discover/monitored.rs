@@ -1,9 +1,9 @@
-//! The name of a container, read from the command line of its monitor. For Podman, the monitor is a parent of all
+//! Reads a container's name from the command line of its monitor. With Podman, the monitor is an ancestor of all
 //! processes of the container.
 
 use crate::discover::process::{Process, process};
 
-/// A container's name, read from the process that monitors it.
+/// A container's name, from the process that monitors the container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Monitored {
     pub name: String,
@@ -11,12 +11,12 @@ pub struct Monitored {
     pub uid: u32,
 }
 
-/// The program that monitors a container for Podman.
+/// The program that monitors a container of Podman.
 const MONITOR: &str = "conmon";
-/// At most this many parents are looked at.
+/// The most ancestors that are followed.
 const MOST_PARENTS: usize = 32;
 
-/// The name of the container in which a process runs, if Podman runs that container.
+/// Returns the name of the container in which a process runs, if Podman runs the container.
 pub fn monitored(inside: &Process) -> Option<Monitored> {
     let parents = std::iter::successors(process(inside.parent), |it| process(it.parent));
     let monitor = parents.take(MOST_PARENTS).find(|it| it.name == MONITOR)?;
@@ -24,7 +24,7 @@ pub fn monitored(inside: &Process) -> Option<Monitored> {
     Some(Monitored { name, uid: monitor.uid })
 }
 
-/// Finds `shop-db` in `conmon … -n shop-db … --exit-command /usr/bin/podman …`.
+/// Finds the name `shop-db` in a command line such as `conmon … -n shop-db … --exit-command /usr/bin/podman …`.
 fn monitored_name(arguments: &[String]) -> Option<String> {
     let is_podmans = arguments.iter().any(|it| it.rsplit('/').next() == Some("podman"));
     let place = arguments.iter().position(|it| it == "-n" || it == "--name")?;
@@ -41,7 +41,7 @@ mod tests {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
             assert_eq!(monitored_name(&arguments).as_deref(), expected, "{line}");
         };
-        // As conmon 2.1.6 is started by Podman 4.3, shortened.
+        // The command line with which Podman 4.3 starts conmon 2.1.6, shortened.
         let podmans = "/usr/bin/conmon --api-version 1 -c 3f2a -u 3f2a -r /usr/bin/crun -n shop-db --exit-dir /run/x \
              --exit-command /usr/bin/podman --exit-command-arg container";
         check(podmans, Some("shop-db"));
