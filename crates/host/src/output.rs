@@ -34,7 +34,7 @@ enum Kind {
     Stream,
 }
 
-/// What to do with an existing file of the same name.
+/// The action for an existing file with the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// Keep the existing file and return an error.

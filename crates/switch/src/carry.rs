@@ -42,7 +42,7 @@ const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
 /// switch.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
-/// What happens to the new files if nothing shows that the application works with them.
+/// The treatment of the new files if nothing shows that the application works with them.
 #[derive(Debug, Clone, Copy)]
 pub enum Unproved {
     Stays,

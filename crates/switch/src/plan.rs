@@ -46,7 +46,7 @@ pub struct Wish<'a> {
 /// Whether looptax may restart a server, and the command for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Restart<'a> {
-    /// Nobody has agreed to a restart.
+    /// The person has not agreed to a restart.
     #[default]
     NotAgreed,
     ByItsService,

@@ -101,7 +101,7 @@ pub(crate) fn processes() -> Vec<Process> {
 pub fn process(pid: u32) -> Option<Process> {
     let entry = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
     let status: Status = entry.status().ok()?;
-    // A thread of the kernel has no memory of its own, so it has no `VmSize`.
+    // A thread of the kernel does not have its own memory, so it has no `VmSize`.
     status.vmsize?;
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let cgroup = kernel::read_up_to(folder.join("cgroup"), MOST_CGROUP_BYTES).unwrap_or_default();

@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-/// What is at a socket's path.
+/// The file at a socket's path, as far as looptax knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketFile {
     /// The socket on which the server listens.

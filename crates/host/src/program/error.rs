@@ -28,7 +28,7 @@ pub enum ProgramError {
     /// The file that the process runs cannot be opened.
     #[error("looptax cannot inspect the program of process {pid}: it belongs to another user")]
     Hidden { pid: u32 },
-    /// The process belongs to a user as whom looptax cannot run a program.
+    /// The process belongs to a user, and looptax cannot run a program as that user.
     #[error(
         "process {pid} belongs to {}, and only root or that user may run its program to test files",
         user::shown(*uid)

@@ -38,7 +38,7 @@ const MOST_LOCK_BYTES: u64 = 4 << 10;
 const LOADED: &str = "SELECT pg_conf_load_time()::text";
 const RELOAD: &str = "SELECT pg_reload_conf()::text";
 
-/// What the line is for: the account, its server, and how to reach that server.
+/// The account for which a line is needed, its server, and how to reach that server.
 #[derive(Debug, Clone, Copy)]
 pub struct HbaWish<'a> {
     pub points: &'a [Point],

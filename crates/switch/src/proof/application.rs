@@ -185,8 +185,8 @@ impl Application {
     }
 
     /// Whether the process that sent requests to a server belongs to the application. A process that has ended is
-    /// judged by its earlier requests, by the files that it opened, and by its name and parent. `client` is the process,
-    /// or its parent if the process has ended.
+    /// judged by its earlier requests, by the files that it opened, and by its name and parent. `client` is the
+    /// process, or its parent if the process has ended.
     pub(crate) fn has_asked(&mut self, end: &End, client: Option<&Process>) -> bool {
         let End { pid, parent, comm, has_ended } = end;
         let has_read = || self.readers.as_ref().is_some_and(|it| it.contains(pid));

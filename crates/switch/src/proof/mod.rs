@@ -5,7 +5,6 @@
 //! reads the server's log. `watch` uses these modules to inspect repeatedly what is `watched`. `seen` holds the results
 //! and judges them; `let_in` knows which results show that the server admitted the application. `watches` holds the
 //! watches over all connections that move. These modules write nothing.
-//! connections that move. Nothing is written here.
 
 mod application;
 mod askers;

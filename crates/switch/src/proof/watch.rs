@@ -35,7 +35,7 @@ pub struct Watch {
     known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
     known_inodes: BTreeSet<u64>,
     known_sessions: BTreeSet<u64>,
-    /// The inodes of the application's connections to the socket since counting began; then those of looptax's own.
+    /// The inodes of the application's connections to the socket since counting began; then looptax's own.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
     /// The connections over the socket that the server lists, and those that are open, each with its first look.
@@ -448,7 +448,7 @@ impl Watch {
             return;
         }
         if self.seen.by_kernel.is_some() {
-            // The kernel's count shows to whom the connection belongs, however short it was.
+            // The kernel's count shows whose connection it is, however short it was.
         } else if self.eye.sees_tcp() {
             // The server's list shows the connection's account, if the connection lasts long enough.
             self.seen.n_unclear += 1;
@@ -578,7 +578,7 @@ impl Watch {
             return;
         };
         let holder = self.clients.get(&from);
-        // The kernel's count shows to whom each short connection belongs, if it shows that for all connections.
+        // The kernel's count shows which program made a short connection, if it shows that for all connections.
         let is_told = self.seen.by_kernel.is_some() && self.of.is_whole && self.seen.n_tcp_of_unknown == 0;
         if holder.is_some_and(is_looptax) || holder.is_none() && is_told {
             return;

@@ -29,7 +29,7 @@ pub(super) struct Meeting<'a> {
     pub(super) address: Address,
     /// The evidence that the server reads the file.
     pub(super) evidence: String,
-    /// What the server reports about itself; empty if it rejects the application's login.
+    /// The server's report about itself; empty if it rejects the application's login.
     pub(super) asked: BeforeRestart,
 }
 

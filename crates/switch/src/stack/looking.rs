@@ -231,7 +231,7 @@ impl Looking<'_> {
         let n = self.counted.as_ref().map_or(0, |it| it.n);
         let is_kernels = somaxconn(own.master).is_some_and(|most| now >= most || longer.is_some() && most < n);
         if is_kernels && self.is_limit {
-            // This is only a note: the web server may open so many connections, but nothing shows that it ever does,
+            // This is only a note: the web server may open this many connections, but nothing shows that it ever does,
             // and over TCP they would have to wait too.
             point.outcome = Outcome::Note;
         }

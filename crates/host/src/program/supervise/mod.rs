@@ -65,7 +65,7 @@ impl Confinement {
     }
 }
 
-/// What a supervisor has observed so far.
+/// The observations of a supervisor so far.
 #[derive(Debug, Default)]
 struct Seen {
     /// The first file that users other than root can change.

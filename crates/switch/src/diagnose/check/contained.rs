@@ -106,7 +106,7 @@ pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: 
 
 const READ: &str = "read the volumes of the file";
 
-/// Where a socket path of a file leads, as seen from looptax's process.
+/// The destination of a file's socket path, as seen from looptax's process.
 #[derive(Debug)]
 pub(super) enum SocketIs {
     /// The path leads to this path of the machine.

@@ -4,8 +4,7 @@
 //! on the client's rights, `reach` follows the client's path to the socket, and `logins` logs in once over each
 //! endpoint and queries the server. `sources` finds the connections of a file or a process, `subject` checks them,
 //! `answer` reports on each of them, and `offered` gives the command that writes both sides of a connection between two
-//! containers. `looptax_advise::check` puts the facts into words. that writes both sides of two containers.
-//! `looptax_advise::check` puts the facts into words.
+//! containers. `looptax_advise::check` puts the facts into words.
 
 mod absence;
 mod answer;

@@ -79,8 +79,8 @@ fn in_its_file(server: &Server, question: Question<'_>) -> String {
     }
 }
 
-/// Returns the point for a socket that the client already uses: here a queue that is too short is only noted, because
-/// it is no reason to stay on TCP.
+/// Returns the point for a socket that the client already uses: a queue that is too short is then only noted, and not
+/// counted as a reason to stay on TCP.
 pub(super) fn of_socket_in_use(socket: &SocketOf, question: Question<'_>) -> Option<Point> {
     let mut point = point(None, socket, question)?;
     if point.outcome == Outcome::Fail {
