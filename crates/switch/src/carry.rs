@@ -34,12 +34,11 @@ use crate::work::{Edited, Named, Work};
 const LEAST_PAUSE: Duration = Duration::from_millis(3);
 /// The pause after a check lasts this many times as long as the check took.
 const PAUSE_PER_LOOK: u32 = 4;
-/// A failing page counts only after it has failed for this long: while a program restarts, its pages may fail.
+/// How long a page has to differ before the difference counts: while a program restarts, its pages may fail.
 const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
 /// For this long looptax waits until the application works again after the old files are back.
 const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
-/// The same limit if somebody stops looptax. It is short, because the application may have been silent before the
-/// switch.
+/// The same limit if somebody stops looptax. It is short, because a peer that is silent may have been silent before.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
 /// The treatment of the new files if nothing shows that the application works with them.

@@ -46,7 +46,7 @@ pub enum FixError {
     /// The password cannot be part of a statement.
     #[error("the client's password cannot be written in a statement: {why}")]
     Password { why: &'static str },
-    /// looptax does not see this file as the server does, so it cannot write it.
+    /// looptax cannot write this file, because it may see another file at this path than the server does.
     #[error("cannot write {path}: {why}")]
     Elsewhere { path: PathBuf, why: &'static str },
     /// The rules have an error already, or would have one after the change.

@@ -25,7 +25,7 @@ pub struct Candidate {
     pub checked: Vec<String>,
     /// The reason why nothing is moved at present; this may change while the program runs.
     pub idle: Option<String>,
-    /// Facts that the person who moves the port has to know.
+    /// Warnings: facts that the person who moves the port cannot know otherwise.
     pub warnings: Vec<String>,
 }
 

@@ -43,7 +43,7 @@ pub fn stays(candidates: &[Candidate]) -> Vec<String> {
     stays.collect()
 }
 
-/// Lists facts about the moved connections that a person has to know.
+/// Lists facts about the moved connections that a person cannot know otherwise.
 pub fn warnings(candidates: &[Candidate]) -> String {
     candidates.iter().filter(|it| it.stays.is_none()).map(warnings_of).collect()
 }

@@ -130,7 +130,7 @@ fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Opti
     if rows.len() == MOST_COLUMNS {
         return None;
     }
-    // A column's text is NULL if there are no separate rights for the column.
+    // A column's text may be NULL if the account has no rights to the column.
     let text = |cell: Option<String>| cell.unwrap_or_default();
     Some(Effective::read(rows.into_iter().map(|row| row.map(text))))
 }
