@@ -10,8 +10,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// The file that limits the queue of every listening socket in the network namespace of the process that opens it.
 pub const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
-/// The most bytes that are read. Files of the kernel are smaller, except for files that contain text chosen by
-/// processes, which may have any length.
+/// The maximum number of bytes that are read. Files of the kernel are smaller, except for files that contain text
+/// chosen by processes, which may have any length.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads a file of the kernel.

@@ -15,8 +15,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kernel;
 
-/// The most bytes that are read of a file in `/proc`. In the list of a process's children, each child takes up to eight
-/// bytes.
+/// The maximum number of bytes read from a file in `/proc`. In the list of a process's children, each child takes up to
+/// eight bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// Facts about a process that the kernel shows to every user.

@@ -13,9 +13,9 @@ use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 use crate::walk::{Links, Walk, Walked};
 
-/// The most bytes that are read of a system file; the list of a machine's accounts is smaller.
+/// The maximum number of bytes read from a system file; the list of a machine's accounts is smaller.
 const MOST_SYSTEM_BYTES: u64 = 64 << 20;
-/// The most bytes that are read of a configuration file; people write smaller ones.
+/// The maximum number of bytes read from a configuration file; people write smaller ones.
 const MOST_CONFIG_BYTES: u64 = 16 << 20;
 
 /// Reads the regular file to which a path leads, following links.

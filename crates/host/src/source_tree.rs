@@ -17,9 +17,9 @@ const LEFT_OUT: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "vendor"];
 /// Files that mark such a folder: a virtual environment of Python, or a cache directory as described in
 /// <https://bford.info/cachedir/>.
 const MARKS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
-/// The most levels of folders. The Linux kernel's tree has 10 levels.
+/// The maximum number of levels of folders. The Linux kernel's tree has 10 levels.
 const MOST_DEPTH: usize = 32;
-/// The most names in all folders together. The Linux kernel's tree has 90,000 names.
+/// The maximum number of names in all folders together. The Linux kernel's tree has 90,000 names.
 const MOST_NAMES: usize = 200_000;
 
 /// The listed files of a source tree.

@@ -21,7 +21,7 @@ use crate::folder::Folder;
 use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 
-/// The most links in a path; the kernel follows the same number.
+/// The maximum number of links in a path; the kernel follows the same number.
 const MOST_LINKS: usize = 40;
 /// The number by which `statfs` identifies the file system of `/proc`.
 const PROC_MAGIC: u32 = 0x9fa0;

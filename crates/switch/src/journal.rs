@@ -24,7 +24,7 @@ use crate::proof::Kin;
 pub(crate) const NAME: &str = "journal";
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
-/// The most bytes of a journal that are read; the steps of any switch need fewer.
+/// The maximum number of bytes of a journal that are read; the steps of any switch need fewer.
 const MOST_BYTES: u64 = 64 << 20;
 /// The version of the lines' format; looptax does not touch a journal with a newer version.
 pub(crate) const VERSION: u32 = 1;
@@ -49,7 +49,7 @@ pub enum Step {
         /// The programs that read the files, if a web server and its upstream are switched together.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stack: Option<StackOf>,
-        /// The command that makes a server read its own file, if that file is the first one.
+        /// The server whose own file is the first file of the switch, if there is such a server.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server: Option<Box<ServerOf>>,
     },

@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::clock::Since;
 use crate::line::{Line, Question};
 
-/// The most bytes of the command's output that are shown.
+/// The maximum number of bytes of the command's output that are shown.
 const MOST_BYTES: u64 = 4 << 10;
 /// The command's output is kept in memory. If it is longer than this, only its end is kept.
 const MOST_KEPT: u64 = 1 << 20;

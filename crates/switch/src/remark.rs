@@ -25,7 +25,7 @@ const MANAGERS: [(&str, &str); 8] = [
     ("managed by terraform", "Terraform"),
 ];
 
-/// The most bytes of a package's list of conffiles that are read; real lists are shorter.
+/// The maximum number of bytes of a package's list of conffiles that are read; real lists are shorter.
 const MOST_LIST_BYTES: u64 = 1 << 20;
 
 /// Builds a remark about a file. A remark is needed if another program may overwrite the change, or the change may be

@@ -22,7 +22,7 @@ use crate::replace::{replace, replace_and_keep};
 use crate::settle::{folder_of, give_back, let_go, look, not_read, original_of, settle, standing};
 use crate::taken_out::take_out;
 
-/// The most bytes that are read of a kept file or of a fix's data; neither is longer.
+/// The maximum number of bytes read from a kept file or of a fix's data; neither is longer.
 const MOST_KEPT_BYTES: u64 = 16 << 20;
 /// The name of the file with a fix's data, in the same folder as the journal. The data may contain password hashes.
 const FIX_FILE: &str = "fix";

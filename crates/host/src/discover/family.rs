@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use crate::discover::process::Process;
 use crate::discover::servers::Server;
 
-/// The most ancestors that are followed; no program has more. A limit is needed because pids are reused, so a chain of
-/// parents may be circular.
+/// The maximum number of ancestors that are followed; no program has more. A limit is needed because pids are reused,
+/// so a chain of parents may be circular.
 const MOST_GENERATIONS: usize = 32;
 
 /// The processes by their pids, with their parents.

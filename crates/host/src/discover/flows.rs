@@ -66,7 +66,8 @@ pub struct Flow {
     pub counts: Counts,
 }
 
-/// The most clients that are remembered. Other clients that have ended are shown by the kernel's name for the process.
+/// The maximum number of clients that are remembered. Other clients that have ended are shown by the kernel's name for
+/// the process.
 const MOST_KNOWN: usize = 20_000;
 
 /// Clients as they were before their processes ended, by each process's pid and name in the kernel.

@@ -23,7 +23,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 /// The pause after an inspection is this many times as long as the inspection, so inspections use at most a quarter of
 /// one core.
 const PAUSE_PER_LOOK: u32 = 3;
-/// The most connections that are remembered.
+/// The maximum number of connections that are remembered.
 const MOST_GLIMPSES: usize = 20_000;
 
 /// A connection that was open during an inspection, and the process that held its client's end.

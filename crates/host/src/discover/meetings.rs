@@ -12,7 +12,7 @@ const LOOKING: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(2);
 /// The fewest samples of threads that have run; with fewer samples, the result would not show where requests are made.
 const LEAST_LOOKS: u32 = 50;
-/// The most threads of clients that are observed; with more threads, each sample would take long.
+/// The maximum number of threads of clients that are observed; with more threads, each sample would take long.
 const MOST_THREADS: usize = 64;
 
 /// The samples of a server's clients.

@@ -13,7 +13,7 @@ pub struct Monitored {
 
 /// The program that monitors a container of Podman.
 const MONITOR: &str = "conmon";
-/// The most ancestors that are followed.
+/// The maximum number of ancestors that are followed.
 const MOST_PARENTS: usize = 32;
 
 /// Returns the name of the container in which a process runs, if Podman runs the container.

@@ -32,7 +32,7 @@ const HEADER_BYTES: u64 = 5;
 /// # Source
 /// RFC 5246, section 6.2.3: 2^14 + 2048.
 const MOST_RECORD_BYTES: usize = 18_432;
-/// The most sends and receives that are read, because each costs the servers and looptax some time.
+/// The maximum number of sends and receives that are read, because each costs the servers and looptax some time.
 const MOST_PIECES: usize = 20_000;
 const WAIT: Duration = Duration::from_millis(20);
 

@@ -27,7 +27,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::discover::DiscoverError;
 
-/// The most bytes that the kernel puts into one answer, if the buffer is large enough.
+/// The maximum number of bytes that the kernel puts into one answer, if the buffer is large enough.
 const ANSWER_BYTES: usize = 64 << 10;
 /// The type of a Unix stream socket in a dump: `SOCK_STREAM`.
 const STREAM: u8 = 1;
@@ -40,7 +40,7 @@ const UID: u16 = 7;
 pub struct Queue {
     /// Connections that wait to be accepted.
     pub waiting: u32,
-    /// The most connections that may wait: the value passed to `listen`, limited by `net.core.somaxconn`.
+    /// The maximum number of connections that may wait: the value passed to `listen`, limited by `net.core.somaxconn`.
     pub backlog: u32,
 }
 

@@ -36,7 +36,7 @@ pub(super) fn admitted<'a>(
 }
 
 /// Attaches the programs to their tracepoints. Existing connections are listed before and after this. Therefore no old
-/// connection counts as a new one, and none is counted whose ends looptax would have to guess.
+/// connection counts as a new one, and no connection is counted if looptax would have to guess its ends.
 pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'a str>) -> Result<(), Refused> {
     list_what_is_there(programs)?;
     for name in names {

@@ -17,7 +17,7 @@ use super::supervise::{self, Supervision, Verdict};
 use super::{ProgramError, Subject};
 use crate::children;
 
-/// The most bytes that are read of a program's output: `nginx -T` prints whole configurations.
+/// The maximum number of bytes read from a program's output: `nginx -T` prints whole configurations.
 const MOST_BYTES: usize = 8 << 20;
 /// The pause between two checks whether the program has ended.
 const STEP: Duration = Duration::from_millis(5);

@@ -21,7 +21,7 @@ const LIMITS: [(Resource, u64); 4] =
     [(Resource::Cpu, 60), (Resource::Core, 0), (Resource::Fsize, 16 << 20), (Resource::Nofile, 4_096)];
 /// The version of the kernel's structures for capabilities. Source: linux/capability.h, `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
-/// The most numbers of capabilities that are tried; the kernel has fewer.
+/// The maximum number of capabilities that are tried; the kernel has fewer.
 const MOST_CAPABILITIES: c_ulong = 64;
 /// Marks the descriptors of a range instead of closing them. Source: `linux/close_range.h`.
 const CLOSE_ON_EXEC: u32 = 1 << 2;

@@ -17,7 +17,7 @@ use super::ProgramError;
 use super::trust::{self, Refused};
 use crate::control::Distrust;
 
-/// The most bytes that are read of a process's environment, and of its status.
+/// The maximum number of bytes read from a process's environment, and from its status.
 const MOST_BYTES: u64 = 1 << 20;
 /// The kernel's suffix for the path of a deleted file.
 const REMOVED: &str = " (deleted)";
@@ -105,7 +105,8 @@ fn read(folder: &OwnedFd, name: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the only user, group and set of groups with whose rights a process acts.
+/// Returns the user, group and set of groups of a process; an error if the process acts with the rights of several
+/// users or groups.
 ///
 /// # Source
 /// `proc_pid_status(5)`: `Uid` and `Gid` are the real, effective, saved and file-system number.

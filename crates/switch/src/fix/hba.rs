@@ -31,7 +31,7 @@ use crate::{Edited, End, Kept, Work};
 const LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The most bytes of a lock file that are read; a lock file has a few lines.
+/// The maximum number of bytes of a lock file that are read; a lock file has a few lines.
 const MOST_LOCK_BYTES: u64 = 4 << 10;
 
 /// Asks when the settings of a session were loaded.

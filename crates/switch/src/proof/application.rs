@@ -82,7 +82,7 @@ struct Started {
     is_seen: bool,
 }
 
-/// The most ancestors of a worker that are followed.
+/// The maximum number of ancestors of a worker that are followed.
 const MOST_ANCESTORS: usize = 16;
 
 impl Application {

@@ -28,7 +28,7 @@ struct Client {
     has_libpq: Option<bool>,
 }
 
-/// The most clients that are remembered; if there are more, all are forgotten.
+/// The maximum number of clients that are remembered; if there are more, all are forgotten.
 const MOST_KNOWN: usize = 20_000;
 
 impl Counter {

@@ -8,15 +8,15 @@ use looptax_model::dsn::Protocol;
 
 use super::seen::{Asks, FEWEST_COUNTED, Seen};
 
-/// The most TCP connections that are used as a count. Among more connections, two may have used the same port, and
-/// would count as one.
+/// The maximum number of TCP connections that are used as a count. Among more connections, two may have used the same
+/// port, and would count as one.
 const MOST_COUNTED: u64 = 1000;
 
-/// The most turns of a PostgreSQL login: the start message, and two messages of SCRAM. A turn is a message of the
-/// client and the server's answer.
+/// The maximum number of turns of a PostgreSQL login: the start message, and two messages of SCRAM. A turn is a message
+/// of the client and the server's answer.
 const MOST_OF_METHOD: u64 = 3;
 
-/// The most turns of a MySQL or MariaDB login with any plugin, including two turns of TLS.
+/// The maximum number of turns of a MySQL or MariaDB login with any plugin, including two turns of TLS.
 const MOST_OF_PLUGINS: u64 = 6;
 
 /// Returns the largest number of turns that can belong to logins if the server refused all of them; `None` if the
@@ -275,7 +275,7 @@ mod tests {
         assert!(!holds(&open, 3));
         assert!(holds(&Seen { n_listed: 1, ..open.clone() }, 3));
         assert!(holds(&Seen { by_kernel: Some(asks(2, 8)), ..open }, 3));
-        // Any programs opened eleven connections; the server admitted nine of these.
+        // All programs together opened eleven connections; the server admitted nine of them.
         let mut postgres = Seen { n_opened_by_all: 11, ..with(Protocol::Postgres, asks(2, 6), asks(2, 6)) };
         assert!(!holds(&postgres, 3));
         // One more connection may be the one that the server counted and the kernel did not.

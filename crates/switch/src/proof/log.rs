@@ -7,7 +7,7 @@ use looptax_host::discover::Process;
 use looptax_host::{FileId, kernel};
 use rustix::fs::{FileType, fstat};
 
-/// The most bytes of the added text that are read.
+/// The maximum number of bytes of the added text that are read.
 const MOST_BYTES: u64 = 256 << 10;
 const MOST_LINES: usize = 3;
 /// Words in log lines about a refused client, in lower case.

@@ -16,7 +16,7 @@ use crate::clock::Since;
 const PATIENCE: Duration = Duration::from_secs(15);
 /// The time limit for a whole page. A page that takes longer, such as an endless stream of events, cannot be compared.
 const WHOLE: Duration = Duration::from_secs(30);
-/// The most bytes of a page that are compared.
+/// The maximum number of bytes of a page that are compared.
 const COMPARED_BYTES: usize = 4 << 20;
 /// A flag that is never set, for requests that no caller interrupts.
 static GOING_ON: AtomicBool = AtomicBool::new(false);
@@ -81,8 +81,8 @@ impl Page {
         Ok(page)
     }
 
-    /// Makes a page that has not been requested yet. Names are looked up only in this machine's own list: a name
-    /// server's answer does not matter for a page of this machine, and a static program cannot use the system's
+    /// Parses a URL into a page that has not been requested yet. Names are looked up only in this machine's own list: a
+    /// name server's answer does not matter for a page of this machine, and a static program cannot use the system's
     /// resolver.
     fn parse(url: &str) -> Result<Self, String> {
         let page = WebPage::parse(url, &crate::diagnose::own_address)?;

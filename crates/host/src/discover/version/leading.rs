@@ -1,6 +1,6 @@
 //! Reads a version at the beginning of a text.
 
-/// The most bytes of a version that are read; no version is longer.
+/// The maximum number of bytes of a version that are read; no version is longer.
 pub(super) const MOST_VERSION_BYTES: usize = 64;
 
 /// Returns the leading part of a text that can be a version: it starts with a digit, and contains only characters that

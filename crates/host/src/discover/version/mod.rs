@@ -29,7 +29,7 @@ use leading::{MOST_VERSION_BYTES, leading_version};
 
 /// The time limit for reading a program. Only a file system that does not answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The most bytes of programs that one survey reads.
+/// The maximum number of bytes of programs that one survey reads.
 const MOST_BYTES_PER_LOOK: u64 = 1 << 30;
 
 /// The kind of a server, and its version; `None` if the version was not found.

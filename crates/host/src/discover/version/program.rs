@@ -6,10 +6,10 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// The most bytes that are read of one program. MySQL has 14 MB of constants; the largest known program, `mongod`, has
-/// about 60 MB.
+/// The maximum number of bytes read from one program. MySQL has 14 MB of constants; the largest known program,
+/// `mongod`, has about 60 MB.
 const MOST_BYTES: u64 = 96 << 20;
-/// The most sections in a table; programs have about 30.
+/// The maximum number of sections in a table; programs have about 30.
 const MOST_SECTIONS: u16 = 512;
 /// The number of bytes of a section's header in 64-bit files.
 const SECTION_BYTES: usize = 64;

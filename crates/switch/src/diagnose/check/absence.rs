@@ -12,7 +12,7 @@ use looptax_host::read;
 
 use super::client::Client;
 
-/// The most names of other sockets that are shown; a folder may have hundreds.
+/// The maximum number of names of other sockets that are shown; a folder may have hundreds.
 const MOST_NAMES: usize = 3;
 
 /// Gathers the facts; `missing` is the first part of the path that the client does not see.

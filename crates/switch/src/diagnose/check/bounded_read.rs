@@ -9,9 +9,10 @@ use std::path::Path;
 
 use looptax_host::{View, read};
 
-/// The most names that are read from a folder; the names show which application a `.env` belongs to.
+/// The maximum number of names that are read from a folder; the names show which application a `.env` belongs to.
 const MOST_NAMES: usize = 4096;
-/// The most bytes that are read: one more than the largest configuration, so that a longer file is noticed.
+/// The maximum number of bytes that are read: one more than the largest configuration, so that a longer file is
+/// noticed.
 const MOST_BYTES: u64 = (1 << 20) + 1;
 
 #[derive(Debug, Clone, Copy)]

@@ -27,8 +27,9 @@ pub(crate) fn is_container_unit(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "container")
 }
 
-/// Returns the services of a file and of the Compose files in its folder. A file that cannot be read has no services.
-/// Neither has a Pod or a unit: the names in a Compose file of the same folder are not valid in its containers.
+/// Returns the services of a file and of the Compose files in its folder. A file that cannot be read has no services. A
+/// Pod and a unit do not have services either, because the names in a Compose file of the same folder are not valid in
+/// their containers.
 pub(super) fn services(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Service> {
     if is_container_unit(path) || app::is_manifest(&String::from_utf8_lossy(bytes)) {
         return Vec::new();

@@ -22,13 +22,13 @@ pub(crate) use super::container::is_container_unit;
 use super::container::{COMPOSE_FILES, Service, services};
 use crate::diagnose::find::may_be;
 
-/// The most files that are read besides a program's own file.
+/// The maximum number of files that are read besides a program's own file.
 const MOST_INCLUDED: usize = 64;
 
 /// The names of the files that Kustomize looks for in a folder.
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// The most units that are read from the same folder.
+/// The maximum number of units that are read from the same folder.
 const MOST_UNITS: usize = 64;
 
 /// How many folders above an application's folder looptax looks for a Compose file.

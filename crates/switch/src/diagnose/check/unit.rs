@@ -8,7 +8,7 @@ use looptax_advise::check::UnitSettings;
 
 use super::bounded_read::Files;
 
-/// The most drop-ins that are read.
+/// The maximum number of drop-ins that are read.
 const MOST_DROP_INS: usize = 64;
 
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ use super::question::Question;
 /// The longest wait for the listener on a port.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The most servers that are listed; a machine may have hundreds.
+/// The maximum number of servers that are listed; a machine may have hundreds.
 const MOST_SERVERS: usize = 3;
 
 /// Returns the point for an address at which no known server listens. There is no socket to check, because a guessed

@@ -12,7 +12,7 @@ use looptax_host::{View, kernel};
 use super::sources::environment;
 use crate::diagnose::gunicorn::{GUNICORN, OWN_FILE, option, script, setting};
 
-/// The most bytes of a file that are read; a pool's file is shorter.
+/// The maximum number of bytes of a file that are read; a pool's file is shorter.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// How many connections may be opened at the same time, and how looptax counted them.

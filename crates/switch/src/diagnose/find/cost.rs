@@ -13,7 +13,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::{Comparison, CostSource, Placement, Record, Target, Tax, Verdict};
 use looptax_store::{StoreError, load};
 
-/// The most records that are read, starting with the newest.
+/// The maximum number of records that are read, starting with the newest.
 pub const MOST_RECORDS: u32 = 20;
 /// Larger records are skipped: they come from long runs, and reading them takes longer than a snapshot does.
 const MOST_RECORD_BYTES: u64 = 32 << 20;

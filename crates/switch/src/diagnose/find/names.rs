@@ -11,9 +11,9 @@ use std::path::Path;
 use looptax_host::discover::{Home, Process, host_name, monitored, process};
 use looptax_host::{kernel, read};
 
-/// The most bytes that are read of a file of accounts; the files of containers are shorter.
+/// The maximum number of bytes read from a file of accounts; the files of containers are shorter.
 const MOST_BYTES: u64 = 1 << 20;
-/// The most characters of an account's name that are used.
+/// The maximum number of characters of an account's name that are used.
 const MOST_NAME: usize = 64;
 /// How many digits of a container's number are shown.
 const NUMBER: usize = 12;

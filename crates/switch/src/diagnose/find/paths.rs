@@ -9,7 +9,8 @@ use std::collections::{BTreeSet, VecDeque};
 use looptax_host::discover::{Service, Stack, Survey};
 use looptax_model::dsn::Kind;
 
-/// The most chains that are returned: a longer list does not help, and web servers behind web servers multiply chains.
+/// The maximum number of chains that are returned: a longer list does not help, and web servers behind web servers
+/// multiply chains.
 const MOST_CHAINS: usize = 64;
 
 /// The links of a chain, in order, and the service at which the chain begins.

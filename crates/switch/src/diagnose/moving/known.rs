@@ -33,11 +33,13 @@ pub(super) enum Verdict {
 /// Topics that do not make a login fail: if the queue is full, the client waits.
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
-/// An account that demands TLS over both transports. This depends on the driver, which may omit TLS on a socket.
+/// The point about an account that demands TLS over both transports: the result depends on the driver, which may omit
+/// TLS on a socket.
 const OF_DRIVERS: PointCode = PointCode::AccountDemandsTls;
 
 /// Points about an account that TCP refuses and the socket admits, or that has more rights over the socket. `check`
-/// reports this as an advantage, but `run` must not give it to a program without a request.
+/// reports this as an advantage, but `run` must not give a program more than it has over TCP unless a person asks for
+/// it.
 const MORE: [PointCode; 5] = [
     PointCode::AccountSocketOnly,
     PointCode::AccountGetsMore,

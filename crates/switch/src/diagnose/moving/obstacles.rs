@@ -17,7 +17,7 @@ use super::candidate::Candidate;
 use super::pooler;
 use crate::diagnose::check::hba_file;
 
-/// The most bytes that are read of a list of hosts; real lists are shorter.
+/// The maximum number of bytes read from a list of hosts; real lists are shorter.
 const MOST_HOSTS_BYTES: u64 = 1 << 20;
 
 /// The time limit for an answer. A server on this machine answers immediately.

@@ -11,7 +11,7 @@ use looptax_host::discover::Process;
 use looptax_host::kernel;
 use looptax_model::dsn::LoginSetting;
 
-/// The most bytes that are read of a configuration; people write shorter ones.
+/// The maximum number of bytes read from a configuration; people write shorter ones.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Returns the reason why a login over the socket may end differently from a login over TCP.
